@@ -1,0 +1,9 @@
+/** The time, in whole milliseconds since 1970; injected so that tests can move it. */
+export interface Clock {
+  now(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** A timestamp as every answer carries it. */
+export const toIso = (epochMs: number): string => new Date(epochMs).toISOString();

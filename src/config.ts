@@ -1,0 +1,386 @@
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import { ConfigError } from './errors.ts';
+import { parseRate, parseUsd, type Nano, type Rate } from './money.ts';
+
+/** Everything the gateway can be told, checked. Made once at start; see docs/configuration.md. */
+export interface Config {
+  host: string;
+  port: number;
+  /** The `{base_url}` of result URLs, documents and x402 resources, without a trailing slash. Null: from host and port. */
+  publicUrl: string | null;
+  dataDir: string;
+  /** PostgreSQL; null keeps state in `dataDir`. */
+  databaseUrl: string | null;
+  redisUrl: string | null;
+  brand: string;
+  logLevel: string;
+  /** How many proxies in front are ours; 0 takes the socket's address for the client's. */
+  trustedProxyHops: number;
+  mediaRetentionMs: number;
+  /** A request body above this many bytes is refused with 413. */
+  maxBodyBytes: number;
+  chatDeadlineMs: number;
+  imageDeadlineMs: number;
+  /** How long SIGTERM waits for running answers. */
+  drainMs: number;
+  providers: Record<string, ProviderConfig>;
+  models: ModelConfig[];
+  search: SearchConfig;
+  x402: X402Config;
+}
+
+export type ProviderConfig =
+  | { type: 'sandbox' }
+  | { type: 'openai'; baseUrl: string; apiKey: string | null; timeouts: ProviderTimeouts };
+
+export interface ProviderTimeouts {
+  connectMs: number;
+  firstByteMs: number;
+  idleMs: number;
+  totalMs: number;
+}
+
+export type Price = { unit: 'token'; input: Rate; output: Rate } | { unit: 'call'; price: Nano };
+
+export interface RouteConfig {
+  /** A name in `providers`. */
+  provider: string;
+  /** The upstream's name of the model. */
+  model: string;
+}
+
+export interface ModelConfig {
+  sku: string;
+  kind: 'chat' | 'image';
+  price: Price;
+  /** In order of preference. */
+  routes: RouteConfig[];
+}
+
+export interface SearchConfig {
+  pricing: 'dynamic' | 'flat';
+  maxLimit: number;
+  /** Whether a search without a match is charged. */
+  chargeEmpty: boolean;
+  ratePerMinute: number;
+  /** Profiles of the generated data set. */
+  syntheticProfiles: number;
+}
+
+export interface X402Config {
+  networks: X402NetworkConfig[];
+}
+
+export interface X402NetworkConfig {
+  /** CAIP-2, one of the networks known to src/payments/networks.ts. */
+  network: string;
+  /** The seller's wallet; null: one is generated into `dataDir` (test networks only). */
+  payTo: string | null;
+  facilitator: FacilitatorConfig;
+}
+
+export type FacilitatorConfig =
+  | { kind: 'local'; rpcUrl: string; privateKey: string }
+  | { kind: 'remote'; url: string };
+
+const publicTestFacilitator = 'https://x402.org/facilitator';
+const baseSepolia = 'eip155:84532';
+const solanaDevnet = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
+const mainNetworks = new Set([
+  'eip155:8453',
+  'eip155:1',
+  'eip155:56',
+  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
+]);
+
+const integer = (minimum: number, maximum: number, initial: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum).max(maximum))
+    .default(initial);
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
+const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
+
+const environmentSchema = z.object({
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: integer(0, 65_535, 8402),
+  PUBLIC_URL: httpUrl.transform(withoutTrailingSlash).optional(),
+  DATA_DIR: z.string().min(1).default('./data'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
+  BRAND: z
+    .string()
+    .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
+    .default('causeway'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  TRUSTED_PROXY_HOPS: integer(0, 10, 0),
+  MEDIA_RETENTION_DAYS: integer(1, 3650, 30),
+  MAX_BODY_BYTES: integer(1024, 1024 ** 3, 20 * 1024 ** 2),
+  CHAT_DEADLINE_MS: integer(1, 3_600_000, 300_000),
+  IMAGE_DEADLINE_MS: integer(1, 3_600_000, 60_000),
+  DRAIN_MS: integer(0, 3_600_000, 30_000),
+  SEARCH_PRICING: z.enum(['dynamic', 'flat']).default('dynamic'),
+  SEARCH_MAX_LIMIT: integer(20, 100, 100),
+  SEARCH_CHARGE_EMPTY: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(true),
+  SEARCH_RATE_PER_MINUTE: integer(1, 1_000_000, 60),
+  SYNTHETIC_PROFILES: integer(100, 5_000_000, 20_000),
+  X402_NETWORKS: z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas')).min(1))
+    .default([baseSepolia, solanaDevnet]),
+  X402_FACILITATOR_URL: httpUrl.transform(withoutTrailingSlash).optional(),
+  X402_EVM_PAY_TO: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+    .optional(),
+  X402_EVM_RPC_URL: httpUrl.optional(),
+  X402_EVM_FACILITATOR_KEY: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits')
+    .optional(),
+  X402_SOLANA_PAY_TO: z
+    .string()
+    .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address')
+    .optional(),
+  X402_SOLANA_RPC_URL: httpUrl.optional(),
+  X402_SOLANA_FACILITATOR_KEY: z
+    .string()
+    .regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'must be a base58 secret key of 64 bytes')
+    .optional(),
+});
+
+type Environment = z.infer<typeof environmentSchema>;
+
+const decimal = <T>(read: (text: string) => T) =>
+  z.union([z.string(), z.number()]).transform((value, context) => {
+    try {
+      return read(String(value));
+    } catch (error) {
+      context.addIssue({
+        code: 'custom',
+        message: error instanceof Error ? error.message : 'is not a decimal',
+      });
+      return z.NEVER;
+    }
+  });
+
+const priceSchema = z.discriminatedUnion('unit', [
+  z
+    .strictObject({
+      unit: z.literal('token'),
+      input_usd_per_1m: decimal(parseRate),
+      output_usd_per_1m: decimal(parseRate),
+    })
+    .transform((price) => ({
+      unit: price.unit,
+      input: price.input_usd_per_1m,
+      output: price.output_usd_per_1m,
+    })),
+  z
+    .strictObject({ unit: z.literal('call'), price_usd: decimal(parseUsd).pipe(z.bigint().min(0n)) })
+    .transform((price) => ({ unit: price.unit, price: price.price_usd })),
+]);
+
+const fileSchema = z.strictObject({
+  providers: z
+    .record(
+      z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a lower-case name'),
+      z.discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('sandbox') }),
+        z.strictObject({
+          type: z.literal('openai'),
+          base_url: httpUrl.transform(withoutTrailingSlash),
+          api_key_env: z.string().min(1).optional(),
+          connect_ms: z.int().min(1).default(5_000),
+          first_byte_ms: z.int().min(1).default(120_000),
+          idle_ms: z.int().min(1).default(60_000),
+          total_ms: z.int().min(1).default(600_000),
+        }),
+      ]),
+    )
+    .default({}),
+  models: z
+    .record(
+      z.string().min(1).max(128),
+      z.strictObject({
+        kind: z.enum(['chat', 'image']),
+        price: priceSchema,
+        routes: z.array(z.strictObject({ provider: z.string(), model: z.string().min(1).optional() })).min(1),
+      }),
+    )
+    .optional(),
+});
+
+/** The SKUs of a gateway whose file names none: the contract's text models and an image model, by the sandbox. */
+const defaultModels = (): ModelConfig[] => {
+  const text = (sku: string, input: string, output: string): ModelConfig => ({
+    sku,
+    kind: 'chat',
+    price: { unit: 'token', input: parseRate(input), output: parseRate(output) },
+    routes: [{ provider: 'sandbox', model: sku }],
+  });
+  return [
+    text('textmodel-3.5-flash', '1.05', '6.30'),
+    text('textmodel-3.1-flash-lite', '0.175', '1.05'),
+    text('textmodel-3.1-pro', '1.40', '8.40'),
+    text('textmodel-3.7-flash', '0.525', '2.625'),
+    {
+      sku: 'imagemodel-1.0',
+      kind: 'image',
+      price: { unit: 'call', price: parseUsd('0.04') },
+      routes: [{ provider: 'sandbox', model: 'imagemodel-1.0' }],
+    },
+  ];
+};
+
+const firstIssue = (error: z.ZodError, source: string): ConfigError => {
+  const issue = error.issues[0];
+  const name = issue === undefined ? 'setting' : issue.path.join('.');
+  return new ConfigError(`${source}${name}: ${issue?.message ?? 'is wrong'}`);
+};
+
+const readFileSettings = (yamlText: string | null): z.infer<typeof fileSchema> => {
+  let document: unknown;
+  try {
+    document = yamlText === null ? {} : (parseYaml(yamlText) ?? {});
+  } catch (error) {
+    throw new ConfigError(
+      `causeway.yaml: ${error instanceof Error ? error.message.split('\n')[0] : 'is not YAML'}`,
+    );
+  }
+  const parsed = fileSchema.safeParse(document);
+  if (!parsed.success) throw firstIssue(parsed.error, 'causeway.yaml: ');
+  return parsed.data;
+};
+
+type FileSettings = z.infer<typeof fileSchema>;
+
+const readProviders = (
+  settings: FileSettings['providers'],
+  env: Record<string, string | undefined>,
+): Record<string, ProviderConfig> => {
+  const providers: Record<string, ProviderConfig> = { sandbox: { type: 'sandbox' } };
+  for (const [name, provider] of Object.entries(settings)) {
+    if (provider.type === 'sandbox') {
+      providers[name] = provider;
+      continue;
+    }
+    const apiKey = provider.api_key_env === undefined ? null : env[provider.api_key_env];
+    if (apiKey === undefined || apiKey === '')
+      throw new ConfigError(
+        `causeway.yaml: providers.${name}.api_key_env: the environment variable ${provider.api_key_env} is not set`,
+      );
+    providers[name] = {
+      type: 'openai',
+      baseUrl: provider.base_url,
+      apiKey,
+      timeouts: {
+        connectMs: provider.connect_ms,
+        firstByteMs: provider.first_byte_ms,
+        idleMs: provider.idle_ms,
+        totalMs: provider.total_ms,
+      },
+    };
+  }
+  return providers;
+};
+
+const readModels = (
+  settings: FileSettings['models'],
+  providers: Record<string, ProviderConfig>,
+): ModelConfig[] => {
+  if (settings === undefined) return defaultModels();
+  return Object.entries(settings).map(([sku, model]) => {
+    if (model.kind === 'chat' && model.price.unit !== 'token' && model.price.unit !== 'call')
+      throw new ConfigError(
+        `causeway.yaml: models.${sku}.price.unit: a chat model is priced by token or call`,
+      );
+    if (model.kind === 'image' && model.price.unit !== 'call')
+      throw new ConfigError(`causeway.yaml: models.${sku}.price.unit: an image model is priced by call`);
+    return {
+      sku,
+      kind: model.kind,
+      price: model.price,
+      routes: model.routes.map((route) => {
+        if (providers[route.provider] === undefined)
+          throw new ConfigError(
+            `causeway.yaml: models.${sku}.routes: there is no provider "${route.provider}"`,
+          );
+        return { provider: route.provider, model: route.model ?? sku };
+      }),
+    };
+  });
+};
+
+const readNetworks = (env: Environment): X402NetworkConfig[] =>
+  env.X402_NETWORKS.map((network) => {
+    const isEvm = network.startsWith('eip155:');
+    const family = isEvm ? 'EVM' : 'SOLANA';
+    const payTo = (isEvm ? env.X402_EVM_PAY_TO : env.X402_SOLANA_PAY_TO) ?? null;
+    const rpcUrl = isEvm ? env.X402_EVM_RPC_URL : env.X402_SOLANA_RPC_URL;
+    const privateKey = isEvm ? env.X402_EVM_FACILITATOR_KEY : env.X402_SOLANA_FACILITATOR_KEY;
+    if (mainNetworks.has(network) && payTo === null)
+      throw new ConfigError(`X402_${family}_PAY_TO: must name your wallet, as ${network} is a main network`);
+    if (privateKey !== undefined) {
+      if (rpcUrl === undefined)
+        throw new ConfigError(`X402_${family}_RPC_URL: must be set beside X402_${family}_FACILITATOR_KEY`);
+      return { network, payTo, facilitator: { kind: 'local', rpcUrl, privateKey } };
+    }
+    if (mainNetworks.has(network) && env.X402_FACILITATOR_URL === undefined)
+      throw new ConfigError(
+        `X402_FACILITATOR_URL: must be set (or X402_${family}_FACILITATOR_KEY) for ${network}`,
+      );
+    return {
+      network,
+      payTo,
+      facilitator: { kind: 'remote', url: env.X402_FACILITATOR_URL ?? publicTestFacilitator },
+    };
+  });
+
+/**
+ * The configuration from environment variables and the text of causeway.yaml (null: none). Empty variables
+ * count as unset. Throws ConfigError with one line that names the setting.
+ */
+export const readConfig = (env: Record<string, string | undefined>, yamlText: string | null): Config => {
+  const present = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = environmentSchema.safeParse(present);
+  if (!parsed.success) throw firstIssue(parsed.error, '');
+  const settings = parsed.data;
+  const file = readFileSettings(yamlText);
+  const providers = readProviders(file.providers, present);
+  return {
+    host: settings.HOST,
+    port: settings.PORT,
+    publicUrl: settings.PUBLIC_URL ?? null,
+    dataDir: settings.DATA_DIR,
+    databaseUrl: settings.DATABASE_URL ?? null,
+    redisUrl: settings.REDIS_URL ?? null,
+    brand: settings.BRAND,
+    logLevel: settings.LOG_LEVEL,
+    trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+    mediaRetentionMs: settings.MEDIA_RETENTION_DAYS * 86_400_000,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    chatDeadlineMs: settings.CHAT_DEADLINE_MS,
+    imageDeadlineMs: settings.IMAGE_DEADLINE_MS,
+    drainMs: settings.DRAIN_MS,
+    providers,
+    models: readModels(file.models, providers),
+    search: {
+      pricing: settings.SEARCH_PRICING,
+      maxLimit: settings.SEARCH_MAX_LIMIT,
+      chargeEmpty: settings.SEARCH_CHARGE_EMPTY,
+      ratePerMinute: settings.SEARCH_RATE_PER_MINUTE,
+      syntheticProfiles: settings.SYNTHETIC_PROFILES,
+    },
+    x402: { networks: readNetworks(settings) },
+  };
+};

@@ -1,0 +1,109 @@
+/**
+ * The closed table of public errors: one row a code, with its HTTP status and envelope type
+ * (docs/contract.md, "Errors"). A message given to AppError is read by customers and by models: it says
+ * what to do and never carries upstream text, paths or secrets; those belong in `cause`, for the log.
+ */
+const table = {
+  invalid_api_key: [401, 'authentication_error'],
+  insufficient_balance: [402, 'insufficient_quota'],
+  payment_required: [402, 'payment_required'],
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_parameter: [422, 'invalid_request_error'],
+  unsupported_response_format: [422, 'invalid_request_error'],
+  content_policy_violation: [400, 'invalid_request_error'],
+  model_not_found: [400, 'invalid_request_error'],
+  invalid_payment: [400, 'invalid_request_error'],
+  not_found: [404, 'invalid_request_error'],
+  job_not_found: [404, 'invalid_request_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  request_timeout: [408, 'server_error'],
+  idempotency_conflict: [409, 'invalid_request_error'],
+  payment_conflict: [409, 'invalid_request_error'],
+  payment_in_progress: [409, 'invalid_request_error'],
+  content_expired: [410, 'invalid_request_error'],
+  payload_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  rate_limit_exceeded: [429, 'rate_limit_exceeded'],
+  too_many_active_jobs: [429, 'rate_limit_exceeded'],
+  server_error: [500, 'server_error'],
+  upstream_error: [502, 'server_error'],
+  upstream_unavailable: [503, 'server_error'],
+  webhook_temporarily_unavailable: [503, 'server_error'],
+  payment_pending: [503, 'server_error'],
+  payment_unavailable: [503, 'server_error'],
+  shutting_down: [503, 'server_error'],
+} as const satisfies Record<string, readonly [status: number, type: string]>;
+
+export type ErrorCode = keyof typeof table;
+
+/** The body `{error: ...}` of every refused call. */
+export interface ErrorEnvelope {
+  type: string;
+  code: string;
+  message: string;
+  param?: string | null;
+}
+
+/** One wrong parameter; `loc` is the way to it, `["query", "limit"]` or `["body", "messages", "0"]`. */
+export interface ValidationIssue {
+  loc: string[];
+  msg: string;
+  type: string;
+}
+
+export interface AppErrorOptions {
+  /** The offending field, in the envelope's `param`. */
+  param?: string;
+  /** All wrong parameters of a 422. */
+  issues?: ValidationIssue[];
+  /** Whole seconds for `Retry-After`. */
+  retryAfterSeconds?: number;
+  /** Further response headers, lower case. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** A refusal or fault with a public face. Everything else that is thrown becomes `server_error`. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly type: string;
+  readonly param: string | undefined;
+  readonly issues: ValidationIssue[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    [this.status, this.type] = table[code];
+    this.code = code;
+    this.param = options.param;
+    this.issues = options.issues;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers ?? {};
+  }
+
+  toEnvelope(): ErrorEnvelope {
+    return {
+      type: this.type,
+      code: this.code,
+      message: this.message,
+      ...(this.param === undefined ? {} : { param: this.param }),
+    };
+  }
+}
+
+/** Any thrown value as an AppError; an unknown one keeps its cause for the log and shows nothing of it. */
+export const toAppError = (thrown: unknown): AppError =>
+  thrown instanceof AppError
+    ? thrown
+    : new AppError('server_error', 'The service had a temporary error. Try again.', { cause: thrown });
+
+/** Every code with its status and type, for the OpenAPI document and the tests over all errors. */
+export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = table;
+
+/** A wrong setting: one clear line, exit code 2. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}

@@ -1,0 +1,40 @@
+/** A search as the contract has it, checked: `limit` is set, strings are trimmed and not empty. */
+export interface LeadQuery {
+  query?: string;
+  /** Upper case ISO 3166 alpha-2. */
+  country?: string;
+  category?: string;
+  gender?: 'male' | 'female';
+  minFollowers?: number;
+  maxFollowers?: number;
+  limit: number;
+}
+
+/** One profile in the contract's wire form; absent optional fields are left out, never null. */
+export interface Lead {
+  username: string;
+  full_name: string;
+  followers: number;
+  following: number;
+  is_verified: boolean;
+  is_business: boolean;
+  category?: string;
+  bio?: string;
+  public_email?: string;
+  media_count?: number;
+  gender?: 'male' | 'female';
+  profile_pic_url?: string;
+  country?: string;
+  city?: string;
+}
+
+/**
+ * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error`
+ * (502) when it cannot answer now; an empty array means that nothing matches.
+ */
+export interface LeadSource {
+  search(query: LeadQuery, options: { signal: AbortSignal }): Promise<Lead[]>;
+  /** Whether searches can be answered yet, and where the data comes from. */
+  status(): { ready: boolean; synthetic: boolean; profiles: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,35 @@
+/** The contract's image ratios. */
+export const aspectRatios = [
+  'auto',
+  '4:3',
+  '3:4',
+  '16:9',
+  '9:16',
+  '2:3',
+  '3:2',
+  '1:1',
+  '4:5',
+  '5:4',
+  '21:9',
+] as const;
+
+export type AspectRatio = (typeof aspectRatios)[number];
+
+export interface ImageRequest {
+  /** The route's upstream model. */
+  model: string;
+  prompt: string;
+  aspectRatio: AspectRatio;
+}
+
+export interface GeneratedImage {
+  bytes: Uint8Array;
+  /** `image/png`, `image/jpeg` or `image/webp`, by the bytes' own magic number. */
+  contentType: string;
+  revisedPrompt: string | null;
+}
+
+/** A source of images. Throws ProviderError. */
+export interface ImageProvider {
+  generate(request: ImageRequest, options: { signal: AbortSignal }): Promise<GeneratedImage[]>;
+}
