@@ -1,0 +1,265 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { ExactSvmScheme } from '@x402/svm/exact/client';
+import OpenAI from 'openai';
+import { privateKeyToAccount } from 'viem/accounts';
+import { startChains, type Chains } from '../test/chains/start-chains.ts';
+import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts';
+import { createTerminal } from './terminal.ts';
+
+const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
+
+  npm run demo
+  npm run demo -- "a question of yours"
+
+Needs no keys and no internet; everything runs in a temporary folder on this machine.`;
+
+const defaultQuestion = 'Which three things should I check before I hire an influencer for a coffee brand?';
+const terminal = createTerminal();
+const { step, say } = terminal;
+
+/** Fails the demo with what was expected. */
+const must: (claim: boolean, expectation: string) => asserts claim = (claim, expectation) => {
+  if (!claim) throw new Error(`expected: ${expectation}`);
+};
+
+const startingUsdc = 5_000_000n;
+const usdc = (units: bigint): string => `${(Number(units) / 1e6).toFixed(2)} USDC`;
+
+interface Balances {
+  buyerOnBase: bigint;
+  sellerOnBase: bigint;
+  buyerOnSolana: bigint;
+  sellerOnSolana: bigint;
+}
+
+const readBalances = async ({ base, solana }: Chains): Promise<Balances> => ({
+  buyerOnBase: await base.balanceOf(base.buyer.address),
+  sellerOnBase: await base.balanceOf(base.seller.address),
+  buyerOnSolana: await solana.balanceOf(solana.buyer.address),
+  sellerOnSolana: await solana.balanceOf(solana.seller.address),
+});
+
+const sayBalances = (balances: Balances): void => {
+  say(`Base     buyer ${usdc(balances.buyerOnBase)}   seller ${usdc(balances.sellerOnBase)}`);
+  say(`Solana   buyer ${usdc(balances.buyerOnSolana)}   seller ${usdc(balances.sellerOnSolana)}`);
+};
+
+const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: GatewayProcess }> => {
+  const chains = await step('Start a local Base chain and a local Solana chain', async () => {
+    const started = await startChains();
+    await started.base.mint(started.base.buyer.address, startingUsdc);
+    await started.solana.mint(started.solana.buyer.address, startingUsdc);
+    say(`Base    ${started.base.rpcUrl}  (anvil, Circle's own FiatToken code)`);
+    say(`Solana  ${started.solana.rpcUrl}  (litesvm)`);
+    return started;
+  });
+  const gateway = await step('Start the gateway on an empty folder', async () => {
+    const started = await startGatewayProcess({ ...chains.environment, DATA_DIR: join(folder, 'data') });
+    say(`${started.url}, first key ${started.apiKey.slice(0, 16)}…`);
+    return started;
+  });
+  return { chains, gateway };
+};
+
+const connectAssistant = async ({ url, apiKey }: GatewayProcess): Promise<Client> => {
+  const assistant = new Client({ name: 'demo-assistant', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
+  });
+  await assistant.connect(transport);
+  return assistant;
+};
+
+/** What a tool answered, as plain data. */
+const callTool = async (assistant: Client, name: string, input: Record<string, unknown>) => {
+  const result = await assistant.callTool({ name, arguments: input });
+  return { isError: result.isError === true, data: (result.structuredContent ?? {}) as Record<string, unknown> };
+};
+
+const readBalance = async (assistant: Client): Promise<string> => {
+  const { data } = await callTool(assistant, 'get_balance', {});
+  must(typeof data['balance_usd'] === 'string', 'get_balance answers balance_usd');
+  return data['balance_usd'];
+};
+
+const useGeneration = async (gateway: GatewayProcess, assistant: Client, question: string): Promise<void> => {
+  await step('The assistant lists its tools (MCP)', async () => {
+    const { tools } = await assistant.listTools();
+    must(tools.length >= 6, 'at least six tools');
+    for (const tool of tools) say(`${tool.name.padEnd(24)}${tool.title ?? ''}`);
+  });
+
+  await step('Ask a question with a stream (the openai package)', async () => {
+    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
+    const models = await openai.models.list();
+    must(models.data.length > 0, 'models are listed');
+    say(`> ${question}`);
+    const stream = await openai.chat.completions.create({
+      model: 'textmodel-3.5-flash',
+      messages: [{ role: 'user', content: question }],
+      stream: true,
+    });
+    let text = '';
+    let tokens: number | undefined;
+    for await (const chunk of stream) {
+      const piece = chunk.choices[0]?.delta.content ?? '';
+      text += piece;
+      terminal.piece(piece);
+      tokens = chunk.usage?.total_tokens ?? tokens;
+    }
+    must(text.length > 0 && tokens !== undefined, 'streamed text, and usage at the end');
+    say(`\n${tokens} tokens`);
+  });
+};
+
+const makeImage = async (assistant: Client): Promise<void> => {
+  await step('Have an image made, and save it', async () => {
+    const prompt = 'A quiet harbour at dawn, with fishing boats';
+    const { isError, data } = await callTool(assistant, 'create_image', { model: 'imagemodel-1.0', prompt });
+    must(!isError && data['status'] === 'done', 'the image job is done');
+    const [image] = data['data'] as { url: string }[];
+    must(image !== undefined, 'the job has an image');
+    const response = await fetch(image.url);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    must(bytes.subarray(1, 4).toString('latin1') === 'PNG', 'the result URL serves a PNG file');
+    const file = join(tmpdir(), 'causeway-demo.png');
+    await writeFile(file, bytes);
+    say(`${image.url}\nsaved as ${file} (${bytes.length} bytes)`);
+  });
+};
+
+interface SearchAnswer {
+  count: number;
+  results: { username: string; followers: number; country?: string; category?: string }[];
+}
+
+const sayLeads = ({ count, results }: SearchAnswer): void => {
+  for (const lead of results.slice(0, 5))
+    say(`@${lead.username.padEnd(28)}${String(lead.followers).padStart(11)}  ${lead.country ?? ''}  ${lead.category ?? ''}`);
+  say(`${count} results`);
+};
+
+const paySearch = async (url: string, payingFetch: typeof fetch): Promise<void> => {
+  const response = await payingFetch(url);
+  must(response.status === 200, `a paid search answers 200, not ${response.status}`);
+  const receipt = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '');
+  must(receipt.success, 'the receipt says that the payment settled');
+  const answer = (await response.json()) as SearchAnswer;
+  must(answer.count > 0 && answer.results.length === answer.count, 'there are results');
+  sayLeads(answer);
+  say(`paid on ${receipt.network}: ${receipt.transaction}`);
+};
+
+const buyLeads = async (gateway: GatewayProcess, assistant: Client, chains: Chains): Promise<void> => {
+  await step('A search without payment is refused, with terms', async () => {
+    const { isError, data } = await callTool(assistant, 'search_leads', { query: 'coffee', limit: 20 });
+    must(isError && Array.isArray(data['accepts']), 'a payment-required error with terms');
+    for (const term of data['accepts'] as { network: string; amount: string }[])
+      say(`${usdc(BigInt(term.amount))} on ${term.network}`);
+  });
+
+  await step('Pay for a search on Base (@x402/fetch)', async () => {
+    const account = privateKeyToAccount(chains.base.buyer.privateKey);
+    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
+      schemes: [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }],
+    });
+    await paySearch(`${gateway.url}/v1/search?query=coffee&limit=20`, payingFetch);
+  });
+
+  await step('Pay for a search on Solana (@x402/fetch)', async () => {
+    const signer = await createKeyPairSignerFromBytes(
+      new Uint8Array(getBase58Encoder().encode(chains.solana.buyer.secretKeyBase58)),
+    );
+    const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
+      schemes: [{ network: chains.solana.network, client: new ExactSvmScheme(signer, { rpcUrl: chains.solana.rpcUrl }) }],
+    });
+    await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, payingFetch);
+  });
+};
+
+const checkLedger = async (folder: string): Promise<void> => {
+  const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'ledger', 'check', '--json'], {
+    env: { PATH: process.env['PATH'], DATA_DIR: join(folder, 'data') },
+    timeout: 30_000,
+  });
+  const { problems, entries } = JSON.parse(stdout) as { problems: string[]; entries: number };
+  must(problems.length === 0, 'the ledger check finds nothing wrong');
+  say(`ledger check: ${entries} entries, no problem`);
+};
+
+const checkMoney = async (input: {
+  chains: Chains;
+  assistant: Client;
+  folder: string;
+  before: Balances;
+  prepaidBefore: string;
+}): Promise<void> => {
+  await step('Balances afterwards, on both chains and in the ledger', async () => {
+    const after = await readBalances(input.chains);
+    sayBalances(after);
+    must(after.sellerOnBase - input.before.sellerOnBase === 100_000n, 'the seller has 0.10 USDC more on Base');
+    must(input.before.buyerOnBase - after.buyerOnBase === 100_000n, 'the buyer has 0.10 USDC less on Base');
+    must(after.sellerOnSolana - input.before.sellerOnSolana === 120_000n, 'the seller has 0.12 USDC more on Solana');
+    must(input.before.buyerOnSolana - after.buyerOnSolana === 120_000n, 'the buyer has 0.12 USDC less on Solana');
+    const prepaid = await readBalance(input.assistant);
+    must(Number(prepaid) < Number(input.prepaidBefore), 'the prepaid balance went down');
+    say(`Prepaid  $${input.prepaidBefore} -> $${prepaid}`);
+    await checkLedger(input.folder);
+  });
+};
+
+const run = async (folder: string, question: string, cleanUp: (() => Promise<unknown>)[]): Promise<void> => {
+  const { chains, gateway } = await startEverything(folder);
+  cleanUp.push(chains.stop, gateway.stop);
+  const assistant = await connectAssistant(gateway);
+  cleanUp.push(() => assistant.close());
+
+  const { before, prepaidBefore } = await step('Balances before', async () => {
+    const balances = await readBalances(chains);
+    sayBalances(balances);
+    const prepaid = await readBalance(assistant);
+    say(`Prepaid  $${prepaid}`);
+    return { before: balances, prepaidBefore: prepaid };
+  });
+  await useGeneration(gateway, assistant, question);
+  await makeImage(assistant);
+  await buyLeads(gateway, assistant, chains);
+  await checkMoney({ chains, assistant, folder, before, prepaidBefore });
+  await step('Stop the gateway (SIGTERM)', async () => {
+    must((await gateway.stop()) === 0, 'the gateway drains and exits with 0');
+  });
+};
+
+const main = async (): Promise<void> => {
+  const [question = defaultQuestion] = process.argv.slice(2);
+  if (question === '--help' || question === '-h') {
+    say(usage);
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'causeway-demo-'));
+  const cleanUp: (() => Promise<unknown>)[] = [];
+  const startedAt = performance.now();
+  try {
+    await run(folder, question, cleanUp);
+    say(`\nEvery step held, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
+  } catch (error) {
+    terminal.fail(error);
+    process.exitCode = 1;
+  } finally {
+    for (const undo of cleanUp.toReversed()) await undo();
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+await main();

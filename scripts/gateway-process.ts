@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A gateway in a process of its own, started as an operator would. */
+export interface GatewayProcess {
+  url: string;
+  /** The key that the first start printed. */
+  apiKey: string;
+  /** SIGTERM, and the exit code. */
+  stop(): Promise<number | null>;
+}
+
+const startTimeoutMs = 30_000;
+const stopTimeoutMs = 15_000;
+const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/** Starts the gateway on a free port and reads its address and first key from what it prints. */
+export const startGatewayProcess = async (environment: Record<string, string>): Promise<GatewayProcess> => {
+  const child = spawn(process.execPath, [mainFile], {
+    env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const killWithUs = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithUs);
+
+  const readStart = async (): Promise<{ url: string; apiKey: string }> => {
+    let url: string | undefined;
+    let apiKey: string | undefined;
+    for await (const line of createInterface({ input: child.stdout })) {
+      url ??= /listening on (http:\/\/\S+)/.exec(line)?.[1];
+      apiKey ??= /\b(sk_[a-z]+_[0-9A-Za-z]{43})\b/.exec(line)?.[1];
+      if (url !== undefined && apiKey !== undefined) return { url, apiKey };
+    }
+    throw new Error('the gateway ended before it listened');
+  };
+  const timer = setTimeout(killWithUs, startTimeoutMs);
+  const { url, apiKey } = await readStart().finally(() => clearTimeout(timer));
+  child.stdout.resume();
+
+  return {
+    url,
+    apiKey,
+    stop: async () => {
+      process.removeListener('exit', killWithUs);
+      if (child.exitCode !== null) return child.exitCode;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      const timeout = setTimeout(killWithUs, stopTimeoutMs);
+      await exited;
+      clearTimeout(timeout);
+      return child.exitCode;
+    },
+  };
+};

@@ -1,0 +1,67 @@
+import type { Price } from '../config.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../money.ts';
+import type { TextMessage, TextUsage } from '../providers/text/text-provider.ts';
+
+/** What a chat job is run from: the checked request and the terms it was admitted under, frozen in the job row. */
+export interface ChatJobRequest {
+  messages: TextMessage[];
+  options: { [name: string]: Json };
+  maxOutputTokens: number;
+  conversationId: string | null;
+  price: FrozenPrice;
+}
+
+/** A price as JSON, so that a rate changed later does not change what an admitted job costs. */
+export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
+
+export const freezePrice = (price: Price): FrozenPrice =>
+  price.unit === 'call'
+    ? { unit: 'call', price: formatUsd(price.price) }
+    : { unit: 'token', input: formatRate(price.input), output: formatRate(price.output) };
+
+/** What `usage` costs under a frozen price. */
+export const chargeFor = (
+  price: FrozenPrice,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): Nano =>
+  price.unit === 'call'
+    ? parseUsd(price.price)
+    : priceAtRates([
+        { units: usage.promptTokens, rate: parseRate(price.input) },
+        { units: usage.completionTokens, rate: parseRate(price.output) },
+      ]);
+
+/** Bytes that no tokenizer sees, but every message costs: role, separators. */
+const tokensPerMessage = 16;
+
+/**
+ * An upper bound of the prompt's tokens in linear time: a token is at least one UTF-8 byte. Far above the truth
+ * for plain text, which only makes the hold larger, never the charge.
+ */
+export const promptTokensUpperBound = (
+  request: Pick<ChatJobRequest, 'messages' | 'options'>,
+  tokensPerImage: number,
+): number => {
+  let tokens = 0;
+  for (const message of request.messages)
+    tokens += tokensPerMessage + tokensOf(message as unknown as JsonObject, tokensPerImage);
+  const { tools, functions, response_format: format } = request.options;
+  for (const part of [tools, functions, format]) {
+    if (part !== undefined && part !== null) tokens += Buffer.byteLength(JSON.stringify(part));
+  }
+  return tokens;
+};
+
+const tokensOf = (value: Json | undefined, tokensPerImage: number): number => {
+  if (value === undefined || value === null) return 0;
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object') return 8;
+  if (Array.isArray(value))
+    return value.reduce<number>((sum, member) => sum + tokensOf(member, tokensPerImage), 0);
+  if (value['type'] === 'image_url') return tokensPerImage;
+  return Object.entries(value).reduce(
+    (sum, [key, member]) => sum + key.length + tokensOf(member, tokensPerImage),
+    0,
+  );
+};

@@ -1,0 +1,29 @@
+import { toIso } from '../clock.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { formatUsd, type Nano } from '../money.ts';
+import type { Job } from '../store/store.ts';
+
+/** The public form of a job (docs/contract.md, "Job"), with the amounts as of now. */
+export const toPublicJob = (job: Job, available: Nano): JsonObject => {
+  const result = job.status === 'done' && job.result !== null ? (JSON.parse(job.result) as Json) : null;
+  return {
+    id: job.id,
+    status: job.status,
+    model: job.model,
+    created_at: toIso(job.createdAt),
+    finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
+    custom_data: job.customData === null ? {} : (JSON.parse(job.customData) as JsonObject),
+    data: Array.isArray(result) ? result : [],
+    error: job.error === null ? null : { ...job.error },
+    usage: {
+      ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
+      balance_remaining_usd: formatUsd(available),
+    },
+    ...(job.kind === 'chat' && result !== null ? { response: result } : {}),
+    ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
+  };
+};
+
+/** Whether the sandbox made the job's result. */
+export const isSandboxJob = (job: Job): boolean =>
+  job.metadata !== null && (JSON.parse(job.metadata) as { sandbox?: unknown }).sandbox === true;

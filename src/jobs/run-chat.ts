@@ -1,0 +1,73 @@
+import type { JsonObject } from '../json.ts';
+import type { Log } from '../log.ts';
+import type { TextEvent, TextRequest } from '../providers/text/text-provider.ts';
+import type { Job } from '../store/store.ts';
+import { createChatAccumulator, toWireUsage } from './chat-completion.ts';
+import { chargeFor, type ChatJobRequest } from './chat-job.ts';
+import type { Executor } from './executor.ts';
+import { toFailedOutcome } from './provider-failure.ts';
+
+/** What serves a SKU's text: the routes in order, retries and breakers included. */
+export interface TextRoutes {
+  /** Calls `onRoute` once, with the route that serves, before the first event. */
+  stream(
+    request: Omit<TextRequest, 'model'>,
+    options: { signal: AbortSignal; onRoute: (route: { provider: string; isSandbox: boolean }) => void },
+  ): AsyncIterable<TextEvent>;
+}
+
+export interface RunChatOptions {
+  routesFor: (sku: string) => TextRoutes;
+  log: Log;
+}
+
+/** Runs chat jobs: streams from the SKU's routes, tells readers each piece, prices what was used. */
+export const createRunChat =
+  ({ routesFor, log }: RunChatOptions): Executor =>
+  async (job, { signal, emit }) => {
+    const request = JSON.parse(job.request) as ChatJobRequest;
+    const answer = createChatAccumulator({ isLegacyCall: request.options['functions'] !== undefined });
+    let route = { provider: 'none', isSandbox: false };
+    try {
+      const events = routesFor(job.model).stream(
+        { messages: request.messages, maxOutputTokens: request.maxOutputTokens, options: request.options },
+        { signal, onRoute: (chosen) => (route = chosen) },
+      );
+      for await (const event of events) {
+        answer.add(event);
+        if (event.type !== 'finish' && event.type !== 'usage') emit(event);
+      }
+    } catch (error) {
+      log.warn({ err: error, jobId: job.id, provider: route.provider }, 'a chat job failed upstream');
+      return toFailedOutcome(error);
+    }
+    const complete = answer.complete();
+    if (complete === null) throw new Error('the routes ended an answer without finish and usage');
+    return {
+      status: 'done',
+      result: toCompletion(job, request, complete, route.isSandbox),
+      charge: chargeFor(request.price, complete.usage),
+      media: [],
+      metadata: { sandbox: route.isSandbox, provider: route.provider },
+    };
+  };
+
+const toCompletion = (
+  job: Job,
+  request: ChatJobRequest,
+  {
+    message,
+    finishReason,
+    usage,
+  }: NonNullable<ReturnType<ReturnType<typeof createChatAccumulator>['complete']>>,
+  isSandbox: boolean,
+): JsonObject => ({
+  id: `chatcmpl-${job.id}`,
+  object: 'chat.completion',
+  created: Math.floor(job.createdAt / 1000),
+  model: job.model,
+  choices: [{ index: 0, message, finish_reason: finishReason, logprobs: null }],
+  usage: toWireUsage(usage),
+  conversation_id: request.conversationId,
+  ...(isSandbox ? { metadata: { sandbox: true } } : {}),
+});

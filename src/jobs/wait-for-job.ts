@@ -1,0 +1,43 @@
+import type { Job, Store } from '../store/store.ts';
+import { pause } from '../repeat.ts';
+
+const firstPollMs = 50;
+const slowestPollMs = 1_000;
+
+export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';
+
+export interface WaitForJobOptions {
+  store: Pick<Store, 'getJob'>;
+  job: Job;
+  /** Settles when the job ends in this process, where it runs in it. */
+  finishedHere: Promise<Job> | null;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * The job in its terminal state, or as it stands after `timeoutMs` or when `signal` aborts. A job that runs in
+ * this process is awaited; another one is asked for, ever more slowly.
+ */
+export const waitForJob = async (options: WaitForJobOptions): Promise<Job> => {
+  const { job, finishedHere, timeoutMs, signal } = options;
+  if (isTerminal(job) || timeoutMs <= 0) return job;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  if (finishedHere === null) return poll(options, limit);
+  const here = await Promise.race([finishedHere.catch(() => null), pause(timeoutMs, limit)]);
+  // Lost here, or not finished in time: the store has the truth.
+  return here ?? ((await options.store.getJob({ id: job.id, accountId: job.accountId })) || job);
+};
+
+const poll = async ({ store, job }: WaitForJobOptions, limit: AbortSignal): Promise<Job> => {
+  let latest = job;
+  for (
+    let waitMs = firstPollMs;
+    !limit.aborted && !isTerminal(latest);
+    waitMs = Math.min(waitMs * 1.5, slowestPollMs)
+  ) {
+    await pause(waitMs, limit);
+    latest = (await store.getJob({ id: job.id, accountId: job.accountId })) ?? latest;
+  }
+  return latest;
+};

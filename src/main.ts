@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { mkdir, readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { createApp, type App } from './app.ts';
+import { readConfig, type Config } from './config.ts';
+import { ConfigError } from './errors.ts';
+import { firstStartText, openFirstAccount } from './first-start.ts';
+import { createLog, type Log } from './log.ts';
+import { serveStdio } from './mcp/serve-stdio.ts';
+import { createServices, type GatewayServices } from './services.ts';
+import { lockDataDir } from './store/lock-data-dir.ts';
+
+const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
+
+  --env-file FILE  read settings from FILE first; the environment wins over it
+  --stdio          serve MCP on standard input and output too, with the key in CAUSEWAY_API_KEY
+
+Settings: docs/configuration.md`;
+
+interface Arguments {
+  envFile: string | undefined;
+  isStdio: boolean;
+  isHelp: boolean;
+}
+
+const readArguments = (): Arguments => {
+  try {
+    const { values } = parseArgs({
+      options: {
+        'env-file': { type: 'string' },
+        stdio: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    return { envFile: values['env-file'], isStdio: values.stdio, isHelp: values.help };
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : 'the arguments are wrong');
+  }
+};
+
+const loadConfig = async (envFile: string | undefined): Promise<Config> => {
+  if (envFile !== undefined) {
+    try {
+      process.loadEnvFile(envFile);
+    } catch (error) {
+      throw new ConfigError(`--env-file: ${envFile} cannot be read`, { cause: error });
+    }
+  }
+  const named = process.env['CAUSEWAY_CONFIG'];
+  return readConfig(process.env, await readYaml(named ?? 'causeway.yaml', named !== undefined));
+};
+
+const readYaml = async (file: string, isRequired: boolean): Promise<string | null> => {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (!isRequired && error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new ConfigError(`CAUSEWAY_CONFIG: ${file} cannot be read`, { cause: error });
+  }
+};
+
+const prepareDataDir = async ({ dataDir }: Config): Promise<{ release(): void }> => {
+  try {
+    await mkdir(dataDir, { recursive: true });
+  } catch (error) {
+    throw new ConfigError(`DATA_DIR: ${dataDir} cannot be created`, { cause: error });
+  }
+  return lockDataDir(dataDir);
+};
+
+const listen = async ({ server }: App, { host, port }: Config): Promise<string> => {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') throw new ConfigError(`PORT: ${port} on ${host} is in use; set another PORT`, { cause: error });
+    throw new ConfigError(`HOST, PORT: cannot listen on ${host}:${port} (${String(code)})`, { cause: error });
+  }
+  const { port: actual } = server.address() as AddressInfo;
+  const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${shown}:${actual}`;
+};
+
+/** Refuses new work, lets what runs finish within DRAIN_MS, closes everything, and ends with 0. */
+const drainOnSignal = (app: App, services: GatewayServices, release: () => void, log: Log): (() => void) => {
+  let isDraining = false;
+  const drain = async (): Promise<void> => {
+    if (isDraining) return;
+    isDraining = true;
+    log.info('draining: new work is refused, running answers finish');
+    app.refuseNew();
+    const { server } = app;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeIdleConnections();
+    const timer = setTimeout(() => server.closeAllConnections(), services.config.drainMs);
+    // Connections that were kept alive end with the answer they are on.
+    const sweep = setInterval(() => server.closeIdleConnections(), 100);
+    await services.drain();
+    await closed;
+    clearTimeout(timer);
+    clearInterval(sweep);
+    await services.close();
+    release();
+  };
+  const onSignal = (): void => {
+    drain().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'draining failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return onSignal;
+};
+
+const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
+  const config = await loadConfig(envFile);
+  const log = createLog(config.logLevel);
+  const lock = await prepareDataDir(config);
+  const services = await createServices(config, log);
+  const app = createApp(services);
+  const stop = drainOnSignal(app, services, lock.release, log);
+  const url = await listen(app, config);
+  services.listeningAt(url);
+  const first = await openFirstAccount(services);
+  // Over stdio, standard output belongs to the protocol.
+  const print = (text: string): void => void (isStdio ? process.stderr : process.stdout).write(`${text}\n`);
+  print(`Causeway is listening on ${url}`);
+  for (const notice of services.notices()) print(notice);
+  if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
+  services.begin();
+  if (isStdio) {
+    await serveStdio({ services, apiKey: process.env['CAUSEWAY_API_KEY'] ?? null });
+    stop();
+  }
+};
+
+const main = async (): Promise<void> => {
+  const options = readArguments();
+  if (options.isHelp) {
+    process.stdout.write(`${usage}\n`);
+    return;
+  }
+  await start(options);
+};
+
+main().catch((error: unknown) => {
+  const isSetting = error instanceof ConfigError;
+  process.stderr.write(`${isSetting ? error.message : `Causeway could not start: ${String(error)}`}\n`);
+  process.exit(isSetting ? 2 : 1);
+});

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { JsonObject } from '../json.ts';
+
+/** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
+const jsonObject = z.record(z.string(), z.json());
+const optionalInteger = z.int().nullish();
+const optionalNumber = z.number().nullish();
+const optionalString = z.string().nullish();
+const optionalBoolean = z.boolean().nullish();
+const optionalObject = jsonObject.nullish();
+
+const contentPart = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({
+    type: z.literal('image_url'),
+    image_url: z.object({
+      url: z
+        .string()
+        .regex(
+          /^data:image\/(?:png|jpeg|webp|gif);base64,/,
+          'must be a base64 data URI of a PNG, JPEG, WebP or GIF',
+        ),
+      detail: z.string().default('auto'),
+    }),
+  }),
+  z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string(), format: z.string() }),
+  }),
+]);
+
+const message = z.object({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  name: optionalString,
+  tool_calls: z.array(jsonObject).nullish(),
+  tool_call_id: optionalString,
+  function_call: jsonObject.nullish(),
+  refusal: optionalString,
+});
+
+const tool = z.object({
+  type: z.literal('function', 'only function tools are supported'),
+  function: z
+    .object({ name: z.string().min(1).max(128) })
+    .catchall(z.json())
+    .describe('name, description, parameters (JSON Schema), strict'),
+});
+
+const onlyOne = (name: string) =>
+  z.int().max(1, `${name} above 1 is not supported; leave it out or send 1`).nullish();
+
+export const mostOutputTokens = 65_536;
+const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
+
+export const chatInput = z
+  .object({
+    model: z.string().min(1).max(128).default('textmodel-3.5-flash').describe('A chat SKU from list_models.'),
+    messages: z.array(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
+    stream: z.boolean().nullish(),
+    conversation_id: optionalString,
+    max_tokens: outputLimit,
+    max_completion_tokens: outputLimit.describe('Output limit, up to 65536; the price is held up to it.'),
+    n: onlyOne('n'),
+    best_of: onlyOne('best_of'),
+    candidate_count: onlyOne('candidate_count'),
+    num_return_sequences: onlyOne('num_return_sequences'),
+    tools: z.array(tool).nullish(),
+    tool_choice: z.union([z.enum(['auto', 'required', 'none']), jsonObject]).nullish(),
+    temperature: optionalNumber,
+    top_p: optionalNumber,
+    presence_penalty: optionalNumber,
+    frequency_penalty: optionalNumber,
+    stop: z.union([z.string(), z.array(z.string())]).nullish(),
+    logit_bias: z.record(z.string(), z.int()).nullish(),
+    seed: optionalInteger,
+    top_logprobs: optionalInteger,
+    logprobs: optionalBoolean,
+    parallel_tool_calls: optionalBoolean,
+    store: optionalBoolean,
+    response_format: optionalObject,
+    stream_options: optionalObject,
+    metadata: optionalObject,
+    moderation: optionalObject,
+    prediction: optionalObject,
+    audio: optionalObject,
+    web_search_options: optionalObject,
+    prompt_cache_options: optionalObject,
+    extra_body: optionalObject,
+    reasoning_effort: optionalString,
+    service_tier: optionalString,
+    verbosity: optionalString,
+    prompt_cache_retention: optionalString,
+    user: optionalString,
+    safety_identifier: optionalString,
+    prompt_cache_key: optionalString,
+    function_call: z.union([z.string(), jsonObject]).nullish(),
+    functions: z.array(jsonObject).nullish(),
+    modalities: z.array(z.string()).nullish(),
+    webhook_url: z.never('webhook_url is not accepted here').optional(),
+    custom_data: z.never('custom_data is not accepted here').optional(),
+  })
+  .superRefine((request, context) => {
+    if (typeof request.max_tokens === 'number' && typeof request.max_completion_tokens === 'number')
+      context.addIssue({
+        code: 'custom',
+        path: ['max_tokens'],
+        message: 'use only one of max_tokens and max_completion_tokens',
+      });
+  });
+
+export type ChatInput = z.infer<typeof chatInput>;
+
+/** Best-effort members that go to the upstream as they are; everything else stays here. */
+const forwarded = [
+  'tools',
+  'tool_choice',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'stop',
+  'logit_bias',
+  'seed',
+  'top_logprobs',
+  'logprobs',
+  'parallel_tool_calls',
+  'response_format',
+  'moderation',
+  'prediction',
+  'audio',
+  'web_search_options',
+  'prompt_cache_options',
+  'reasoning_effort',
+  'service_tier',
+  'verbosity',
+  'prompt_cache_retention',
+  'function_call',
+  'functions',
+  'modalities',
+] as const satisfies readonly (keyof ChatInput)[];
+
+/** The members for the upstream, without absent and null ones. */
+export const forwardedOptions = (request: ChatInput): JsonObject =>
+  Object.fromEntries(
+    forwarded.flatMap((name) => {
+      const value = request[name];
+      return value === undefined || value === null ? [] : [[name, value]];
+    }),
+  );

@@ -1,0 +1,98 @@
+import { AppError } from '../errors.ts';
+import { sha256 } from '../ids.ts';
+import { canonicalJson } from '../json.ts';
+import type {
+  AccountCall,
+  Answer,
+  Call,
+  Idempotency,
+  JobOperation,
+  Operation,
+  PaidOperation,
+  Services,
+} from './operation.ts';
+import { validate } from './validate.ts';
+
+/**
+ * The one path of every operation, whatever the transport: who calls, is the input right, how is it paid, do it,
+ * answer. Refusals are thrown as AppError; a missing x402 payment is an answer, as it carries terms.
+ */
+export const execute = async (
+  operation: Operation,
+  rawInput: unknown,
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  switch (operation.payment) {
+    case 'none': {
+      const account = withAccount(call);
+      return operation.handle(validate(operation, rawInput), account, services);
+    }
+    case 'hold': {
+      const account = withAccount(call);
+      const input = validate(operation, rawInput);
+      const opened = await operation.open(input, account, services, idempotencyOf(operation, input, call));
+      const answer = await operation.answer(opened, input, account, services);
+      if (opened.isReplayed && answer.kind !== 'payment_required')
+        answer.headers['idempotent-replayed'] = 'true';
+      return answer;
+    }
+    case 'x402':
+      return executePaid(operation, rawInput, call, services);
+  }
+};
+
+const executePaid = async (
+  operation: PaidOperation,
+  rawInput: unknown,
+  call: Call,
+  services: Services,
+): Promise<Answer> => {
+  await services.searchLimiter.consume(call.clientAddress);
+  // Checked before payment is asked for: nobody pays for a request that cannot run.
+  const input = validate(operation, rawInput);
+  operation.check(input, services);
+  const paid = await services.x402.pay({
+    price: operation.price(input, services),
+    resource: call.transport,
+    proofs: call.proofs,
+    requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
+    produce: async (signal) => JSON.stringify(await operation.produce(input, services, signal)),
+    signal: call.signal,
+  });
+  if (paid.outcome === 'unpaid') return { kind: 'payment_required', challenge: paid.challenge };
+  return {
+    kind: 'json',
+    status: 200,
+    body: JSON.parse(paid.result),
+    headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
+    isSandbox: operation.isSandbox(services),
+    links: [],
+    receipt: paid.receipt,
+  };
+};
+
+const withAccount = (call: Call): AccountCall => {
+  const { caller } = call;
+  if (caller === null)
+    throw new AppError(
+      'invalid_api_key',
+      'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
+    );
+  return { ...call, caller };
+};
+
+const longestIdempotencyKey = 255;
+
+const idempotencyOf = (operation: JobOperation, input: unknown, call: Call): Idempotency | null => {
+  const key = call.idempotencyKey;
+  if (key === null) return null;
+  if (key.length < 1 || key.length > longestIdempotencyKey)
+    throw new AppError('invalid_parameter', 'Idempotency-Key: must be 1 to 255 characters', {
+      param: 'Idempotency-Key',
+      issues: [
+        { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
+      ],
+    });
+  return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(operation.idempotentPart(input))) };
+};

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { formatUsd } from '../money.ts';
+import type { ReadOperation } from './operation.ts';
+
+const input = z.object({});
+
+const output = z.looseObject({
+  balance_usd: z.string().describe('Available: the ledger less open holds. A decimal string.'),
+  currency: z.literal('USD'),
+  webhook_secret: z.string().nullable().describe('Signs webhooks; null while the account has none.'),
+});
+
+export const getBalance: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_balance',
+  title: 'Read the balance',
+  description: 'The prepaid balance in USD that is available now. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output,
+  rest: {
+    method: 'GET',
+    path: '/v1/balance',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key'],
+  },
+  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async (_input, { caller }) => ({
+    kind: 'json',
+    status: 200,
+    body: { balance_usd: formatUsd(caller.available), currency: 'USD', webhook_secret: null },
+    headers: { 'cache-control': 'no-store' },
+    isSandbox: false,
+    links: [],
+  }),
+};

@@ -1,0 +1,175 @@
+import type { z } from 'zod';
+import type { Caller } from '../accounts/caller.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { JobRunner } from '../jobs/job-runner.ts';
+import type { JsonObject } from '../json.ts';
+import type { LeadSource } from '../leads/lead-source.ts';
+import type { SearchLimiter } from '../limits/search-limiter.ts';
+import type { Log } from '../log.ts';
+import type { Nano } from '../money.ts';
+import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402-gate.ts';
+import type { Job, Store } from '../store/store.ts';
+
+/**
+ * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the
+ * list of operations in index.ts. A definition is static data with functions; what it works with comes in
+ * `Services`, so documents and checks over all operations need no database.
+ */
+export type Operation = ReadOperation | JobOperation | PaidOperation;
+
+interface OperationBase<Input> {
+  /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
+  name: string;
+  title: string;
+  /** For people and for models: what it does, what it costs, what comes back. */
+  description: string;
+  group: 'generation' | 'search';
+  input: z.ZodType<Input>;
+  /** The JSON answer. Loose where it may grow. */
+  output: z.ZodType;
+  rest: RestBinding;
+  tool: ToolBinding;
+}
+
+/** Answers from what is there; free, for the account that asks. */
+export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
+  payment: 'none';
+  handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer>;
+}
+
+/** Opens a prepaid job under a hold, and answers from it. */
+export interface JobOperation<Input = unknown> extends OperationBase<Input> {
+  payment: 'hold';
+  /** The part of the input that an idempotency key is bound to. */
+  idempotentPart(input: Input): unknown;
+  open(
+    input: Input,
+    call: AccountCall,
+    services: Services,
+    idempotency: Idempotency | null,
+  ): Promise<OpenedJob>;
+  answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
+}
+
+/** Paid for call by call with x402; no account. */
+export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
+  payment: 'x402';
+  price(input: Input, services: Services): Nano;
+  /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
+  check(input: Input, services: Services): void;
+  produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** Whether the result is marked as sandbox data. */
+  isSandbox(services: Services): boolean;
+}
+
+export interface RestBinding {
+  method: 'GET' | 'POST';
+  /** OpenAPI's form, `/v1/jobs/{job_id}`; the names in braces are input fields. */
+  path: string;
+  /** Input fields that come from the query; on a POST the others come from the body. */
+  query: readonly string[];
+  /** Who reads a 422: the envelope, search's `detail`, or both. */
+  validation: 'envelope' | 'detail' | 'both';
+  /** Further statuses of success beside 200. */
+  accepted?: boolean;
+  /** Whether `stream: true` answers server-sent events. */
+  streams?: boolean;
+  /** The error codes that the endpoint's documentation lists. */
+  errors: readonly ErrorCode[];
+}
+
+export interface ToolBinding {
+  /** Input fields that only make sense over REST (`stream`). */
+  omit: readonly string[];
+  readOnly: boolean;
+  idempotent: boolean;
+  /** Whether it reaches beyond the gateway's own data. */
+  openWorld: boolean;
+}
+
+/** One call, as a transport hands it to `execute`. */
+export interface Call {
+  transport: 'rest' | 'mcp';
+  requestId: string;
+  caller: Caller | null;
+  /** Of the client, by the trusted proxy hops; for rate limits. */
+  clientAddress: string;
+  idempotencyKey: string | null;
+  /** x402 proofs as they came, unread. */
+  proofs: Proofs | null;
+  /** Aborts when the client has gone. Work that was paid for goes on. */
+  signal: AbortSignal;
+  /** Tells a waiting MCP client that work goes on; absent when it did not ask. */
+  progress?: (update: { elapsedMs: number; message: string }) => void;
+}
+
+export type AccountCall = Call & { caller: Caller };
+
+export interface Idempotency {
+  endpoint: string;
+  key: string;
+  bodyHash: string;
+}
+
+export interface OpenedJob {
+  job: Job;
+  isReplayed: boolean;
+}
+
+export interface JsonAnswer {
+  kind: 'json';
+  status: 200 | 202;
+  body: JsonObject;
+  /** Lower case names. */
+  headers: Record<string, string>;
+  /** Whether the sandbox made it, or synthetic data is in it. */
+  isSandbox: boolean;
+  /** Media of the result, for MCP resource links. */
+  links: MediaLink[];
+  /** The settled payment, on paid operations. */
+  receipt?: Receipt;
+}
+
+export interface MediaLink {
+  url: string;
+  name: string;
+  mimeType: string;
+}
+
+export interface StreamAnswer {
+  kind: 'stream';
+  headers: Record<string, string>;
+  /** Ends when the answer ended or the client has gone. */
+  events: AsyncIterable<ServerSentEvent>;
+}
+
+export interface ServerSentEvent {
+  event?: string;
+  /** One line of text, JSON but for `[DONE]`. */
+  data: string;
+}
+
+export interface PaymentRequiredAnswer {
+  kind: 'payment_required';
+  challenge: Challenge;
+}
+
+export type Answer = JsonAnswer | StreamAnswer | PaymentRequiredAnswer;
+
+/** What handlers work with; wired in src/services.ts. */
+export interface Services {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  store: Store;
+  catalog: Catalog;
+  jobs: JobRunner;
+  leads: LeadSource;
+  x402: X402Gate;
+  searchLimiter: SearchLimiter;
+  /** `{base_url}` without a trailing slash. */
+  publicUrl: () => string;
+}

@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+import { AppError, type ValidationIssue } from '../errors.ts';
+import type { Operation } from './operation.ts';
+
+const mostIssues = 20;
+
+/** The checked input, or a 422 that names every wrong field and where it came from. */
+export const validate = (operation: Operation, raw: unknown): unknown => {
+  const parsed = operation.input.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.slice(0, mostIssues).map((issue) => toIssue(operation, issue));
+  throw invalid(issues);
+};
+
+/** A 422 for rules that a schema cannot say. */
+export const invalidParameter = (operation: Operation, field: string, msg: string): AppError =>
+  invalid([{ loc: [source(operation, field), field], msg, type: 'value_error' }]);
+
+const invalid = (issues: ValidationIssue[]): AppError => {
+  const first = issues[0];
+  const param = first?.loc.slice(1).join('.') || undefined;
+  const text = issues.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'request'}: ${msg}`).join('; ');
+  return new AppError('invalid_parameter', text, { ...(param === undefined ? {} : { param }), issues });
+};
+
+const source = (operation: Operation, field: string): 'query' | 'path' | 'body' => {
+  const { rest } = operation;
+  if (rest.path.includes(`{${field}}`)) return 'path';
+  return rest.method === 'GET' || rest.query.includes(field) ? 'query' : 'body';
+};
+
+const toIssue = (operation: Operation, issue: z.core.$ZodIssue): ValidationIssue => {
+  const path = issue.path.map(String);
+  return { loc: [source(operation, path[0] ?? ''), ...path], msg: issue.message, type: issueType(issue) };
+};
+
+/** Names that readers of FastAPI-like bodies know. */
+const issueType = (issue: z.core.$ZodIssue): string => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'missing' : `${issue.expected}_type`;
+    case 'too_small':
+      return 'greater_than_equal';
+    case 'too_big':
+      return 'less_than_equal';
+    default:
+      return 'value_error';
+  }
+};

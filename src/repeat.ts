@@ -1,0 +1,32 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from './log.ts';
+
+export interface RepeatOptions {
+  /** For the log, as in "ending dead jobs". */
+  what: string;
+  intervalMs: number;
+  signal: AbortSignal;
+  log: Log;
+  work: () => Promise<void> | void;
+}
+
+/** Does `work` now and again `intervalMs` after it ended, until `signal` aborts. A failure is logged and tried again. */
+export const repeat = async ({ what, intervalMs, signal, log, work }: RepeatOptions): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      await work();
+    } catch (error) {
+      log.error({ err: error }, `${what} failed`);
+    }
+    await pause(intervalMs, signal);
+  }
+};
+
+/** Waits `ms`, or less when `signal` aborts; never keeps the process alive. */
+export const pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  try {
+    await delay(ms, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+  }
+};

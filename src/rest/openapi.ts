@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { errorTable, type ErrorCode } from '../errors.ts';
+import type { Operation } from '../operations/operation.ts';
+
+/** The contract's version of the interface description. */
+export const interfaceVersion = '0.1.0.2';
+
+export interface OpenApiOptions {
+  operations: readonly Operation[];
+  publicUrl: string;
+  title: string;
+  /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
+  paymentRequiredSchema: object;
+  /** The largest `limit` of a search, as configured. */
+  searchMaxLimit: number;
+}
+
+type JsonSchema = { [key: string]: unknown; properties?: Record<string, JsonSchema>; required?: string[] };
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const jsonContent = (schema: object) => ({ 'application/json': { schema } });
+
+/** The OpenAPI 3.1 document, made from the operations. Made once, when the gateway knows its address. */
+export const createOpenApi = (options: OpenApiOptions): object => ({
+  openapi: '3.1.0',
+  info: {
+    title: options.title,
+    version: interfaceVersion,
+    description:
+      'Prepaid generation of images and text by API key, and influencer search paid per request with x402. ' +
+      'The same operations are MCP tools at /mcp.',
+  },
+  servers: [{ url: options.publicUrl }],
+  paths: toPaths(options),
+  components: {
+    securitySchemes: {
+      apiKey: { type: 'http', scheme: 'bearer', description: 'An API key issued by the operator.' },
+    },
+    schemas: {
+      Error: errorSchema,
+      ValidationErrors: validationErrorsSchema,
+      PaymentRequired: paymentRequiredBodySchema,
+      PaymentRequiredHeader: options.paymentRequiredSchema,
+    },
+    headers: {
+      RequestId: { description: 'Names this call in the log of the service.', schema: { type: 'string' } },
+      RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+    },
+  },
+});
+
+const toPaths = (options: OpenApiOptions): Record<string, object> => {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const operation of options.operations) {
+    const { method, path } = operation.rest;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: toPathItem(operation, options) };
+  }
+  return paths;
+};
+
+const toPathItem = (operation: Operation, options: OpenApiOptions): object => {
+  const input = inputSchema(operation, options);
+  const { method, query, path } = operation.rest;
+  const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+  const bodyNames = Object.keys(input.properties ?? {}).filter((name) => !query.includes(name));
+  return {
+    operationId: operation.name,
+    summary: operation.title,
+    description: operation.description,
+    tags: [operation.group],
+    security: operation.payment === 'x402' ? [] : [{ apiKey: [] }],
+    parameters: [
+      ...pathNames.map((name) => parameter('path', name, input, true)),
+      ...query.map((name) => parameter('query', name, input, false)),
+      ...(operation.payment === 'hold' ? [idempotencyKey] : []),
+      ...(operation.payment === 'x402' ? paymentHeaders : []),
+    ],
+    ...(method === 'POST'
+      ? { requestBody: { required: true, content: jsonContent(pick(input, bodyNames)) } }
+      : {}),
+    responses: { ...successResponses(operation), ...errorResponses(operation) },
+  };
+};
+
+const inputSchema = (operation: Operation, { searchMaxLimit }: OpenApiOptions): JsonSchema => {
+  const schema = toSchema(operation.input, 'input');
+  const limit = schema.properties?.['limit'];
+  return operation.payment === 'x402' && limit !== undefined
+    ? { ...schema, properties: { ...schema.properties, limit: { ...limit, maximum: searchMaxLimit } } }
+    : schema;
+};
+
+const toSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonSchema;
+  return rest;
+};
+
+const pick = (schema: JsonSchema, names: readonly string[]): JsonSchema => ({
+  ...schema,
+  properties: Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => names.includes(name))),
+  required: (schema.required ?? []).filter((name) => names.includes(name)),
+});
+
+const parameter = (place: 'path' | 'query', name: string, input: JsonSchema, required: boolean) => {
+  const { description, ...schema } = input.properties?.[name] ?? {};
+  return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
+};
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key with the same request answers the same job; kept for 48 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const paymentHeaders = ['PAYMENT-SIGNATURE', 'X-PAYMENT'].map((name) => ({
+  name,
+  in: 'header',
+  required: false,
+  description: 'An x402 payment proof, base64 of JSON. One of the two.',
+  schema: { type: 'string' },
+}));
+
+const successResponses = (operation: Operation): object => {
+  const content = {
+    ...jsonContent(toSchema(operation.output, 'output')),
+    ...(operation.rest.streams === true
+      ? { 'text/event-stream': { schema: { type: 'string', description: 'Chunks, then a usage event, then [DONE].' } } }
+      : {}),
+  };
+  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+  return {
+    200: { description: 'Done.', headers, content },
+    ...(operation.rest.accepted === true ? { 202: { description: 'Queued.', headers, content } } : {}),
+  };
+};
+
+const errorResponses = ({ rest }: Operation): object => {
+  const codesByStatus = Map.groupBy<number, ErrorCode>([...rest.errors, 'server_error'], (code) => errorTable[code][0]);
+  return Object.fromEntries(
+    [...codesByStatus.entries()]
+      .sort(([a], [b]) => a - b)
+      .map(([status, codes]) => [
+        status,
+        {
+          description: [...new Set(codes)].join(', '),
+          headers: {
+            'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+            ...(status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
+            ...(status === 402 && rest.errors.includes('payment_required') ? paymentRequiredHeader : {}),
+          },
+          content: jsonContent(errorBody(status, rest)),
+        },
+      ]),
+  );
+};
+
+const paymentRequiredHeader = {
+  'PAYMENT-REQUIRED': { description: 'x402 v2 terms, base64 of JSON: PaymentRequiredHeader.', schema: { type: 'string' } },
+};
+
+const errorBody = (status: number, rest: Operation['rest']): object => {
+  if (status === 402 && rest.errors.includes('payment_required')) return reference('PaymentRequired');
+  if (status !== 422 || rest.validation === 'envelope') return reference('Error');
+  return rest.validation === 'detail'
+    ? reference('ValidationErrors')
+    : { allOf: [reference('ValidationErrors'), reference('Error')] };
+};
+
+const errorSchema = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['type', 'code', 'message'],
+      properties: {
+        type: { type: 'string' },
+        code: { type: 'string', enum: Object.keys(errorTable) },
+        message: { type: 'string' },
+        param: { type: ['string', 'null'] },
+      },
+    },
+  },
+};
+
+const validationErrorsSchema = {
+  type: 'object',
+  required: ['detail'],
+  properties: {
+    detail: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['loc', 'msg', 'type'],
+        properties: {
+          loc: { type: 'array', items: { type: 'string' } },
+          msg: { type: 'string' },
+          type: { type: 'string' },
+        },
+      },
+    },
+  },
+};
+
+const paymentRequiredBodySchema = {
+  type: 'object',
+  required: ['error', 'x402', 'x402Version', 'accepts'],
+  properties: {
+    error: { type: 'string' },
+    x402: {
+      type: 'object',
+      required: ['version', 'amount', 'asset', 'payTo', 'chain'],
+      properties: Object.fromEntries(
+        ['version', 'amount', 'asset', 'payTo', 'chain'].map((name) => [name, { type: 'string' }]),
+      ),
+    },
+    x402Version: { type: 'integer', const: 1 },
+    accepts: { type: 'array', items: { type: 'object' }, description: 'x402 v1 payment requirements.' },
+  },
+};

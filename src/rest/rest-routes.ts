@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AppError } from '../errors.ts';
+import { execute } from '../operations/execute.ts';
+import type { Call, Operation, Services } from '../operations/operation.ts';
+import { readJsonBody } from './read-json-body.ts';
+import { createReadParameters, type ReadParameters } from './read-parameters.ts';
+import { writeAnswer } from './write-answer.ts';
+import { writeError } from './write-error.ts';
+
+/** What is known of a request before its route is. */
+export interface RequestContext {
+  requestId: string;
+  url: URL;
+  clientAddress: string;
+  /** Null without a key; rejects with AppError on a wrong one. Called at most once, only where a route needs it. */
+  authenticate: () => Promise<Call['caller']>;
+}
+
+/** Serves the request when one of the operations has its path; else answers false and touches nothing. */
+export type RestRoutes = (request: IncomingMessage, response: ServerResponse, context: RequestContext) => boolean;
+
+interface Route {
+  operation: Operation;
+  pattern: RegExp;
+  readParameters: ReadParameters;
+}
+
+/** One thin route an operation: read the request, `execute`, write the answer. */
+export const createRestRoutes = (operations: readonly Operation[], services: Services): RestRoutes => {
+  const routes = operations.map((operation) => ({
+    operation,
+    pattern: toPattern(operation.rest.path),
+    readParameters: createReadParameters(operation),
+  }));
+
+  return (request, response, context) => {
+    const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
+    if (onPath.length === 0) return false;
+    const route = onPath.find(({ operation }) => operation.rest.method === request.method);
+    if (route === undefined) refuseMethod(response, onPath, context, services);
+    else void serve(route, request, response, context, services);
+    return true;
+  };
+};
+
+const toPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+
+const refuseMethod = (
+  response: ServerResponse,
+  onPath: readonly Route[],
+  { requestId }: RequestContext,
+  { log }: Services,
+): void => {
+  const allow = onPath.map(({ operation }) => operation.rest.method).join(', ');
+  const error = new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+  writeError(response, error, { log, requestId });
+};
+
+const serve = async (
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+  services: Services,
+): Promise<void> => {
+  const { operation } = route;
+  const { requestId } = context;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('the client has gone')));
+  try {
+    const call = await toCall(request, context, operation, gone.signal);
+    const answer = await execute(operation, await readInput(route, request, context, services), call, services);
+    await writeAnswer(response, answer, { log: services.log, requestId, brand: services.config.brand });
+  } catch (error) {
+    if (gone.signal.aborted && response.destroyed) return;
+    writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
+  }
+};
+
+const toCall = async (
+  { headers }: IncomingMessage,
+  context: RequestContext,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<Call> => {
+  const caller = operation.payment === 'x402' ? null : await context.authenticate();
+  if (operation.payment !== 'x402' && caller === null)
+    throw new AppError('invalid_api_key', 'No API key was sent. Send "Authorization: Bearer <API_KEY>".', {
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  return {
+    transport: 'rest',
+    requestId: context.requestId,
+    caller,
+    clientAddress: context.clientAddress,
+    idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
+    proofs: operation.payment === 'x402' ? [headers['payment-signature'], headers['x-payment']] : null,
+    signal,
+  };
+};
+
+const readInput = async (
+  { operation, pattern, readParameters }: Route,
+  request: IncomingMessage,
+  { url }: RequestContext,
+  { config }: Services,
+): Promise<unknown> => {
+  const path = decodeGroups(pattern.exec(url.pathname)?.groups ?? {});
+  const parameters = readParameters(url.searchParams, path);
+  if (operation.rest.method === 'GET') return parameters;
+  const body = await readJsonBody(request, config.maxBodyBytes);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
+  return { ...Object.fromEntries(fromBody), ...parameters };
+};
+
+const decodeGroups = (groups: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(groups).map(([name, value]) => {
+      try {
+        return [name, decodeURIComponent(value)];
+      } catch {
+        // Not a percent-encoding: the text as it stands is an id that does not exist.
+        return [name, value];
+      }
+    }),
+  );
+

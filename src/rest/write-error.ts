@@ -1,0 +1,49 @@
+import type { ServerResponse } from 'node:http';
+import { toAppError, type AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { RestBinding } from '../operations/operation.ts';
+import { writeJson } from './write-json.ts';
+
+export interface WriteErrorOptions {
+  log: Log;
+  requestId: string;
+  /** Who reads a 422 of this endpoint. */
+  validation?: RestBinding['validation'];
+}
+
+/** Answers a refused or failed call in the contract's form; a stack or cause goes to the log only. */
+export const writeError = (
+  response: ServerResponse,
+  thrown: unknown,
+  { log, requestId, validation = 'envelope' }: WriteErrorOptions,
+): void => {
+  const error = toAppError(thrown);
+  if (error.status >= 500) log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a call failed');
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  writeJson(response, { status: error.status, headers: errorHeaders(error), body: errorBody(error, validation) });
+};
+
+/** Seconds of `Retry-After` for a refusal that does not know better; every 429 and 503 carries one. */
+const defaultRetryAfterSeconds = 5;
+
+export const errorHeaders = (error: AppError): Record<string, string> => {
+  const isTemporary = error.status === 429 || error.status === 503;
+  const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetryAfterSeconds : undefined);
+  return {
+    'cache-control': 'no-store',
+    ...error.headers,
+    ...(seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }),
+  };
+};
+
+const errorBody = (error: AppError, validation: RestBinding['validation']): object => {
+  const envelope = { error: error.toEnvelope() };
+  if (error.status !== 422 || validation === 'envelope') return envelope;
+  const detail = error.issues ?? [
+    { loc: ['body', ...(error.param === undefined ? [] : [error.param])], msg: error.message, type: 'value_error' },
+  ];
+  return validation === 'detail' ? { detail } : { detail, ...envelope };
+};

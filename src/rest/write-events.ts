@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { toAppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { ServerSentEvent, StreamAnswer } from '../operations/operation.ts';
+
+const keepAliveEveryMs = 15_000;
+
+/** Writes a stream of server-sent events to its end, at the reader's pace, with a comment line every 15 s of silence. */
+export const writeEvents = async (
+  response: ServerResponse,
+  { headers, events }: StreamAnswer,
+  { log, requestId }: { log: Log; requestId: string },
+): Promise<void> => {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    ...headers,
+    'cache-control': 'no-cache, no-transform',
+    // Proxies such as nginx would gather the events otherwise.
+    'x-accel-buffering': 'no',
+  });
+  const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveEveryMs);
+  try {
+    for await (const event of events) {
+      keepAlive.refresh();
+      if (!(await write(response, toText(event)))) return;
+    }
+  } catch (error) {
+    log.error({ err: error, requestId }, 'a stream failed after it had begun');
+    await write(response, toText({ data: JSON.stringify({ error: toAppError(error).toEnvelope() }) }));
+  } finally {
+    clearInterval(keepAlive);
+    response.end();
+  }
+};
+
+const toText = ({ event, data }: ServerSentEvent): string =>
+  event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
+
+/** False once the reader has gone. */
+const write = async (response: ServerResponse, text: string): Promise<boolean> => {
+  if (response.destroyed) return false;
+  if (response.write(text)) return true;
+  const gone = new AbortController();
+  const closed = once(response, 'close', { signal: gone.signal });
+  const drained = once(response, 'drain', { signal: gone.signal });
+  await Promise.race([drained, closed]);
+  gone.abort();
+  await Promise.allSettled([drained, closed]);
+  return !response.destroyed;
+};

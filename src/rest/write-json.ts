@@ -1,0 +1,19 @@
+import type { ServerResponse } from 'node:http';
+
+export interface JsonResponse {
+  status: number;
+  /** Lower case names. */
+  headers?: Record<string, string>;
+  body: unknown;
+}
+
+/** Writes one whole JSON answer. */
+export const writeJson = (response: ServerResponse, { status, headers, body }: JsonResponse): void => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': bytes.length,
+    ...headers,
+  });
+  response.end(bytes);
+};
