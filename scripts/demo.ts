@@ -83,7 +83,10 @@ const connectAssistant = async ({ url, apiKey }: GatewayProcess): Promise<Client
 /** What a tool answered, as plain data. */
 const callTool = async (assistant: Client, name: string, input: Record<string, unknown>) => {
   const result = await assistant.callTool({ name, arguments: input });
-  return { isError: result.isError === true, data: (result.structuredContent ?? {}) as Record<string, unknown> };
+  return {
+    isError: result.isError === true,
+    data: (result.structuredContent ?? {}) as Record<string, unknown>,
+  };
 };
 
 const readBalance = async (assistant: Client): Promise<string> => {
@@ -145,7 +148,9 @@ interface SearchAnswer {
 
 const sayLeads = ({ count, results }: SearchAnswer): void => {
   for (const lead of results.slice(0, 5))
-    say(`@${lead.username.padEnd(28)}${String(lead.followers).padStart(11)}  ${lead.country ?? ''}  ${lead.category ?? ''}`);
+    say(
+      `@${lead.username.padEnd(28)}${String(lead.followers).padStart(11)}  ${lead.country ?? ''}  ${lead.category ?? ''}`,
+    );
   say(`${count} results`);
 };
 
@@ -181,7 +186,12 @@ const buyLeads = async (gateway: GatewayProcess, assistant: Client, chains: Chai
       new Uint8Array(getBase58Encoder().encode(chains.solana.buyer.secretKeyBase58)),
     );
     const payingFetch = wrapFetchWithPaymentFromConfig(fetch, {
-      schemes: [{ network: chains.solana.network, client: new ExactSvmScheme(signer, { rpcUrl: chains.solana.rpcUrl }) }],
+      schemes: [
+        {
+          network: chains.solana.network,
+          client: new ExactSvmScheme(signer, { rpcUrl: chains.solana.rpcUrl }),
+        },
+      ],
     });
     await paySearch(`${gateway.url}/v1/search?category=Fitness&gender=female&limit=30`, payingFetch);
   });
@@ -208,10 +218,19 @@ const checkMoney = async (input: {
   await step('Balances afterwards, on both chains and in the ledger', async () => {
     const after = await readBalances(input.chains);
     sayBalances(after);
-    must(after.sellerOnBase - input.before.sellerOnBase === 100_000n, 'the seller has 0.10 USDC more on Base');
+    must(
+      after.sellerOnBase - input.before.sellerOnBase === 100_000n,
+      'the seller has 0.10 USDC more on Base',
+    );
     must(input.before.buyerOnBase - after.buyerOnBase === 100_000n, 'the buyer has 0.10 USDC less on Base');
-    must(after.sellerOnSolana - input.before.sellerOnSolana === 120_000n, 'the seller has 0.12 USDC more on Solana');
-    must(input.before.buyerOnSolana - after.buyerOnSolana === 120_000n, 'the buyer has 0.12 USDC less on Solana');
+    must(
+      after.sellerOnSolana - input.before.sellerOnSolana === 120_000n,
+      'the seller has 0.12 USDC more on Solana',
+    );
+    must(
+      input.before.buyerOnSolana - after.buyerOnSolana === 120_000n,
+      'the buyer has 0.12 USDC less on Solana',
+    );
     const prepaid = await readBalance(input.assistant);
     must(Number(prepaid) < Number(input.prepaidBefore), 'the prepaid balance went down');
     say(`Prepaid  $${input.prepaidBefore} -> $${prepaid}`);

@@ -38,7 +38,9 @@ export const createApp = (services: GatewayServices): App => {
       const context = toContext(request, requestId);
       const isHealth = context.url.pathname.startsWith('/health/');
       if (isRefusing && !isHealth)
-        throw new AppError('shutting_down', 'The service is restarting. Try again.', { headers: { connection: 'close' } });
+        throw new AppError('shutting_down', 'The service is restarting. Try again.', {
+          headers: { connection: 'close' },
+        });
       if (serveRest(request, response, context)) return;
       if (serveMcp(request, response, context)) return;
       pages(request, response);
@@ -54,7 +56,10 @@ export const createApp = (services: GatewayServices): App => {
     authenticate: () => authenticate(request.headers.authorization),
   });
 
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000 }, handle);
+  const server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000 },
+    handle,
+  );
   return {
     server,
     refuseNew: () => {
@@ -82,7 +87,10 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.get('/health/ready', async (_request, response) => {
     const readiness = await services.readiness();
     const isReady = readiness.ready && !isRefusing();
-    response.status(isReady ? 200 : 503).set('retry-after', '1').json({ ...readiness, ready: isReady });
+    response
+      .status(isReady ? 200 : 503)
+      .set('retry-after', '1')
+      .json({ ...readiness, ready: isReady });
   });
   pages.get('/openapi.json', (_request, response) => {
     openApi ??= JSON.stringify(
@@ -104,10 +112,13 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
     writeError(response, error, { log, requestId: requestIdOf(response) });
   });
   // Express knows an error handler by its four parameters.
-  pages.use((error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
-    const isBadPath = error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
-    const shown = isBadPath ? new AppError('not_found', 'There is nothing at this address.') : error;
-    writeError(response, shown, { log, requestId: requestIdOf(response) });
-  });
+  pages.use(
+    (error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
+      const isBadPath =
+        error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
+      const shown = isBadPath ? new AppError('not_found', 'There is nothing at this address.') : error;
+      writeError(response, shown, { log, requestId: requestIdOf(response) });
+    },
+  );
   return pages;
 };

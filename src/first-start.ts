@@ -18,14 +18,19 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   if (!isSandboxOnly || (await store.listAccounts({ limit: 1 })).length > 0) return null;
   const account = await createAccount({ store, clock }, { name: 'Sandbox', status: 'active' });
   await credit({ store, clock }, { accountId: account.id, amount: sandboxCredit, reason: 'sandbox credit' });
-  const { apiKey } = await issueKey({ store, clock }, { accountId: account.id, label: 'first key', brand: config.brand });
+  const { apiKey } = await issueKey(
+    { store, clock },
+    { accountId: account.id, label: 'first key', brand: config.brand },
+  );
   return { apiKey };
 };
 
 /** What the first start prints: the key, once, and three calls to copy. */
 export const firstStartText = ({ apiKey, url }: { apiKey: string; url: string }): string => {
   const mcpConfig = {
-    mcpServers: { causeway: { type: 'http', url: `${url}/mcp`, headers: { Authorization: `Bearer ${apiKey}` } } },
+    mcpServers: {
+      causeway: { type: 'http', url: `${url}/mcp`, headers: { Authorization: `Bearer ${apiKey}` } },
+    },
   };
   return `
 This is the first start. An account was made with $25.00 of sandbox credit. Its API key is shown this once:

@@ -75,7 +75,8 @@ const listen = async ({ server }: App, { host, port }: Config): Promise<string> 
     await once(server, 'listening');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EADDRINUSE') throw new ConfigError(`PORT: ${port} on ${host} is in use; set another PORT`, { cause: error });
+    if (code === 'EADDRINUSE')
+      throw new ConfigError(`PORT: ${port} on ${host} is in use; set another PORT`, { cause: error });
     throw new ConfigError(`HOST, PORT: cannot listen on ${host}:${port} (${String(code)})`, { cause: error });
   }
   const { port: actual } = server.address() as AddressInfo;

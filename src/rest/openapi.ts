@@ -97,7 +97,9 @@ const toSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
 
 const pick = (schema: JsonSchema, names: readonly string[]): JsonSchema => ({
   ...schema,
-  properties: Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([name]) => names.includes(name))),
+  properties: Object.fromEntries(
+    Object.entries(schema.properties ?? {}).filter(([name]) => names.includes(name)),
+  ),
   required: (schema.required ?? []).filter((name) => names.includes(name)),
 });
 
@@ -126,7 +128,11 @@ const successResponses = (operation: Operation): object => {
   const content = {
     ...jsonContent(toSchema(operation.output, 'output')),
     ...(operation.rest.streams === true
-      ? { 'text/event-stream': { schema: { type: 'string', description: 'Chunks, then a usage event, then [DONE].' } } }
+      ? {
+          'text/event-stream': {
+            schema: { type: 'string', description: 'Chunks, then a usage event, then [DONE].' },
+          },
+        }
       : {}),
   };
   const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
@@ -137,7 +143,10 @@ const successResponses = (operation: Operation): object => {
 };
 
 const errorResponses = ({ rest }: Operation): object => {
-  const codesByStatus = Map.groupBy<number, ErrorCode>([...rest.errors, 'server_error'], (code) => errorTable[code][0]);
+  const codesByStatus = Map.groupBy<number, ErrorCode>(
+    [...rest.errors, 'server_error'],
+    (code) => errorTable[code][0],
+  );
   return Object.fromEntries(
     [...codesByStatus.entries()]
       .sort(([a], [b]) => a - b)
@@ -147,7 +156,9 @@ const errorResponses = ({ rest }: Operation): object => {
           description: [...new Set(codes)].join(', '),
           headers: {
             'X-Request-Id': { $ref: '#/components/headers/RequestId' },
-            ...(status === 429 || status === 503 ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
+            ...(status === 429 || status === 503
+              ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+              : {}),
             ...(status === 402 && rest.errors.includes('payment_required') ? paymentRequiredHeader : {}),
           },
           content: jsonContent(errorBody(status, rest)),
@@ -157,7 +168,10 @@ const errorResponses = ({ rest }: Operation): object => {
 };
 
 const paymentRequiredHeader = {
-  'PAYMENT-REQUIRED': { description: 'x402 v2 terms, base64 of JSON: PaymentRequiredHeader.', schema: { type: 'string' } },
+  'PAYMENT-REQUIRED': {
+    description: 'x402 v2 terms, base64 of JSON: PaymentRequiredHeader.',
+    schema: { type: 'string' },
+  },
 };
 
 const errorBody = (status: number, rest: Operation['rest']): object => {

@@ -10,7 +10,9 @@ export const readJsonBody = async (request: IncomingMessage, maxBytes: number): 
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new AppError('invalid_json', 'The body is not valid JSON in UTF-8. Send one JSON object.', { cause: error });
+    throw new AppError('invalid_json', 'The body is not valid JSON in UTF-8. Send one JSON object.', {
+      cause: error,
+    });
   }
 };
 

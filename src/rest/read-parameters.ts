@@ -5,7 +5,10 @@ import type { Operation } from '../operations/operation.ts';
  * Reads the query and path of one operation into input fields: text becomes a number or a boolean where the
  * operation's schema wants one and the text is one; everything else is left for the schema to refuse.
  */
-export type ReadParameters = (query: URLSearchParams, path: Record<string, string>) => Record<string, unknown>;
+export type ReadParameters = (
+  query: URLSearchParams,
+  path: Record<string, string>,
+) => Record<string, unknown>;
 
 export const createReadParameters = (operation: Operation): ReadParameters => {
   const types = fieldTypes(operation);

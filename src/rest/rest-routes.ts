@@ -17,7 +17,11 @@ export interface RequestContext {
 }
 
 /** Serves the request when one of the operations has its path; else answers false and touches nothing. */
-export type RestRoutes = (request: IncomingMessage, response: ServerResponse, context: RequestContext) => boolean;
+export type RestRoutes = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+) => boolean;
 
 interface Route {
   operation: Operation;
@@ -69,7 +73,12 @@ const serve = async (
   response.once('close', () => gone.abort(new Error('the client has gone')));
   try {
     const call = await toCall(request, context, operation, gone.signal);
-    const answer = await execute(operation, await readInput(route, request, context, services), call, services);
+    const answer = await execute(
+      operation,
+      await readInput(route, request, context, services),
+      call,
+      services,
+    );
     await writeAnswer(response, answer, { log: services.log, requestId, brand: services.config.brand });
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;
@@ -125,4 +134,3 @@ const decodeGroups = (groups: Record<string, string>): Record<string, string> =>
       }
     }),
   );
-

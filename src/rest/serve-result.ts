@@ -22,14 +22,22 @@ const noSuchResult = (): AppError => new AppError('not_found', 'There is no resu
 /** Serves the bytes behind a result URL. The URL is the whole authority: it needs no key and cannot be guessed. */
 export const createServeResult =
   ({ store, files, clock, log }: ServeResultOptions) =>
-  async (name: string, request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
+  async (
+    name: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): Promise<void> => {
     try {
       const id = namePattern.exec(name)?.[1];
       const media = id === undefined ? null : await store.getMedia(id);
       if (media === null) throw noSuchResult();
       const secondsLeft = Math.floor((media.expiresAt - clock.now()) / 1000);
       if (secondsLeft <= 0)
-        throw new AppError('content_expired', 'This result was kept for its time and is gone. Make it again.');
+        throw new AppError(
+          'content_expired',
+          'This result was kept for its time and is gone. Make it again.',
+        );
       const headers = {
         'content-type': media.contentType,
         'content-length': media.sizeBytes,

@@ -18,12 +18,17 @@ export const writeError = (
   { log, requestId, validation = 'envelope' }: WriteErrorOptions,
 ): void => {
   const error = toAppError(thrown);
-  if (error.status >= 500) log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a call failed');
+  if (error.status >= 500)
+    log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a call failed');
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  writeJson(response, { status: error.status, headers: errorHeaders(error), body: errorBody(error, validation) });
+  writeJson(response, {
+    status: error.status,
+    headers: errorHeaders(error),
+    body: errorBody(error, validation),
+  });
 };
 
 /** Seconds of `Retry-After` for a refusal that does not know better; every 429 and 503 carries one. */
@@ -43,7 +48,11 @@ const errorBody = (error: AppError, validation: RestBinding['validation']): obje
   const envelope = { error: error.toEnvelope() };
   if (error.status !== 422 || validation === 'envelope') return envelope;
   const detail = error.issues ?? [
-    { loc: ['body', ...(error.param === undefined ? [] : [error.param])], msg: error.message, type: 'value_error' },
+    {
+      loc: ['body', ...(error.param === undefined ? [] : [error.param])],
+      msg: error.message,
+      type: 'value_error',
+    },
   ];
   return validation === 'detail' ? { detail } : { detail, ...envelope };
 };

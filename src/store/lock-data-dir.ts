@@ -13,7 +13,9 @@ export const lockDataDir = (dataDir: string): { release(): void } => {
   } catch (error) {
     database.close();
     if (error instanceof Error && /locked|busy/i.test(error.message))
-      throw new ConfigError(`DATA_DIR: ${dataDir} is in use by another gateway; stop it or choose another folder`);
+      throw new ConfigError(
+        `DATA_DIR: ${dataDir} is in use by another gateway; stop it or choose another folder`,
+      );
     throw error;
   }
   return { release: () => database.close() };

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+import { newApiKey, newId, sha256 } from '../ids.ts';
+import type { Account, ApiKey, Store } from '../store/store.ts';
+import { displayKey } from './display-key.ts';
+
+export interface IssueKeyInput {
+  accountId: string;
+  /** What the account calls the key; may be empty. */
+  label: string;
+  /** The word in `sk_<brand>_`. */
+  brand: string;
+}
+
+export type IssueKeyOutcome =
+  /** `key` is the whole key. It is stored nowhere, so this is the only time that it can be shown. */
+  | { outcome: 'issued'; key: string; apiKey: ApiKey; account: Account }
+  /** Keys are issued after approval only. */
+  | { outcome: 'not_active'; account: Account }
+  | { outcome: 'no_account' };
+
+/** Makes a new key for an active account and stores its hash and display form. */
+export const issueKey = async (
+  { store, clock }: { store: Pick<Store, 'getAccount' | 'createKey'>; clock: Clock },
+  { accountId, label, brand }: IssueKeyInput,
+): Promise<IssueKeyOutcome> => {
+  const account = await store.getAccount(accountId);
+  if (account === null) return { outcome: 'no_account' };
+  if (account.status !== 'active') return { outcome: 'not_active', account };
+  const key = newApiKey(brand);
+  const apiKey = await store.createKey({
+    id: newId(),
+    accountId,
+    hash: sha256(key),
+    display: displayKey(key),
+    label,
+    now: clock.now(),
+  });
+  return { outcome: 'issued', key, apiKey, account };
+};

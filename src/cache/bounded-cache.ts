@@ -1,0 +1,66 @@
+import { Keyv } from 'keyv';
+import { atMostEvery } from '../at-most-every.ts';
+import type { Log } from '../log.ts';
+import { createLruStore } from './lru-store.ts';
+import type { RedisConnection } from './redis-connection.ts';
+
+/** Values that may be lost at any time: never a balance, a hold, a lease or a counter. */
+export interface BoundedCache {
+  /**
+   * A copy of the value under `key`; undefined when there is none or the cache cannot tell. With Redis it was perhaps
+   * written by another version of this program, so the caller checks its shape.
+   */
+  get(key: string): Promise<unknown>;
+  /** Keeps the JSON of `value`. What cannot be kept is lost, and logged. */
+  set(key: string, value: unknown): Promise<void>;
+}
+
+export interface BoundedCacheOptions {
+  /** Tells this cache's keys from those of others on the same Redis. */
+  namespace: string;
+  ttlMs: number;
+  /** Entries in memory; in Redis, their life and Redis's own settings bound them. */
+  maxEntries: number;
+  /** Null keeps entries in this process. */
+  redis: RedisConnection | null;
+  log: Log;
+  /** How long one call waits for Redis. */
+  timeoutMs?: number;
+}
+
+const defaultTimeoutMs = 50;
+const logIntervalMs = 60_000;
+
+/** A cache in Redis, or in memory without it. Its calls never throw, and end within the time-out when Redis does not answer. */
+export const createCache = (options: BoundedCacheOptions): BoundedCache => {
+  const { namespace, ttlMs, maxEntries, redis, log, timeoutMs = defaultTimeoutMs } = options;
+  const entries = new Keyv<unknown>({
+    store: redis === null ? createLruStore(maxEntries) : redis.openStore({ timeoutMs }),
+    namespace: `causeway:${namespace}`,
+    ttl: ttlMs,
+    serialize: JSON.stringify,
+    deserialize: JSON.parse,
+    throwOnErrors: true,
+    emitErrors: false,
+  });
+  const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
+    log.warn({ err: error, cache: namespace, leftOut }, 'an entry of the cache could not be read or kept');
+  });
+  return {
+    async get(key) {
+      try {
+        return await entries.get(key);
+      } catch (error) {
+        reportFault(error);
+        return undefined;
+      }
+    },
+    async set(key, value) {
+      try {
+        await entries.set(key, value);
+      } catch (error) {
+        reportFault(error);
+      }
+    },
+  };
+};

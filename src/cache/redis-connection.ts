@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import KeyvRedis, { createClient } from '@keyv/redis';
+import { atMostEvery } from '../at-most-every.ts';
+import type { Log } from '../log.ts';
+import type { CacheStore } from './cache-store.ts';
+import { createCircuitBreaker } from './circuit-breaker.ts';
+import { within } from './within.ts';
+
+/**
+ * What replicas share. Redis is never needed: a call that it does not answer in time gives undefined, and after a
+ * few such calls it is left alone for some seconds.
+ */
+export interface RedisConnection {
+  /** The node-redis client, for libraries that send commands themselves; inside `attempt` only. */
+  readonly client: object;
+  /**
+   * The outcome of `command`, or undefined where Redis failed or took longer than `timeoutMs`. Never throws. A
+   * command given up may still be carried out.
+   */
+  attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
+  /** Redis as the store of a cache: a fault reads as a miss, and a write that fails is lost. */
+  openStore(options: { timeoutMs: number }): CacheStore;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 2_000;
+const firstReconnectMs = 50;
+const maxReconnectMs = 1_000;
+/*
+ * A host that vanished closes no connection; it is noticed by silence on the socket. Writes count as life there, so
+ * the breaker must stay open longer than `silenceMs`, and a healthy connection must be pinged more often.
+ */
+const pingIntervalMs = 1_000;
+const silenceMs = 4_000;
+const breakerOpenMs = 5_000;
+const breakerMaxFailures = 5;
+/** Commands waiting to be sent or answered; beyond, a command fails at once. */
+const maxPendingCommands = 20_000;
+const logIntervalMs = 60_000;
+
+const openClient = (url: string) =>
+  createClient({
+    url,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: maxPendingCommands,
+    pingInterval: pingIntervalMs,
+    socket: {
+      connectTimeout: connectTimeoutMs,
+      socketTimeout: silenceMs,
+      reconnectStrategy: (retries) => Math.min(firstReconnectMs * 2 ** Math.min(retries, 16), maxReconnectMs),
+    },
+  });
+
+type RedisClient = ReturnType<typeof openClient>;
+
+/**
+ * A connection to `url` (redis: or rediss:), dialled at the first call and dialled again for as long as it is not
+ * closed. Callers wait for the first dial within their own time-out, and for no later one.
+ */
+export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
+  const client = openClient(url);
+  const breaker = createCircuitBreaker({ maxFailures: breakerMaxFailures, openMs: breakerOpenMs });
+  const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
+    log.warn({ err: error, leftOut }, 'Redis does not answer: limits hold per process and nothing is cached');
+  });
+  const dialler = watchDialling(client, { onFault: reportFault, onReady: () => breaker.succeeded() });
+  let isClosed = false;
+
+  const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
+    if (isClosed || !breaker.allows()) return undefined;
+    let isExpired = false;
+    const run = async (): Promise<T> => {
+      await dialler.firstDial();
+      if (isExpired) throw new Error('Redis was connected too late for this command');
+      if (!client.isReady) throw new Error('Redis is not connected');
+      return command();
+    };
+    try {
+      const value = await within(timeoutMs, run());
+      breaker.succeeded();
+      return value;
+    } catch (error) {
+      isExpired = true;
+      breaker.failed();
+      if (!isClosed) reportFault(error);
+      return undefined;
+    }
+  };
+
+  return {
+    client,
+    attempt,
+    openStore: ({ timeoutMs }) => guardedStore(client, (command) => attempt(command, timeoutMs)),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await dialler.idle();
+      if (client.isOpen) client.destroy();
+    },
+  };
+};
+
+interface Dialler {
+  /** Dials at the first call. Resolves when that dial succeeded or failed. */
+  firstDial(): Promise<void>;
+  /** Resolves when no socket is being opened: one that opens after `destroy` would stay open. */
+  idle(): Promise<void>;
+}
+
+const watchDialling = (
+  client: RedisClient,
+  { onFault, onReady }: { onFault: (error: unknown) => void; onReady: () => void },
+): Dialler => {
+  let isOpening = false;
+  let first: Promise<void> | undefined;
+  client.on('error', (error: unknown) => {
+    isOpening = false;
+    onFault(error);
+  });
+  client.on('connect', () => {
+    isOpening = false;
+  });
+  client.on('reconnecting', () => {
+    isOpening = true;
+  });
+  client.on('ready', onReady);
+
+  const dial = async (): Promise<void> => {
+    isOpening = true;
+    const outcome = settled(client, 'ready');
+    client.connect().catch(onFault);
+    await outcome;
+  };
+  return {
+    firstDial: () => (first ??= dial()),
+    async idle() {
+      if (isOpening) await settled(client, 'connect');
+    },
+  };
+};
+
+/** Resolves at `event` or at an error, which the client's error listener reports. */
+const settled = async (client: RedisClient, event: 'connect' | 'ready'): Promise<void> => {
+  await once(client, event).catch(() => undefined);
+};
+
+type Attempt = <T>(command: () => Promise<T>) => Promise<T | undefined>;
+
+const guardedStore = (client: RedisClient, attempt: Attempt): CacheStore => {
+  const store = new KeyvRedis<string>(client, { throwOnErrors: true });
+  return {
+    get: (key) => attempt(() => store.get<string>(key)),
+    async set(key, text, ttlMs) {
+      await attempt(() => store.set(key, text, ttlMs));
+    },
+    delete: async (key) => (await attempt(() => store.delete(key))) ?? false,
+    async clear() {
+      await attempt(() => store.clear());
+    },
+  };
+};

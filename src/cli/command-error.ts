@@ -1,0 +1,31 @@
+const exitCodes = {
+  /** The words of the command are wrong. */
+  invalid_usage: 2,
+  /** An environment variable, --data-dir or --env-file is wrong. */
+  invalid_setting: 2,
+  /** The data folder holds no gateway's data. */
+  no_data: 1,
+  account_not_found: 1,
+  account_not_active: 1,
+  key_not_found: 1,
+  job_not_found: 1,
+  insufficient_balance: 1,
+  refund_too_large: 1,
+  store_failed: 1,
+  internal_error: 1,
+} as const;
+
+export type CommandErrorCode = keyof typeof exitCodes;
+
+/** Why a command was not carried out: a stable code, one line for the operator, and the exit code that follows. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly code: CommandErrorCode;
+  readonly exitCode: number;
+
+  constructor(code: CommandErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.exitCode = exitCodes[code];
+  }
+}

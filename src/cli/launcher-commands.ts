@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { CommandError } from './command-error.ts';
+import { addExamples } from './examples.ts';
+
+/**
+ * Adds `start` and `mcp` for the sake of the help texts: bin/causeway.mjs runs them itself, so that the gateway
+ * does not load the operator's commands.
+ */
+export const addLauncherCommands = (program: Command): void => {
+  const start = program
+    .command('start')
+    .summary('run the gateway: MCP and REST over HTTP')
+    .description(
+      'Runs the gateway until it is told to stop (Ctrl-C or SIGTERM). It is told what to do by environment variables ' +
+        'and causeway.yaml; with nothing set it serves the sandbox on http://127.0.0.1:8402.',
+    )
+    .action(refuse('causeway start" or "npm start'));
+  addExamples(start, ['causeway start', 'PORT=8080 DATA_DIR=/var/lib/causeway causeway start']);
+  const mcp = program
+    .command('mcp')
+    .summary('serve MCP over stdin and stdout, for one local assistant')
+    .description('Serves the MCP tools over stdin and stdout, as local assistants start their servers.')
+    .action(refuse('causeway mcp'));
+  addExamples(mcp, ['causeway mcp', 'claude mcp add causeway -- causeway mcp']);
+};
+
+const refuse = (command: string) => (): void => {
+  throw new CommandError('invalid_usage', `This is not one of the operator's commands: run "${command}" alone.`);
+};

@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { BoundedCache } from '../cache/bounded-cache.ts';
+import { canonicalJson } from '../json.ts';
+import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
+import { createSharedCalls } from './shared-calls.ts';
+
+export interface CachedLeadsOptions {
+  source: LeadSource;
+  /** Its life is the greatest age of a result; it belongs to this source alone. */
+  cache: BoundedCache;
+}
+
+/**
+ * `source` with its result pages kept for a while, empty ones included. Equal queries under way at one time are asked
+ * once; failures go to those who wait and are not kept. Closing closes `source`.
+ */
+export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSource => {
+  const sharedCalls = createSharedCalls<Lead[]>();
+
+  const look = async (key: string, query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
+    const kept = pageSchema.safeParse(await cache.get(key));
+    if (kept.success) return kept.data;
+    signal.throwIfAborted();
+    const leads = await source.search(query, { signal });
+    void cache.set(key, leads);
+    return leads;
+  };
+
+  return {
+    async search(query, { signal }) {
+      const key = pageKey(query);
+      const leads = await sharedCalls.join({ key, signal, call: (shared) => look(key, query, shared) });
+      return [...leads];
+    },
+    status: () => source.status(),
+    close: () => source.close(),
+  };
+};
+
+/** A digest, so that keys are short and queries cannot be read from them. */
+const pageKey = (query: LeadQuery): string => hash('sha256', canonicalJson(query), 'base64url');
+
+const pageSchema: z.ZodType<Lead[]> = z.array(
+  z.object({
+    username: z.string(),
+    full_name: z.string(),
+    followers: z.number(),
+    following: z.number(),
+    is_verified: z.boolean(),
+    is_business: z.boolean(),
+    category: z.string().optional(),
+    bio: z.string().optional(),
+    public_email: z.string().optional(),
+    media_count: z.number().optional(),
+    gender: z.enum(['male', 'female']).optional(),
+    profile_pic_url: z.string().optional(),
+    country: z.string().optional(),
+    city: z.string().optional(),
+  }),
+);

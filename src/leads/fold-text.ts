@@ -1,0 +1,37 @@
+/** Accents and vowel points that sit on letters of any script; the voicing marks of kana make other letters. */
+const accents = /[[\p{Script=Inherited}&&\p{Mn}]--[\u3099\u309A]]/gv;
+
+/** Letters whose stroke or ligature Unicode does not take apart, and the final form of sigma. */
+const plainForms: Record<string, string> = {
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+  æ: 'ae',
+  œ: 'oe',
+  ß: 'ss',
+  þ: 'th',
+  ς: 'σ',
+};
+const plainFormsPattern = new RegExp(`[${Object.keys(plainForms).join('')}]`, 'gu');
+
+/**
+ * `text` without case, accents and compatibility forms (full width, ligatures, mathematical letters). Every
+ * engine is fed text folded here and nothing folds it again, so that no engine's own idea of an accent counts.
+ */
+export const foldText = (text: string): string => (isAscii(text) ? text.toLowerCase() : foldAny(text));
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
+
+const foldAny = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(accents, '')
+    .replace(plainFormsPattern, (letter) => plainForms[letter] ?? letter)
+    .normalize('NFKC');

@@ -1,0 +1,59 @@
+/** Calls with equal keys, made once while one is under way. */
+export interface SharedCalls<T> {
+  /**
+   * The outcome of the call under way for `key`, or of a new one. Rejects with the signal's reason when `signal`
+   * aborts; the call itself is aborted when all who waited for it have left.
+   */
+  join(options: { key: string; signal: AbortSignal; call: (signal: AbortSignal) => Promise<T> }): Promise<T>;
+}
+
+interface Flight<T> {
+  outcome: Promise<T>;
+  controller: AbortController;
+  waiting: number;
+}
+
+export const createSharedCalls = <T>(): SharedCalls<T> => {
+  /** As many as there are callers waiting, at most. */
+  const flights = new Map<string, Flight<T>>();
+
+  const forget = (key: string, flight: Flight<T>): void => {
+    if (flights.get(key) === flight) flights.delete(key);
+  };
+  const start = (key: string, call: (signal: AbortSignal) => Promise<T>): Flight<T> => {
+    const controller = new AbortController();
+    const flight = { outcome: call(controller.signal), controller, waiting: 0 };
+    flights.set(key, flight);
+    const end = (): void => forget(key, flight);
+    flight.outcome.then(end, end);
+    return flight;
+  };
+
+  return {
+    async join({ key, signal, call }) {
+      signal.throwIfAborted();
+      const flight = flights.get(key) ?? start(key, call);
+      flight.waiting += 1;
+      try {
+        return await unlessAborted(flight.outcome, signal);
+      } finally {
+        flight.waiting -= 1;
+        if (flight.waiting === 0) {
+          forget(key, flight);
+          flight.controller.abort();
+        }
+      }
+    },
+  };
+};
+
+const unlessAborted = async <T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const abort = Promise.withResolvers<never>();
+  const onAbort = (): void => abort.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([outcome, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};

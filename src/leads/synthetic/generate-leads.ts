@@ -1,0 +1,89 @@
+import type { Lead } from '../lead-source.ts';
+import { inventBio } from './invent-bio.ts';
+import { inventNames, type NameLists } from './invent-names.ts';
+import { inventUsername } from './invent-username.ts';
+import { places } from './places.ts';
+import { createRandom, type Random } from './random.ts';
+import { listCommonWords, listTopics } from './topics.ts';
+
+/** Raised with every change that makes other profiles out of the same seed and number. */
+export const generatorVersion = 1;
+
+/**
+ * `profiles` fictional profiles, decided by `seed` and their number alone. Nobody real is described: names are put
+ * together from syllables, addresses lie at example.com and example.org, and the address of each profile's picture
+ * says that it is synthetic, so that a result taken out of its context still tells.
+ */
+export function* generateLeads({ seed, profiles }: { seed: number; profiles: number }): Generator<Lead> {
+  const random = createRandom(seed);
+  const world: World = {
+    random,
+    names: inventNames(random),
+    topics: listTopics(),
+    commonWords: listCommonWords(),
+    taken: new Set(),
+  };
+  for (let made = 0; made < profiles; made += 1) yield inventLead(world);
+}
+
+interface World {
+  random: Random;
+  names: NameLists;
+  topics: ReturnType<typeof listTopics>;
+  commonWords: ReturnType<typeof listCommonWords>;
+  taken: Set<string>;
+}
+
+const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead => {
+  const topic = random.pickSkewed(topics);
+  const gender = random.chance(0.53) ? 'female' : 'male';
+  const given = random.pickSkewed(names.given[gender]);
+  const family = random.pickSkewed(names.family);
+  const username = inventUsername({ given, family, word: random.pickSkewed(topic.words) }, { random, taken });
+  const followers = inventFollowers(random);
+  const isBusiness = random.chance(0.45);
+  const email = isBusiness && random.chance(0.6) ? inventEmail(username, random) : undefined;
+  const place = random.chance(0.9) ? random.pickSkewed(places) : undefined;
+  const city = place !== undefined && random.chance(0.8) ? random.pickSkewed(place.cities) : undefined;
+  const bio = random.chance(0.92)
+    ? inventBio({ topic, place, city, email, commonWords, brands: names.brands }, random)
+    : '';
+  return {
+    username,
+    full_name: inventFullName({ given, family, role: topic.roles[0] }, random),
+    followers,
+    following: Math.floor(7500 ** random.fraction()),
+    is_verified: random.chance(Math.min(0.9, followers / 2_000_000 + 0.003)),
+    is_business: isBusiness,
+    ...(isBusiness ? { category: topic.category } : {}),
+    ...(bio === '' ? {} : { bio }),
+    ...(email === undefined ? {} : { public_email: email }),
+    media_count: Math.floor(6000 ** random.fraction()),
+    ...(random.chance(0.82) ? { gender } : {}),
+    profile_pic_url: `https://example.com/synthetic-profiles/${username}.jpg`,
+    ...(place === undefined ? {} : { country: place.country }),
+    ...(city === undefined ? {} : { city }),
+  };
+};
+
+const leastFollowers = 400;
+const mostFollowers = 60_000_000;
+/** The exponent of the distribution: of those with at least n followers, three in five have at least 2n. */
+const tail = 0.75;
+
+/** Pareto's law between the two bounds. */
+const inventFollowers = (random: Random): number => {
+  const beyond = 1 - (leastFollowers / mostFollowers) ** tail;
+  return Math.floor(leastFollowers / (1 - random.fraction() * beyond) ** (1 / tail));
+};
+
+const inventFullName = (
+  { given, family, role }: { given: string; family: string; role: string },
+  random: Random,
+): string => {
+  if (random.chance(0.08)) return given;
+  return random.chance(0.08) ? `${given} ${family} | ${role}` : `${given} ${family}`;
+};
+
+const inventEmail = (username: string, random: Random): string =>
+  `${random.pick(['', 'hello.', 'collabs.'])}${username}@${random.pick(['example.com', 'example.org'])}`;

@@ -1,0 +1,51 @@
+import type { Random } from './random.ts';
+
+/** Parts of names that no real person is meant by; the most frequent first. */
+type Names = readonly [string, ...string[]];
+
+export interface NameLists {
+  given: { female: Names; male: Names };
+  family: Names;
+  /** Names of studios, projects and brands; many, most of them rare. */
+  brands: Names;
+}
+
+const givenStarts =
+  'Am Bel Cor Dav El Fen Gal Hal Il Jor Kel Lum Mar Nor Ol Per Quil Ros Sel Tam Ul Ven Wil Xan Yol Zel';
+const femaleEnds = 'ina essa ara ía elle une ora isa ené anta';
+const maleEnds = 'an or eko ard ín us elo omir andré ett';
+const familyStarts =
+  'Alder Bram Crest Dun Elm Fair Glen Hollow Iron Jun Kest Lark Mor Nettle Oak Pell Quarr Rush Silver Thorn Umber Vale ' +
+  'Wren Yarrow Zeph';
+const familyEnds =
+  'well wick mere stone brook dale field by ford holt moor shaw ton wood ridge ström berg vik ović ini éz aki ão eau owski';
+const brandSyllables =
+  'ba bri do fe flo ga ju ka lo lu mi mo ne no pa pi ra ri sa so ta ti va vo wi xa ya zo';
+
+/** The lists of names of one data set, in an order that `random` decides. */
+export const inventNames = (random: Random): NameLists => ({
+  given: {
+    female: shuffled(combined(givenStarts, femaleEnds), random),
+    male: shuffled(combined(givenStarts, maleEnds), random),
+  },
+  family: shuffled(combined(familyStarts, familyEnds), random),
+  brands: shuffled(
+    combined(brandSyllables, brandSyllables).flatMap((start) =>
+      words(brandSyllables).map((end) => capitalised(`${start}${end}`)),
+    ),
+    random,
+  ),
+});
+
+const words = (text: string): string[] => text.split(' ');
+
+const combined = (starts: string, ends: string): string[] =>
+  words(starts).flatMap((start) => words(ends).map((end) => `${start}${end}`));
+
+const capitalised = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+const shuffled = (list: string[], random: Random): Names => {
+  const keyed = list.map((name) => ({ name, key: random.fraction() })).sort((a, b) => a.key - b.key);
+  const [first = '', ...rest] = keyed.map(({ name }) => name);
+  return [first, ...rest];
+};

@@ -1,0 +1,35 @@
+/** A stream of numbers that a seed alone decides; not for secrets. */
+export interface Random {
+  /** 0 to below 1. */
+  fraction(): number;
+  /** 0 to `count` - 1, all alike. */
+  below(count: number): number;
+  chance(probability: number): boolean;
+  /** Any element of a list that is not empty. */
+  pick<T>(list: readonly [T, ...T[]]): T;
+  /** An element of a list that is not empty, by Zipf's law: the nth is drawn as often as 1/n. */
+  pickSkewed<T>(list: readonly [T, ...T[]]): T;
+}
+
+/** Marsaglia's xorshift with 128 bits of state, which `seed` fills through a Weyl sequence. */
+export const createRandom = (seed: number): Random => {
+  const word = (step: number): number => Math.imul(seed ^ Math.imul(step, 0x9e3779b9), 0x85ebca6b) | step;
+  let [a, b, c, d] = [word(1), word(2), word(3), word(4)];
+  const nextWord = (): number => {
+    const mixed = a ^ (a << 11);
+    [a, b, c] = [b, c, d];
+    d = d ^ (d >>> 19) ^ mixed ^ (mixed >>> 8);
+    return d >>> 0;
+  };
+  for (let discarded = 0; discarded < 32; discarded += 1) nextWord();
+
+  const fraction = (): number => nextWord() / 2 ** 32;
+  const below = (count: number): number => Math.floor(fraction() * count);
+  return {
+    fraction,
+    below,
+    chance: (probability) => fraction() < probability,
+    pick: (list) => list[below(list.length)] ?? list[0],
+    pickSkewed: (list) => list[Math.floor((list.length + 1) ** fraction()) - 1] ?? list[0],
+  };
+};

@@ -1,0 +1,13 @@
+import { newId } from '../ids.ts';
+import type { PostEntryOutcome } from '../store/store.ts';
+import { assertPostable, type EntryInput, type LedgerServices } from './entry-input.ts';
+
+/** Adds a top-up, an amount above zero, to an account. Throws RangeError on another amount or a blank reason. */
+export const credit = async (
+  { store, clock }: LedgerServices<'postEntry'>,
+  input: EntryInput & { accountId: string },
+): Promise<PostEntryOutcome> => {
+  assertPostable(input, 1n);
+  const { accountId, amount, reason, entryId = newId() } = input;
+  return store.postEntry({ id: entryId, accountId, type: 'topup', amount, note: reason, now: clock.now() });
+};

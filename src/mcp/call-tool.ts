@@ -1,0 +1,115 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import { AppError, toAppError } from '../errors.ts';
+import { execute } from '../operations/execute.ts';
+import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
+import { needsKey, type ToolList } from './tool-list.ts';
+import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
+import { longestIdempotencyKey } from './tool-schemas.ts';
+import type { Visitor } from './visitor.ts';
+
+/** What of the protocol's request context a call needs. */
+export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
+
+export type CallTool = (
+  params: CallToolRequestParams,
+  context: ToolCallContext,
+  visitor: Visitor,
+) => Promise<CallToolResult>;
+
+/**
+ * Answers `tools/call` through the one path of all operations. A refusal or fault is a tool error, which the
+ * model reads; only a tool that does not exist is an error of the protocol.
+ */
+export const createCallTool =
+  ({ tools, services }: { tools: ToolList; services: Services }): CallTool =>
+  async (params, context, visitor) => {
+    const operation = tools.find(visitor.group, params.name);
+    if (operation === null)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 128)}`);
+    const requestId = visitor.requestId();
+    try {
+      const input = params.arguments ?? {};
+      const call = await toCall({ operation, input, context, visitor, requestId, services });
+      const answer = await execute(operation, withoutOmitted(operation, input), call, services);
+      return toResult(answer, services);
+    } catch (thrown) {
+      const error = toAppError(thrown);
+      if (error.status >= 500)
+        services.log.error(
+          { err: error.cause ?? error, requestId, tool: operation.name, code: error.code },
+          'a tool call failed',
+        );
+      return toErrorResult(error);
+    }
+  };
+
+interface ToCallInput {
+  operation: Operation;
+  input: Record<string, unknown>;
+  context: ToolCallContext;
+  visitor: Visitor;
+  requestId: string;
+  services: Services;
+}
+
+const toCall = async ({
+  operation,
+  input,
+  context: { mcpReq },
+  visitor,
+  requestId,
+  services,
+}: ToCallInput): Promise<Call> => {
+  const caller = await visitor.caller();
+  if (caller === null && needsKey(operation)) throw new AppError('invalid_api_key', visitor.keyHint);
+  const payment = mcpReq._meta?.['x402/payment'];
+  const progressToken = mcpReq._meta?.progressToken;
+  return {
+    transport: 'mcp',
+    requestId,
+    caller,
+    clientAddress: visitor.clientAddress,
+    idempotencyKey: operation.payment === 'hold' ? readIdempotencyKey(input['idempotency_key']) : null,
+    proofs: operation.payment === 'x402' ? [payment] : null,
+    signal: mcpReq.signal,
+    ...(progressToken === undefined
+      ? {}
+      : {
+          progress: ({ elapsedMs, message }) => {
+            const params = { progressToken, progress: elapsedMs / 1000, message };
+            // A client that has gone does not need to hear of progress; its call's signal is aborted as well.
+            mcpReq
+              .notify({ method: 'notifications/progress', params })
+              .catch((error: unknown) => services.log.debug({ err: error, requestId }, 'progress was not delivered'));
+          },
+        }),
+  };
+};
+
+const readIdempotencyKey = (value: unknown): string | null => {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string' && value.length >= 1 && value.length <= longestIdempotencyKey) return value;
+  throw new AppError(
+    'invalid_parameter',
+    `idempotency_key: must be a string of 1 to ${longestIdempotencyKey} characters`,
+    { param: 'idempotency_key' },
+  );
+};
+
+/** Arguments that a tool does not offer are unknown to it, and unknown arguments are ignored. */
+const withoutOmitted = ({ tool }: Operation, input: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(input).filter(([name]) => name !== 'idempotency_key' && !tool.omit.includes(name)),
+  );
+
+const toResult = (answer: Answer, { config }: Services): CallToolResult => {
+  switch (answer.kind) {
+    case 'json':
+      return toToolResult(answer, config);
+    case 'payment_required':
+      return toPaymentRequiredResult(answer);
+    case 'stream':
+      throw new Error('an operation streams although its tool does not offer that');
+  }
+};

@@ -1,0 +1,44 @@
+import { Server } from '@modelcontextprotocol/server';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Operation, Services } from '../operations/operation.ts';
+import { createCallTool } from './call-tool.ts';
+import { toInstructions } from './instructions.ts';
+import { createToolList } from './tool-list.ts';
+import type { Visitor } from './visitor.ts';
+
+export interface ServerFactoryOptions {
+  services: Services;
+  operations: readonly Operation[];
+}
+
+/** How long a client may keep a tool list (protocol 2026-07-28); it changes only with a new version or another key. */
+const listLifeMs = 300_000;
+
+/**
+ * Makes protocol servers over the operations, one for each HTTP request or stdio connection; all that is worth
+ * keeping is made here, once. The low-level server is used because the high-level one converts every schema again
+ * for each instance.
+ */
+export const createServerFactory = ({ services, operations }: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
+  const { brand, search } = services.config;
+  const tools = createToolList({ operations, maxSearchLimit: search.maxLimit });
+  const callTool = createCallTool({ tools, services });
+  const identity = {
+    name: brand,
+    title: `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`,
+    version: packageJson.version,
+  };
+  const cacheHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
+
+  return (visitor) => {
+    const { group, hasKey } = visitor;
+    const server = new Server(identity, {
+      capabilities: { tools: {} },
+      instructions: toInstructions({ operations, group, hasKey }),
+      cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
+    });
+    server.setRequestHandler('tools/list', () => tools.list(group, hasKey));
+    server.setRequestHandler('tools/call', ({ params }, context) => callTool(params, context, visitor));
+    return server;
+  };
+};

@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, type AuthInfo } from '@modelcontextprotocol/server';
+import type { Caller } from '../accounts/caller.ts';
+import { AppError } from '../errors.ts';
+import type { Operation, Services } from '../operations/operation.ts';
+import { createServerFactory } from './create-server-factory.ts';
+import { createOriginGuard } from './origin-guard.ts';
+import { refuse } from './refuse.ts';
+import type { ToolGroup } from './tool-list.ts';
+import type { Visitor } from './visitor.ts';
+
+/** What is known of a request before it is read. */
+export interface McpRequestFacts {
+  requestId: string;
+  url: URL;
+  /** By the trusted proxy hops. */
+  clientAddress: string;
+}
+
+/** Serves the request when it is for one of the MCP addresses; else answers false and touches nothing. */
+export type McpMount = (request: IncomingMessage, response: ServerResponse, facts: McpRequestFacts) => boolean;
+
+export interface McpMountOptions {
+  services: Services;
+  operations: readonly Operation[];
+  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
+  authenticate: (authorization: string | undefined) => Promise<Caller | null>;
+}
+
+const groups = new Map<string, ToolGroup>([
+  ['/mcp', 'all'],
+  ['/mcp/search', 'search'],
+  ['/mcp/generation', 'generation'],
+]);
+
+/** No list here ever changes, so a subscription stream stays silent; clients may open them, within this bound. */
+const mostSubscriptions = 256;
+
+/**
+ * MCP over Streamable HTTP, stateless: every POST is served by a server of its own, for the 2025 revisions of the
+ * protocol and 2026-07-28 alike. The account behind the key is read on every request.
+ */
+export const createMcpMount = ({ services, operations, authenticate }: McpMountOptions): McpMount => {
+  const { config, log } = services;
+  const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
+  const createServer = createServerFactory({ services, operations });
+  const handler = createMcpHandler(({ authInfo }) => createServer(visitorOf(authInfo)), {
+    onerror,
+    maxSubscriptions: mostSubscriptions,
+    maxRequestBodySize: config.maxBodyBytes,
+  });
+  const passesOrigin = createOriginGuard({
+    publicUrl: services.publicUrl,
+    allowedOrigins: config.allowedOrigins,
+  });
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { group, requestId, clientAddress }: McpRequestFacts & { group: ToolGroup },
+  ): Promise<void> => {
+    try {
+      if (!passesOrigin(request, response)) return;
+      if (request.method !== 'POST') throw onlyPost();
+      const caller = await authenticate(request.headers.authorization);
+      const visitor: Visitor = {
+        group,
+        hasKey: caller !== null,
+        caller: () => Promise.resolve(caller),
+        clientAddress,
+        requestId: () => requestId,
+        keyHint:
+          'This tool needs an API key. Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
+          `client; the operator of ${services.publicUrl()} issues keys.`,
+      };
+      const authInfo = toAuthInfo(visitor);
+      await toNodeHandler(
+        { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
+        { onerror, maxRequestBodySize: config.maxBodyBytes },
+      )(request, response);
+    } catch (error) {
+      refuse(response, error, { log, requestId });
+    }
+  };
+
+  return (request, response, facts) => {
+    const group = groups.get(facts.url.pathname);
+    if (group === undefined) return false;
+    void serve(request, response, { ...facts, group });
+    return true;
+  };
+};
+
+const onlyPost = (): AppError =>
+  new AppError('method_not_allowed', 'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.', {
+    headers: { allow: 'POST' },
+  });
+
+/** The library hands this through to the factory as it is; the key itself stays out of it. */
+const toAuthInfo = (visitor: Visitor): AuthInfo => ({ token: '', clientId: '', scopes: [], extra: { visitor } });
+
+const visitorOf = (authInfo: AuthInfo | undefined): Visitor => {
+  const visitor = authInfo?.extra?.['visitor'];
+  if (visitor === undefined) throw new Error('an MCP request came without its visitor');
+  return visitor as Visitor;
+};

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import process from 'node:process';
+import type { Readable, Writable } from 'node:stream';
+import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import type { Caller } from '../accounts/caller.ts';
+import type { Operation, Services } from '../operations/operation.ts';
+import { createServerFactory } from './create-server-factory.ts';
+import type { Visitor } from './visitor.ts';
+
+export interface ServeStdioOptions {
+  services: Services;
+  operations: readonly Operation[];
+  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
+  authenticate: (authorization: string | undefined) => Promise<Caller | null>;
+  /** The key that the assistant acts with; null serves what needs none. */
+  apiKey: string | null;
+  /** Standard input and output unless told. */
+  input?: Readable;
+  output?: Writable;
+}
+
+export interface StdioSession {
+  /** Resolves when the assistant has closed the connection, or after `close`. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves one local assistant over standard input and output. Nothing else may write to standard output meanwhile:
+ * the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is wrong; one that is revoked
+ * later turns calls into tool errors.
+ */
+export const serveStdio = async ({
+  services,
+  operations,
+  authenticate,
+  apiKey,
+  input = process.stdin,
+  output = process.stdout,
+}: ServeStdioOptions): Promise<StdioSession> => {
+  const { config, log } = services;
+  const authorization = apiKey === null ? undefined : `Bearer ${apiKey}`;
+  await authenticate(authorization);
+  const visitor: Visitor = {
+    group: 'all',
+    hasKey: apiKey !== null,
+    caller: () => authenticate(authorization),
+    clientAddress: 'stdio',
+    requestId: () => `req_${randomUUID()}`,
+    keyHint:
+      'This tool needs an API key. Set it in the environment of this server, in the settings of the assistant; ' +
+      `the operator of ${services.publicUrl()} issues keys.`,
+  };
+  const createServer = createServerFactory({ services, operations });
+  const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });
+  const connection = serveConnection(() => createServer(visitor), {
+    transport,
+    onerror: (error) => log.warn({ err: error }, 'MCP over stdio'),
+  });
+  const closed = new Promise<void>((resolve) => {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+  });
+  return { closed, close: () => connection.close() };
+};

@@ -1,0 +1,79 @@
+/** A JSON Schema as zod writes it. */
+export type JsonSchema = { [key: string]: unknown };
+
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export interface SimplifyOptions {
+  /** Leaves `null` out of what may be sent: it means the same as leaving the member out. */
+  isInput: boolean;
+}
+
+/**
+ * The same schema in fewer words. A tool list is read by a model in every conversation, so what says nothing
+ * goes: safe-integer bounds, open `additionalProperties`, definitions of "any JSON". No `$ref` is left, which
+ * some assistants cannot follow.
+ */
+export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
+  const { $schema: _dialect, $defs: _definitions, ...rest } = schema;
+  return simplify(rest, options);
+};
+
+const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
+  // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
+  if ('$ref' in schema) return {};
+  const { anyOf, properties, items, ...rest } = schema;
+  const kept = Object.fromEntries(Object.entries(rest).filter((entry) => !isEmptyWord(entry)));
+  const result: JsonSchema = {
+    ...kept,
+    ...(isSchema(kept['additionalProperties'])
+      ? { additionalProperties: simplify(kept['additionalProperties'], options) }
+      : {}),
+    ...(isSchema(items) ? { items: simplify(items, options) } : {}),
+    ...(isSchema(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, member]) => [
+              name,
+              isSchema(member) ? simplify(member, options) : member,
+            ]),
+          ),
+        }
+      : {}),
+  };
+  if (Array.isArray(result['oneOf'])) result['oneOf'] = simplifyAll(result['oneOf'], options);
+  if (options.isInput) dropNullType(result);
+  return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf, options), options) : result;
+};
+
+const simplifyAll = (alternatives: unknown[], options: SimplifyOptions): JsonSchema[] =>
+  alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
+
+/** Words of a schema that every value satisfies. */
+const isEmptyWord = ([word, value]: [string, unknown]): boolean =>
+  (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
+  (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+  word === 'propertyNames' ||
+  (word === 'additionalProperties' && isSchema(value) && (Object.keys(value).length === 0 || '$ref' in value));
+
+const dropNullType = (schema: JsonSchema): void => {
+  const { type } = schema;
+  if (!Array.isArray(type)) return;
+  const types = type.filter((name) => name !== 'null');
+  schema['type'] = types.length === 1 ? types[0] : types;
+};
+
+const withAlternatives = (
+  schema: JsonSchema,
+  alternatives: JsonSchema[],
+  { isInput }: SimplifyOptions,
+): JsonSchema => {
+  const flat = alternatives
+    .flatMap((one) => (isBareUnion(one) ? (one['anyOf'] as JsonSchema[]) : [one]))
+    .filter((one) => !isInput || one['type'] !== 'null');
+  const [only] = flat;
+  return flat.length === 1 && only !== undefined ? { ...only, ...schema } : { ...schema, anyOf: flat };
+};
+
+const isBareUnion = (schema: JsonSchema): boolean =>
+  Object.keys(schema).length === 1 && Array.isArray(schema['anyOf']);

@@ -1,0 +1,59 @@
+import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
+import type { Operation } from '../operations/operation.ts';
+import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
+
+/** Which tools an address serves. */
+export type ToolGroup = 'all' | Operation['group'];
+
+export interface ToolList {
+  /** The operation behind a tool of the group, whether or not the caller may use it; null when there is none. */
+  find(group: ToolGroup, name: string): Operation | null;
+  /** The answer to `tools/list`, in the fixed order of the operations. Without a key: what needs none. */
+  list(group: ToolGroup, hasKey: boolean): ListToolsResult;
+}
+
+export interface ToolListOptions {
+  operations: readonly Operation[];
+  maxSearchLimit: number;
+}
+
+/** Makes every list once; nothing of it depends on a request. */
+export const createToolList = ({ operations, maxSearchLimit }: ToolListOptions): ToolList => {
+  const tools = operations.map((operation) => ({ operation, tool: toTool(operation, maxSearchLimit) }));
+  const byName = new Map(operations.map((operation) => [operation.name, operation]));
+
+  const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult => ({
+    tools: tools
+      .filter(({ operation }) => isIn(group, operation) && (hasKey || !needsKey(operation)))
+      .map(({ tool }) => tool),
+  });
+  const listsFor = (group: ToolGroup) => ({ withKey: listFor(group, true), withoutKey: listFor(group, false) });
+  const lists = { all: listsFor('all'), search: listsFor('search'), generation: listsFor('generation') };
+
+  return {
+    find: (group, name) => {
+      const operation = byName.get(name);
+      return operation !== undefined && isIn(group, operation) ? operation : null;
+    },
+    list: (group, hasKey) => (hasKey ? lists[group].withKey : lists[group].withoutKey),
+  };
+};
+
+/** Whether an operation is for accounts; the others are paid call by call. */
+export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
+
+const isIn = (group: ToolGroup, operation: Operation): boolean => group === 'all' || operation.group === group;
+
+const toTool = (operation: Operation, maxSearchLimit: number): Tool => ({
+  name: operation.name,
+  title: operation.title,
+  description: operation.description,
+  inputSchema: toInputSchema(operation, { maxSearchLimit }),
+  outputSchema: toOutputSchema(operation),
+  annotations: {
+    readOnlyHint: operation.tool.readOnly,
+    destructiveHint: false,
+    idempotentHint: operation.tool.idempotent,
+    openWorldHint: operation.tool.openWorld,
+  },
+});

@@ -1,0 +1,53 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { AppError } from '../errors.ts';
+import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
+
+/** A result as structured content and, for clients that read only text, the same JSON as text. */
+const sameTwice = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
+  content: [{ type: 'text', text: JSON.stringify(body) }],
+  structuredContent: { ...body },
+});
+
+/** The tool result of an answer: its body, a link for each medium, and marks in `_meta`. */
+export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
+  const { content, structuredContent } = sameTwice(answer.body);
+  const meta = {
+    ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
+    ...(answer.headers['idempotent-replayed'] === undefined ? {} : { [`${brand}/idempotent-replayed`]: true }),
+    ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
+  };
+  return {
+    content: [
+      ...content,
+      ...answer.links.map(({ url, name, mimeType }) => ({
+        type: 'resource_link' as const,
+        uri: url,
+        name,
+        mimeType,
+      })),
+    ],
+    structuredContent,
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
+  };
+};
+
+/** The terms of a payment, in the three places where x402 clients look (x402 MCP transport). */
+export const toPaymentRequiredResult = ({ challenge }: PaymentRequiredAnswer): CallToolResult => ({
+  ...sameTwice(challenge.required),
+  isError: true,
+  _meta: { 'x402/error': challenge.required },
+});
+
+/** A refusal: the error envelope, and in it what REST says with `Retry-After`. */
+export const toErrorResult = (error: AppError): CallToolResult => {
+  const { retryAfterSeconds } = error;
+  return {
+    ...sameTwice({
+      error: {
+        ...error.toEnvelope(),
+        ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),
+      },
+    }),
+    isError: true,
+  };
+};

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { Operation } from '../operations/operation.ts';
+import { simplifySchema, type JsonSchema } from './simplify-schema.ts';
+
+/** A JSON Schema whose root is an object, as MCP wants for what goes into a tool and what comes out. */
+export type ObjectSchema = {
+  type: 'object';
+  properties: Record<string, JsonSchema>;
+  required?: string[];
+};
+
+export const longestIdempotencyKey = 255;
+
+/** The argument that carries what REST takes from the `Idempotency-Key` header. */
+const idempotencyKeySchema: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: longestIdempotencyKey,
+  description: 'Repeat a call with the same key and it answers the same job, charged once.',
+};
+
+/** What a tool takes: the operation's input without its REST-only members. */
+export const toInputSchema = (operation: Operation, { maxSearchLimit }: { maxSearchLimit: number }): ObjectSchema => {
+  const { properties, required } = toObjectSchema(operation.input, 'input');
+  const offered = Object.entries(properties)
+    .filter(([name]) => !operation.tool.omit.includes(name))
+    .map(([name, schema]): [string, JsonSchema] => [
+      name,
+      operation.payment === 'x402' && name === 'limit' ? { ...schema, maximum: maxSearchLimit } : schema,
+    ]);
+  return {
+    type: 'object',
+    properties: {
+      ...Object.fromEntries(offered),
+      ...(operation.payment === 'hold' ? { idempotency_key: idempotencyKeySchema } : {}),
+    },
+    ...(required === undefined || required.length === 0 ? {} : { required }),
+  };
+};
+
+/**
+ * What a tool answers. Nothing is required at the top level: a refusal has `error`, and an unpaid call the
+ * terms of its payment, in the place of the result, and clients check those against this schema too.
+ */
+export const toOutputSchema = (operation: Operation): ObjectSchema => ({
+  type: 'object',
+  properties: toObjectSchema(operation.output, 'output').properties,
+});
+
+const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema => {
+  const { properties, required } = simplifySchema(z.toJSONSchema(schema, { io, unrepresentable: 'any' }), {
+    isInput: io === 'input',
+  });
+  return {
+    type: 'object',
+    properties: (properties ?? {}) as Record<string, JsonSchema>,
+    ...(Array.isArray(required) ? { required } : {}),
+  };
+};

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Hex } from 'viem';
+import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+
+export interface EvmLog {
+  address: Hex;
+  topics: Hex[];
+  data: Hex;
+  transactionHash: Hex;
+}
+
+export interface EvmReceipt {
+  status: 'success' | 'reverted';
+  logs: EvmLog[];
+}
+
+export interface EvmBlock {
+  number: bigint;
+  /** Seconds since 1970. */
+  timestamp: bigint;
+  baseFeePerGas: bigint;
+}
+
+/** The questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. */
+export interface EvmChain {
+  chainId(): Promise<bigint>;
+  getBalance(address: string): Promise<bigint>;
+  getCode(address: string): Promise<Hex>;
+  /** At `block`, or the latest. */
+  call(request: { to: string; data: Hex; block?: bigint }): Promise<Hex>;
+  estimateGas(request: { from: string; to: string; data: Hex }): Promise<bigint>;
+  getBlock(): Promise<EvmBlock>;
+  getPriorityFee(): Promise<bigint>;
+  /** Pending transactions included. */
+  getNonce(address: string): Promise<number>;
+  sendRaw(rawTransaction: string): Promise<void>;
+  getReceipt(hash: string): Promise<EvmReceipt | null>;
+  getLogs(filter: {
+    address: string;
+    topics: (Hex | Hex[])[];
+    fromBlock: bigint;
+    toBlock: bigint;
+  }): Promise<EvmLog[]>;
+}
+
+const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value));
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform(BigInt);
+const log = z.object({ address: hex, topics: z.array(hex), data: hex, transactionHash: hex });
+const receipt = z
+  .object({ status: z.enum(['0x0', '0x1']), logs: z.array(log) })
+  .nullable()
+  .transform(
+    (value): EvmReceipt | null =>
+      value && { status: value.status === '0x1' ? 'success' : 'reverted', logs: value.logs },
+  );
+const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
+const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
+
+export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
+  const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
+    const parsed = schema.safeParse(await rpc.request(method, params, signal));
+    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
+    return parsed.data;
+  };
+  return {
+    chainId: () => ask(quantity, 'eth_chainId'),
+    getBalance: (address) => ask(quantity, 'eth_getBalance', address, 'latest'),
+    getCode: (address) => ask(hex, 'eth_getCode', address, 'latest'),
+    call: ({ to, data, block: at }) =>
+      ask(hex, 'eth_call', { to, data }, at === undefined ? 'latest' : toHex(at)),
+    estimateGas: (request) => ask(quantity, 'eth_estimateGas', request),
+    getBlock: () => ask(block, 'eth_getBlockByNumber', 'latest', false),
+    getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
+    getNonce: async (address) =>
+      Number(await ask(quantity, 'eth_getTransactionCount', address, 'pending')),
+    sendRaw: async (rawTransaction) => {
+      await ask(hex, 'eth_sendRawTransaction', rawTransaction);
+    },
+    getReceipt: (hash) => ask(receipt, 'eth_getTransactionReceipt', hash),
+    getLogs: ({ address, topics, fromBlock, toBlock }) =>
+      ask(z.array(log), 'eth_getLogs', {
+        address,
+        topics,
+        fromBlock: toHex(fromBlock),
+        toBlock: toHex(toBlock),
+      }),
+  };
+};
+
+/** Whether the node ran the call and the contract refused it, which is a fact; all else says nothing. */
+export const isRevert = (error: unknown): error is RpcRefusal =>
+  error instanceof RpcRefusal && (error.code === 3 || /revert/i.test(error.message));

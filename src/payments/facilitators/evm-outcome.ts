@@ -1,0 +1,105 @@
+import { decodeAbiParameters, encodeFunctionData, pad, parseAbi, toEventSelector, type Hex } from 'viem';
+import type { EvmPayload, PaymentRequirements } from '../wire.ts';
+import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
+import type { FoundOutcome } from './facilitator.ts';
+
+const tokenAbi = parseAbi(['function authorizationState(address authorizer, bytes32 nonce) view returns (bool)']);
+const transferEvent = toEventSelector('Transfer(address,address,uint256)');
+const authorizationUsedEvent = toEventSelector('AuthorizationUsed(address,bytes32)');
+const authorizationCanceledEvent = toEventSelector('AuthorizationCanceled(address,bytes32)');
+
+/** Beyond `validBefore`, so that no block of a short fork can still hold the transfer. */
+const expiryMarginSeconds = 60n;
+/** Most nodes answer this many blocks of logs at once. */
+const logWindowBlocks = 2_000n;
+const maxLogWindows = 25;
+
+export interface EvmOrder {
+  payload: EvmPayload;
+  requirements: PaymentRequirements;
+}
+
+const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+const isTransferOf = (log: EvmLog, { payload, requirements }: EvmOrder): boolean => {
+  const [event, from, to] = log.topics;
+  return (
+    event === transferEvent &&
+    from !== undefined &&
+    to !== undefined &&
+    isSame(log.address, requirements.asset) &&
+    isSame(from, pad(payload.authorization.from as Hex)) &&
+    isSame(to, pad(requirements.payTo as Hex)) &&
+    BigInt(log.data) === BigInt(requirements.amount)
+  );
+};
+
+/** Whether that receipt shows the buyer's money arriving at the seller. */
+export const isPaidBy = (receipt: EvmReceipt, order: EvmOrder): boolean =>
+  receipt.status === 'success' && receipt.logs.some((log) => isTransferOf(log, order));
+
+/** The newest log that says what became of the authorization, looked for backwards from `toBlock`. */
+const findAuthorizationLog = async (
+  chain: EvmChain,
+  order: EvmOrder,
+  toBlock: bigint,
+): Promise<EvmLog | null> => {
+  const { from, nonce } = order.payload.authorization;
+  let end = toBlock;
+  for (let window = 0; window < maxLogWindows && end >= 0n; window += 1) {
+    const start = end < logWindowBlocks ? 0n : end - logWindowBlocks + 1n;
+    const logs = await chain.getLogs({
+      address: order.requirements.asset,
+      topics: [[authorizationUsedEvent, authorizationCanceledEvent], [pad(from as Hex)], [nonce as Hex]],
+      fromBlock: start,
+      toBlock: end,
+    });
+    const found = logs.at(-1);
+    if (found !== undefined) return found;
+    end = start - 1n;
+  }
+  return null;
+};
+
+const explainUsed = async (chain: EvmChain, order: EvmOrder, block: bigint): Promise<FoundOutcome> => {
+  const log = await findAuthorizationLog(chain, order, block);
+  if (log === null) return { outcome: 'unknown', reason: 'authorization_used' };
+  if (log.topics[0] === authorizationCanceledEvent)
+    return { outcome: 'failed', reason: 'authorization_canceled' };
+  const receipt = await chain.getReceipt(log.transactionHash);
+  return receipt !== null && isPaidBy(receipt, order)
+    ? { outcome: 'settled', transaction: log.transactionHash }
+    : { outcome: 'unknown', reason: 'authorization_used' };
+};
+
+/**
+ * What the chain says of an authorized transfer. The token remembers the authorization's nonce for ever, so
+ * "not used" at a block past its `validBefore` proves that nobody was or will be charged. Throws RpcOutage or
+ * RpcRefusal.
+ */
+export const findEvmOutcome = async (
+  chain: EvmChain,
+  order: EvmOrder,
+  transaction: string | null,
+): Promise<FoundOutcome> => {
+  const receipt = transaction === null ? null : await chain.getReceipt(transaction);
+  if (transaction !== null && receipt !== null && isPaidBy(receipt, order))
+    return { outcome: 'settled', transaction };
+  const { from, nonce, validBefore } = order.payload.authorization;
+  const block = await chain.getBlock();
+  const state = await chain.call({
+    to: order.requirements.asset,
+    data: encodeFunctionData({
+      abi: tokenAbi,
+      functionName: 'authorizationState',
+      args: [from as Hex, nonce as Hex],
+    }),
+    block: block.number,
+  });
+  const [isUsed] = decodeAbiParameters([{ type: 'bool' }], state);
+  if (isUsed) return explainUsed(chain, order, block.number);
+  if (block.timestamp > BigInt(validBefore) + expiryMarginSeconds)
+    return { outcome: 'failed', reason: 'authorization_expired' };
+  if (receipt?.status === 'reverted') return { outcome: 'failed', reason: 'transaction_reverted' };
+  return { outcome: 'open' };
+};

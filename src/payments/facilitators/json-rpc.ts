@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { readLimited } from './read-limited.ts';
+
+/** The node gave no usable answer: it says nothing about what was asked. The message carries no address. */
+export class RpcOutage extends Error {
+  override readonly name = 'RpcOutage';
+}
+
+/** The node answered with a JSON-RPC error. */
+export class RpcRefusal extends Error {
+  override readonly name = 'RpcRefusal';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface JsonRpc {
+  /** Throws RpcOutage or RpcRefusal. */
+  request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+}
+
+export interface JsonRpcOptions {
+  url: string;
+  timeoutMs: number;
+  fetch?: typeof globalThis.fetch;
+}
+
+const answerSchema = z.union([
+  z.object({ error: z.object({ code: z.number(), message: z.string() }) }),
+  z.object({ result: z.unknown() }),
+]);
+
+/** A client of one node, without retries: whoever asks decides what may be asked twice. */
+export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: JsonRpcOptions): JsonRpc => {
+  let lastId = 0;
+  const post = async (body: string, signal: AbortSignal): Promise<unknown> => {
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      return JSON.parse(await readLimited(response));
+    } catch (cause) {
+      throw new RpcOutage('the node did not answer', { cause });
+    }
+  };
+  return {
+    request: async (method, params, signal) => {
+      lastId += 1;
+      const parsed = answerSchema.safeParse(
+        await post(JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params }), signal),
+      );
+      if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
+      if ('error' in parsed.data) throw new RpcRefusal(parsed.data.error.code, parsed.data.error.message);
+      return parsed.data.result;
+    },
+  };
+};

@@ -1,0 +1,154 @@
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
+import type { Hex } from 'viem';
+import type { Log } from '../../log.ts';
+import type { PaymentNetwork } from '../networks.ts';
+import { createEvmAccount, type EvmSending } from './evm-account.ts';
+import { createEvmChain, type EvmChain } from './evm-chain.ts';
+import { findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { createEvmSigner, newCallRecord, waitForEvmReceipt } from './evm-signer.ts';
+import { judgeSettlement, refineReason } from './evm-verdict.ts';
+import type {
+  FacilitatorTimeouts,
+  OutgoingTransaction,
+  PaymentOrder,
+  SettleOutcome,
+  VerifyOutcome,
+} from './facilitator.ts';
+import type { JsonRpc } from './json-rpc.ts';
+import { watchHandover, type LocalEngine } from './local-engine.ts';
+
+export interface LocalEvmOptions {
+  network: PaymentNetwork;
+  privateKey: string;
+  rpc: JsonRpc;
+  timeouts: FacilitatorTimeouts;
+  log: Log;
+}
+
+/** The payment as one by EVM authorization; throws TypeError for any other, which is a fault of ours. */
+export const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
+  if (!('authorization' in payload.payload)) throw new TypeError('an EVM payment carries an authorization');
+  return { payload: payload.payload, requirements };
+};
+
+const hasRaw = (
+  earlier: OutgoingTransaction | null,
+): earlier is { transaction: string; rawTransaction: string } =>
+  earlier !== null && earlier.transaction !== null && earlier.rawTransaction !== null;
+
+/** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
+export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: LocalEvmOptions): LocalEngine => {
+  const chainId = Number(network.id.split(':')[1]);
+  const account = createEvmAccount({ privateKey: privateKey as Hex, chainId });
+  const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
+    return { chain: createEvmChain(rpc, signal), signal };
+  };
+  const judge = async (
+    order: EvmOrder,
+    evidence: Pick<Parameters<typeof judgeSettlement>[1], 'record' | 'reason'>,
+  ): Promise<SettleOutcome> => {
+    const verdict = await judgeSettlement(order, { ...evidence, chain: chainWithin(timeouts.queryMs).chain });
+    // A transaction that was not seen to land may have left its nonce free.
+    if (verdict.outcome === 'unknown') account.forgetNonce();
+    return verdict;
+  };
+
+  const verify: LocalEngine['verify'] = async (order, outer): Promise<VerifyOutcome> => {
+    const record = newCallRecord();
+    const sending: EvmSending = {
+      ...chainWithin(timeouts.verifyMs, outer),
+      beforeBroadcast: () => Promise.reject(new Error('verifying sends nothing')),
+    };
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record }));
+    const invalid = (reason: string, payer: string | null): VerifyOutcome =>
+      record.isOutage
+        ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
+        : { outcome: 'invalid', reason, payer };
+    try {
+      const verified = await scheme.verify(order.payload, order.requirements);
+      const payer = verified.payer ?? null;
+      if (verified.isValid && !record.isOutage) return { outcome: 'valid', payer };
+      return invalid(refineReason(verified.invalidReason, record), payer);
+    } catch (error) {
+      log.warn({ err: error, network: network.id }, 'verifying a payment ended in an error');
+      return invalid('invalid_exact_evm_payload', null);
+    }
+  };
+
+  /** Sends once more what was signed earlier; null when that transaction can never land. */
+  const resume = async (
+    order: EvmOrder,
+    earlier: { transaction: string; rawTransaction: string },
+    sending: EvmSending,
+  ): Promise<SettleOutcome | null> => {
+    const { transaction, rawTransaction } = earlier;
+    const { chain, signal } = sending;
+    const result = await account.resend(transaction, rawTransaction, sending);
+    if (result === 'dead' && (await chain.getReceipt(transaction)) === null) return null;
+    const record = newCallRecord();
+    record.sent = { transaction: transaction as Hex, result: result === 'dead' ? 'accepted' : result };
+    if (result !== 'refused') record.receipt = await waitForEvmReceipt(chain, transaction, signal);
+    return judge(order, { record, reason: undefined });
+  };
+
+  const settleAnew = async (order: PaymentOrder, sending: EvmSending): Promise<SettleOutcome> => {
+    const record = newCallRecord();
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record }));
+    let reason: string | undefined;
+    try {
+      reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
+    } catch (error) {
+      log.warn({ err: error, network: network.id }, 'settling a payment ended in an error');
+      if (record.sent === null) return { outcome: 'unavailable', reason: 'settlement_error' };
+    }
+    return judge(toEvmOrder(order), { record, reason });
+  };
+
+  return {
+    verify,
+    settle: async (order, { earlier, beforeBroadcast }) => {
+      const handover = watchHandover(beforeBroadcast);
+      const sending: EvmSending = {
+        ...chainWithin(timeouts.settleMs),
+        beforeBroadcast: handover.beforeBroadcast,
+      };
+      let outcome: SettleOutcome | null = null;
+      if (hasRaw(earlier)) {
+        try {
+          outcome = await resume(toEvmOrder(order), earlier, sending);
+        } catch (error) {
+          log.warn({ err: error, network: network.id }, 'sending a settlement again ended in an error');
+          outcome = { outcome: 'unknown', reason: 'rpc_unavailable', transaction: earlier.transaction };
+        }
+      }
+      outcome ??= await settleAnew(order, sending);
+      handover.throwIfAbandoned();
+      // What another facilitator may have sent is not ours to rule out.
+      if (outcome.outcome === 'failed' && earlier !== null && !hasRaw(earlier))
+        return { outcome: 'unknown', reason: outcome.reason, transaction: earlier.transaction };
+      return outcome;
+    },
+    findOutcome: async (payment, signal) => {
+      try {
+        const { chain } = chainWithin(timeouts.queryMs, signal);
+        return await findEvmOutcome(chain, toEvmOrder(payment), payment.transaction);
+      } catch {
+        return { outcome: 'unknown', reason: 'rpc_unavailable' };
+      }
+    },
+    check: async (signal) => {
+      const { chain } = chainWithin(timeouts.queryMs, signal);
+      const [actualChainId, balance] = await Promise.all([
+        chain.chainId(),
+        chain.getBalance(account.address),
+      ]);
+      if (actualChainId !== BigInt(chainId))
+        return { ready: false, detail: `the RPC serves chain ${actualChainId}, not ${chainId}` };
+      if (balance === 0n)
+        return { ready: false, detail: `the settling account ${account.address} has nothing to pay gas with` };
+      return { ready: true, detail: null };
+    },
+  };
+};

@@ -1,0 +1,183 @@
+import { createKeyPairSignerFromBytes } from '@solana/kit';
+import { toFacilitatorSvmSigner } from '@x402/svm';
+import { ExactSvmScheme } from '@x402/svm/exact/facilitator';
+import type { Log } from '../../log.ts';
+import type { PaymentNetwork } from '../networks.ts';
+import { readSolanaTransaction } from '../solana-transaction.ts';
+import {
+  toReasonCode,
+  type FacilitatorTimeouts,
+  type FoundOutcome,
+  type PaymentOrder,
+  type SettleOptions,
+  type SettleOutcome,
+  type VerifyOutcome,
+} from './facilitator.ts';
+import type { JsonRpc } from './json-rpc.ts';
+import { watchHandover, type LocalEngine } from './local-engine.ts';
+import { createSolanaChain, type SolanaChain } from './solana-chain.ts';
+import { findSolanaOutcome } from './solana-outcome.ts';
+import { createSolanaSigner, newSolanaRecord, signatureOf, type SolanaCallRecord } from './solana-signer.ts';
+import { findTokenAccount } from './solana-token-account.ts';
+
+export interface LocalSolanaOptions {
+  network: PaymentNetwork;
+  /** Seed and public key, 64 bytes. */
+  secretKey: Uint8Array;
+  payTo: string;
+  rpc: JsonRpc;
+  timeouts: FacilitatorTimeouts;
+  log: Log;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/**
+ * The buyer writes the transaction and we pay its fees: a transfer takes about 20,000 compute units and two
+ * signatures, and at most 100,000 units x 0.2 lamports is added to the base fee.
+ */
+const feeLimits = {
+  maxComputeUnits: 100_000,
+  maxPriorityFeeMicroLamports: 200_000,
+  maxRequiredSignatures: 3,
+};
+
+/** Error 1 of the token program. */
+const insufficientFunds = /"InstructionError":\[\d+,\{"Custom":1\}\]/;
+
+/** The scheme's reason, sharpened by what the simulation said. */
+const refineReason = (reason: string | undefined, { simulationError }: SolanaCallRecord): string => {
+  if (simulationError !== null && insufficientFunds.test(simulationError))
+    return 'invalid_exact_svm_insufficient_funds';
+  if (simulationError === '"BlockhashNotFound"') return 'invalid_exact_svm_blockhash_expired';
+  return toReasonCode(reason, 'invalid_exact_svm_payload');
+};
+
+const transactionOf = ({ payload }: PaymentOrder): string => {
+  if (!('transaction' in payload.payload)) throw new TypeError('a Solana payment carries a transaction');
+  return payload.payload.transaction;
+};
+
+interface Within {
+  chain: SolanaChain;
+  signal: AbortSignal;
+}
+
+/** Verifies and settles on one Solana cluster, paying fees from the account of `secretKey`. */
+export const createLocalSolana = async (options: LocalSolanaOptions): Promise<LocalEngine> => {
+  const { network, secretKey, payTo, rpc, timeouts, log, now } = options;
+  const keyPair = await createKeyPairSignerFromBytes(secretKey);
+  const { getAddresses, signTransaction } = toFacilitatorSvmSigner(keyPair);
+  const tokenAccount = await findTokenAccount({ owner: payTo, mint: network.asset.address });
+
+  const within = (timeoutMs: number, outer?: AbortSignal): Within => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
+    return { chain: createSolanaChain(rpc, signal), signal };
+  };
+  const createScheme = (
+    { chain, signal }: Within,
+    record: SolanaCallRecord,
+    beforeBroadcast: SettleOptions['beforeBroadcast'],
+  ): ExactSvmScheme => {
+    const keys = { getAddresses, signTransaction };
+    const signer = createSolanaSigner({ keys, chain, signal, record, beforeBroadcast });
+    return new ExactSvmScheme(signer, undefined, feeLimits);
+  };
+
+  const verify: LocalEngine['verify'] = async (order, outer): Promise<VerifyOutcome> => {
+    const record = newSolanaRecord();
+    const invalid = (reason: string, payer: string | null): VerifyOutcome =>
+      record.isOutage
+        ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
+        : { outcome: 'invalid', reason, payer };
+    const sendNothing = (): Promise<never> => Promise.reject(new Error('verifying sends nothing'));
+    try {
+      const scheme = createScheme(within(timeouts.verifyMs, outer), record, sendNothing);
+      const verified = await scheme.verify(order.payload, order.requirements);
+      const payer = verified.payer === undefined || verified.payer === '' ? null : verified.payer;
+      if (verified.isValid && !record.isOutage) return { outcome: 'valid', payer };
+      return invalid(refineReason(verified.invalidReason, record), payer);
+    } catch (error) {
+      log.warn({ err: error, network: network.id }, 'verifying a payment ended in an error');
+      return invalid('invalid_exact_svm_payload', null);
+    }
+  };
+
+  /** Ed25519 signatures do not depend on when they are made, so no record of it is needed. */
+  const findByOrder = async (order: PaymentOrder, ageMs: number, chain: SolanaChain): Promise<FoundOutcome> => {
+    try {
+      const transaction = transactionOf(order);
+      const signed = await signTransaction(transaction, keyPair.address, network.id);
+      const { blockhash } = readSolanaTransaction(transaction);
+      return await findSolanaOutcome(chain, { signature: signatureOf(signed), blockhash, ageMs });
+    } catch {
+      return { outcome: 'unknown', reason: 'rpc_unavailable' };
+    }
+  };
+
+  const judgeUnsent = async (
+    order: PaymentOrder,
+    { record, reason, isRepeated }: { record: SolanaCallRecord; reason: string; isRepeated: boolean },
+  ): Promise<SettleOutcome> => {
+    if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
+    if (record.simulationError === '"AlreadyProcessed"') {
+      const found = await findByOrder(order, 0, within(timeouts.queryMs).chain);
+      if (found.outcome === 'settled') return { ...found, payer: null };
+      return { outcome: 'unknown', reason: 'settlement_pending', transaction: null };
+    }
+    // What was sent before may still land, as long as its blockhash lives.
+    return isRepeated
+      ? { outcome: 'unknown', reason, transaction: null }
+      : { outcome: 'failed', reason, transaction: null };
+  };
+
+  const judgeSent = (record: SolanaCallRecord, signature: string): SettleOutcome => {
+    const { status, sent } = record;
+    if (status === null) {
+      const reason = sent?.isRefused === true ? 'transaction_not_accepted' : 'settlement_pending';
+      return { outcome: 'unknown', reason, transaction: signature };
+    }
+    return status.error === null
+      ? { outcome: 'settled', transaction: signature, payer: null }
+      : { outcome: 'failed', reason: 'invalid_exact_svm_transaction_failed', transaction: signature };
+  };
+
+  return {
+    verify,
+    settle: async (order, { earlier, beforeBroadcast }) => {
+      const handover = watchHandover(beforeBroadcast);
+      const record = newSolanaRecord();
+      const scheme = createScheme(within(timeouts.settleMs), record, handover.beforeBroadcast);
+      let reason: string | undefined;
+      try {
+        reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
+      } catch (error) {
+        log.warn({ err: error, network: network.id }, 'settling a payment ended in an error');
+        reason = 'settlement_error';
+        record.isOutage = true;
+      }
+      handover.throwIfAbandoned();
+      if (record.sent !== null) return judgeSent(record, record.sent.signature);
+      return judgeUnsent(order, {
+        record,
+        reason: refineReason(reason, record),
+        isRepeated: earlier !== null,
+      });
+    },
+    findOutcome: (payment, signal) =>
+      findByOrder(payment, now() - payment.createdAt, within(timeouts.queryMs, signal).chain),
+    check: async (signal) => {
+      const { chain } = within(timeouts.queryMs, signal);
+      const [lamports, hasTokenAccount] = await Promise.all([
+        chain.getBalance(keyPair.address),
+        chain.hasAccount(tokenAccount),
+      ]);
+      if (!hasTokenAccount)
+        return { ready: false, detail: `the wallet ${payTo} has no USDC account (${tokenAccount}) yet` };
+      if (lamports === 0)
+        return { ready: false, detail: `the settling account ${keyPair.address} has no SOL to pay fees with` };
+      return { ready: true, detail: null };
+    },
+  };
+};

@@ -1,0 +1,12 @@
+import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit';
+
+const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+
+/** The address of the one token account where buyers send an owner's tokens of that mint. */
+export const findTokenAccount = async (of: { owner: string; mint: string }): Promise<string> => {
+  const encoder = getAddressEncoder();
+  const seeds = [address(of.owner), tokenProgram, address(of.mint)].map((seed) => encoder.encode(seed));
+  const [account] = await getProgramDerivedAddress({ programAddress: associatedTokenProgram, seeds });
+  return account;
+};

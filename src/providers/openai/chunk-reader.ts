@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { FinishReason, TextEvent, TextUsage } from '../text/text-provider.ts';
+
+/** What an upstream leaves out, spells null or gets wrong counts as absent: only what we use is read. */
+const text = z.string().optional().catch(undefined);
+const count = z.int().min(0).optional().catch(undefined);
+
+const callSchema = z.object({
+  index: count,
+  id: text,
+  function: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
+});
+
+const chunkSchema = z.object({
+  choices: z
+    .array(
+      z.object({
+        delta: z
+          .object({
+            content: text,
+            reasoning_content: text,
+            reasoning: text,
+            refusal: text,
+            tool_calls: z.array(callSchema).optional().catch(undefined),
+            function_call: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
+          })
+          .optional()
+          .catch(undefined),
+        finish_reason: text,
+      }),
+    )
+    .optional()
+    .catch(undefined),
+  usage: z
+    .object({
+      prompt_tokens: z.int().min(0),
+      completion_tokens: z.int().min(0),
+      total_tokens: count,
+      prompt_tokens_details: z.object({ cached_tokens: count }).optional().catch(undefined),
+      completion_tokens_details: z.object({ reasoning_tokens: count }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+
+type Chunk = z.infer<typeof chunkSchema>;
+type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]>['delta']>;
+type CallPiece = z.infer<typeof callSchema>;
+
+/** Reads one answer's chunks; the end of the answer is known when the stream has ended. */
+export interface ChunkReader {
+  /** The events of one chunk; a chunk that is none has none. */
+  read(chunk: unknown): TextEvent[];
+  /** Null when the answer had no finish reason: it was cut off. */
+  finishReason(): FinishReason | null;
+  /** The last usage reported; null when none was. */
+  usage(): TextUsage | null;
+}
+
+export const createChunkReader = (): ChunkReader => {
+  let finish: FinishReason | null = null;
+  let usage: TextUsage | null = null;
+  const knownCalls = new Map<number, string | null>();
+
+  /** Upstreams that leave out the index start a new call with each new id. */
+  const indexOf = (call: CallPiece): number => {
+    if (call.index !== undefined) return call.index;
+    const last = knownCalls.size - 1;
+    const isNew = call.id !== undefined && call.id !== knownCalls.get(last);
+    return isNew || last < 0 ? last + 1 : last;
+  };
+
+  const toCallEvent = (call: CallPiece): TextEvent => {
+    const index = indexOf(call);
+    const isFirst = !knownCalls.has(index);
+    const id = isFirst ? (call.id ?? `call_${randomUUID().replaceAll('-', '')}`) : undefined;
+    if (isFirst) knownCalls.set(index, call.id ?? null);
+    const name = call.function?.name;
+    return {
+      type: 'tool_call',
+      index,
+      ...(id === undefined ? {} : { id }),
+      ...(isFirst && name !== undefined ? { name } : {}),
+      arguments: argumentsText(call.function?.arguments),
+    };
+  };
+
+  const toLegacyEvent = (call: NonNullable<Delta['function_call']>): TextEvent => {
+    const isFirst = !knownCalls.has(0);
+    knownCalls.set(0, null);
+    return {
+      type: 'tool_call',
+      index: 0,
+      ...(isFirst && call.name !== undefined ? { name: call.name } : {}),
+      arguments: argumentsText(call.arguments),
+    };
+  };
+
+  const eventsOf = (delta: Delta): TextEvent[] => {
+    const reasoning = delta.reasoning_content ?? delta.reasoning;
+    return [
+      ...textEvent('reasoning', reasoning),
+      ...textEvent('content', delta.content),
+      ...textEvent('refusal', delta.refusal),
+      ...(delta.tool_calls ?? []).map(toCallEvent),
+      ...(delta.function_call === undefined ? [] : [toLegacyEvent(delta.function_call)]),
+    ];
+  };
+
+  return {
+    read: (value) => {
+      const parsed = chunkSchema.safeParse(value);
+      if (!parsed.success) return [];
+      const choice = parsed.data.choices?.[0];
+      if (parsed.data.usage !== undefined) usage = toUsage(parsed.data.usage);
+      const events = choice?.delta === undefined ? [] : eventsOf(choice.delta);
+      if (choice?.finish_reason !== undefined && choice.finish_reason !== '')
+        finish ??= toFinishReason(choice.finish_reason);
+      return events;
+    },
+    // Some upstreams end a tool call with `stop`.
+    finishReason: () => (finish === 'stop' && knownCalls.size > 0 ? 'tool_calls' : finish),
+    usage: () => usage,
+  };
+};
+
+const textEvent = (type: 'content' | 'reasoning' | 'refusal', piece: string | undefined): TextEvent[] =>
+  piece === undefined || piece === '' ? [] : [{ type, text: piece }];
+
+/** Arguments are a piece of JSON text; a few upstreams send the object itself. */
+const argumentsText = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+};
+
+const toFinishReason = (reason: string): FinishReason => {
+  switch (reason) {
+    case 'length':
+    case 'max_tokens':
+      return 'length';
+    case 'tool_calls':
+    case 'content_filter':
+    case 'function_call':
+      return reason;
+    default:
+      return 'stop';
+  }
+};
+
+/**
+ * Reasoning is billed as completion; upstreams that leave it out of `completion_tokens` still have it in the
+ * total.
+ */
+const toUsage = (usage: NonNullable<Chunk['usage']>): TextUsage => ({
+  promptTokens: usage.prompt_tokens,
+  completionTokens: Math.max(usage.completion_tokens, (usage.total_tokens ?? 0) - usage.prompt_tokens),
+  cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? null,
+  reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? null,
+});

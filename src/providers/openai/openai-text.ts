@@ -1,0 +1,84 @@
+import { ProviderError } from '../provider-error.ts';
+import type { TextEvent, TextProvider, TextRequest, TextUsage } from '../text/text-provider.ts';
+import { promptText } from '../tokens/prompt-text.ts';
+import type { TokenCounter } from '../tokens/token-counter.ts';
+import { createChunkReader } from './chunk-reader.ts';
+import type { OpenAiClient } from './openai-client.ts';
+import { outputLimitField, toRequestBody, type OutputLimitField } from './request-body.ts';
+import { toProviderFailure } from './to-provider-failure.ts';
+
+export interface OpenAiTextOptions {
+  client: OpenAiClient;
+  /** For answers whose upstream reports no usage: then usage is our own count of the prompt and of what was sent. */
+  counter: TokenCounter;
+  /** By default from the host: `max_completion_tokens` for OpenAI and Azure, else `max_tokens`. */
+  limitField?: OutputLimitField;
+}
+
+/** Text by streaming chat completions of an OpenAI-compatible upstream. */
+export const createOpenAiText = ({
+  client,
+  counter,
+  limitField = outputLimitField(client.baseUrl),
+}: OpenAiTextOptions): TextProvider => ({
+  stream: async function* (request, { signal }) {
+    const reader = createChunkReader();
+    const sent: string[] = [];
+    try {
+      for await (const chunk of chunks(client, toRequestBody(request, limitField), signal)) {
+        for (const event of reader.read(chunk)) {
+          sent.push(textOf(event));
+          yield event;
+        }
+      }
+    } catch (error) {
+      throw await toProviderFailure(error, signal);
+    }
+    // The client ends an aborted stream without a word.
+    signal.throwIfAborted();
+    const reason = reader.finishReason();
+    if (reason === null)
+      throw new ProviderError('the upstream ended its answer without a finish reason', {
+        failure: 'ambiguous',
+        code: 'upstream_error',
+      });
+    yield { type: 'finish', reason };
+    yield { type: 'usage', usage: reader.usage() ?? (await countUsage({ request, sent, counter, signal })) };
+  },
+});
+
+/** The raw chunks: the package's types promise more than upstreams keep. */
+const chunks = async function* (
+  client: OpenAiClient,
+  body: Record<string, unknown>,
+  signal: AbortSignal,
+): AsyncGenerator {
+  const { api } = await client.open();
+  yield* await api.post<AsyncIterable<unknown>>('/chat/completions', { body, stream: true, signal });
+};
+
+const textOf = (event: TextEvent): string => {
+  if (event.type === 'tool_call') return `${event.name ?? ''}${event.arguments}`;
+  return 'text' in event ? event.text : '';
+};
+
+const countUsage = async ({
+  request,
+  sent,
+  counter,
+  signal,
+}: {
+  request: TextRequest;
+  sent: readonly string[];
+  counter: TokenCounter;
+  signal: AbortSignal;
+}): Promise<TextUsage> => {
+  const prompt = promptText(request);
+  const [promptTokens = 0, completionTokens = 0] = await counter.count([prompt.text, sent.join('')], signal);
+  return {
+    promptTokens: promptTokens + prompt.extraTokens,
+    completionTokens: Math.min(completionTokens, request.maxOutputTokens),
+    cachedTokens: null,
+    reasoningTokens: null,
+  };
+};

@@ -1,0 +1,57 @@
+import { ProviderError } from '../provider-error.ts';
+import { toStatusFailure } from './status-failure.ts';
+
+/**
+ * Whatever the client threw, as what is thrown on: the caller's abort reason, a ProviderError (our fetch's
+ * own, or one made from an error answer), or an unknown fault of an upstream that did answer.
+ */
+export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): Promise<unknown> => {
+  if (signal.aborted) return signal.reason;
+  const own = ownFailure(thrown);
+  if (own !== null) return own;
+  const { APIError, OpenAIError } = await import('openai');
+  if (thrown instanceof APIError && (thrown.status !== undefined || thrown.error !== undefined))
+    return toStatusFailure({
+      status: thrown.status ?? statusIn(thrown.error),
+      code: textOf(thrown.code),
+      type: textOf(thrown.type),
+      message: thrown.message,
+      retryAfterMs: retryAfterMs(thrown.headers),
+    });
+  if (thrown instanceof OpenAIError || thrown instanceof SyntaxError)
+    return new ProviderError('the upstream answer is not of the expected form', {
+      failure: 'ambiguous',
+      code: 'upstream_error',
+      cause: thrown,
+    });
+  return thrown;
+};
+
+/** A failure that our fetch threw; the package wraps what comes before the headers. */
+const ownFailure = (thrown: unknown): ProviderError | null => {
+  let error = thrown;
+  for (let depth = 0; depth < 4 && error instanceof Error; depth += 1) {
+    if (error instanceof ProviderError) return error;
+    error = error.cause;
+  }
+  return null;
+};
+
+/** Some upstreams put the status into `code` of an error in the stream. */
+const statusIn = (error: unknown): number | undefined => {
+  const code: unknown =
+    error !== null && typeof error === 'object' && 'code' in error ? error.code : undefined;
+  return typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
+};
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+/** `Retry-After` in seconds or as a date, or OpenAI's `retry-after-ms`; undefined when there is none to believe. */
+const retryAfterMs = (headers: Headers | undefined): number | undefined => {
+  const exact = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const text = headers?.get('retry-after') ?? null;
+  if (text === null) return undefined;
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+};

@@ -1,0 +1,147 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { pause as pauseFor } from '../repeat.ts';
+import type { Breaker, BreakerPass } from './breaker.ts';
+import { ProviderError } from './provider-error.ts';
+import type { RetryBudget } from './retry-budget.ts';
+
+/** The route that served an answer. */
+export interface ServedRoute {
+  /** The provider's name in the configuration. */
+  provider: string;
+  /** The upstream's name of the model. */
+  model: string;
+  isSandbox: boolean;
+}
+
+/** A route with the state that its provider shares with other requests. */
+export interface Route<Provider> extends ServedRoute {
+  source: Provider;
+  breaker: Breaker;
+  budget: RetryBudget;
+}
+
+export interface RouterOptions {
+  clock: Clock;
+  log: Log;
+  /** From 0 up to 1. */
+  random?: () => number;
+  /** Ends early when the signal aborts. */
+  pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Served<Provider, Answer> {
+  route: Route<Provider>;
+  pass: BreakerPass;
+  answer: Answer;
+}
+
+const longestWaitMs = 2_000;
+const firstBackoffMs = 200;
+const attemptsPerRequest = 3;
+/** With another route at hand, the same one is asked this often. */
+const attemptsPerRoute = 2;
+/** How long a rate-limited route rests when the upstream does not say. */
+const rateLimitRestMs = 1_000;
+/** A timer may end this much early. */
+const timerErrorMs = 5;
+
+interface Turn<Provider> {
+  index: number;
+  route: Route<Provider>;
+  pass: BreakerPass;
+  /** How often this request has asked this route, this time included. */
+  tries: number;
+}
+
+/**
+ * Asks the routes in order until one begins to answer: the only place that repeats an upstream call, three
+ * times in all. Throws the last ProviderError, or the signal's reason.
+ */
+export const createRouteAttempts = <Provider>(
+  routes: readonly Route<Provider>[],
+  { log, random = Math.random, pause = pauseFor }: RouterOptions,
+) => {
+  /** A turn on the first route from `start` on that may be called. */
+  const enterFrom = (start: number): Turn<Provider> | null => {
+    for (const [offset, route] of routes.slice(start).entries()) {
+      const pass = route.breaker.enter();
+      if (pass === null) continue;
+      route.budget.deposit();
+      return { index: start + offset, route, pass, tries: 1 };
+    }
+    return null;
+  };
+
+  /** How long to wait before the same route is asked again; null when it is not to be asked again. */
+  const waitBeforeRetry = ({ index, route, tries }: Turn<Provider>, error: ProviderError): number | null => {
+    if (error.failure !== 'retry_same') return null;
+    const isLastRoute = index === routes.length - 1;
+    if (!isLastRoute && (tries >= attemptsPerRoute || error.code === 'rate_limit_exceeded')) return null;
+    const backoff = firstBackoffMs * 2 ** (tries - 1) * (0.5 + random() / 2);
+    const wait = Math.ceil(Math.max(backoff, route.breaker.restMs() + timerErrorMs, error.retryAfterMs ?? 0));
+    if (wait > longestWaitMs) return null;
+    return route.budget.spend() ? wait : null;
+  };
+
+  const nextTurn = async (
+    turn: Turn<Provider>,
+    error: ProviderError,
+    signal: AbortSignal,
+  ): Promise<Turn<Provider> | null> => {
+    if (error.failure === 'fatal' || error.failure === 'ambiguous') return null;
+    const wait = waitBeforeRetry(turn, error);
+    if (wait === null) return enterFrom(turn.index + 1);
+    await pause(wait, signal);
+    signal.throwIfAborted();
+    const pass = turn.route.breaker.enter();
+    return pass === null ? enterFrom(turn.index + 1) : { ...turn, pass, tries: turn.tries + 1 };
+  };
+
+  return async <Answer>(
+    ask: (route: Route<Provider>) => Promise<Answer>,
+    signal: AbortSignal,
+  ): Promise<Served<Provider, Answer>> => {
+    let turn = enterFrom(0);
+    let failure: ProviderError | null = null;
+    for (let attempt = 1; turn !== null; attempt += 1) {
+      const { route, pass } = turn;
+      try {
+        const answer = await ask(route);
+        pass.succeeded();
+        return { route, pass, answer };
+      } catch (error) {
+        settle(pass, error, signal);
+        signal.throwIfAborted();
+        if (!(error instanceof ProviderError)) throw error;
+        logFailure(log, route, { error, attempt });
+        failure = error;
+        turn = attempt < attemptsPerRequest ? await nextTurn(turn, error, signal) : null;
+      }
+    }
+    throw failure ?? allResting(routes);
+  };
+};
+
+/** Tells a breaker what a failure says about its upstream. */
+export const settle = (pass: BreakerPass, error: unknown, signal: AbortSignal): void => {
+  if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
+  else if (error.code === 'rate_limit_exceeded') pass.coolDown(error.retryAfterMs ?? rateLimitRestMs);
+  else pass.failed();
+};
+
+const logFailure = (
+  log: Log,
+  { provider, model }: ServedRoute,
+  { error, attempt }: { error: ProviderError; attempt: number },
+): void => {
+  const { failure, code } = error;
+  log.warn({ err: error, provider, model, failure, code, attempt }, 'an upstream call failed');
+};
+
+const allResting = (routes: readonly { breaker: Breaker }[]): ProviderError =>
+  new ProviderError('every route of the model rests after failures or rate limits', {
+    failure: 'retry_other',
+    code: 'upstream_unavailable',
+    retryAfterMs: Math.min(...routes.map((route) => route.breaker.restMs())),
+  });

@@ -1,0 +1,87 @@
+import type { GeneratedImage, ImageProvider, ImageRequest } from './image/image-provider.ts';
+import { ProviderError } from './provider-error.ts';
+import {
+  createRouteAttempts,
+  settle,
+  type Route,
+  type RouterOptions,
+  type ServedRoute,
+} from './route-attempts.ts';
+import type { TextEvent, TextProvider, TextRequest } from './text/text-provider.ts';
+
+export interface RoutedCall {
+  signal: AbortSignal;
+  /** Called once, with the route that serves, before the first event or with the result. */
+  onRoute?: (route: ServedRoute) => void;
+}
+
+/** A SKU's text, whichever route serves it. Throws ProviderError or the signal's reason. */
+export interface RoutedText {
+  stream(request: Omit<TextRequest, 'model'>, call: RoutedCall): AsyncIterable<TextEvent>;
+}
+
+/** A SKU's images, whichever route serves them. Throws ProviderError or the signal's reason. */
+export interface RoutedImage {
+  generate(request: Omit<ImageRequest, 'model'>, call: RoutedCall): Promise<GeneratedImage[]>;
+}
+
+/** Falls over to the next route only until the first event; after that, a failure is the answer's end. */
+export const createTextRouter = (
+  routes: readonly Route<TextProvider>[],
+  options: RouterOptions,
+): RoutedText => {
+  const attempt = createRouteAttempts(routes, options);
+  return {
+    stream: async function* (request, { signal, onRoute }) {
+      const { route, pass, answer } = await attempt(
+        ({ source, model }) => begin(source.stream({ ...request, model }, { signal })),
+        signal,
+      );
+      onRoute?.(toServedRoute(route));
+      try {
+        yield answer.first;
+        yield* answer.rest;
+      } catch (error) {
+        settle(pass, error, signal);
+        throw error;
+      }
+    },
+  };
+};
+
+export const createImageRouter = (
+  routes: readonly Route<ImageProvider>[],
+  options: RouterOptions,
+): RoutedImage => {
+  const attempt = createRouteAttempts(routes, options);
+  return {
+    generate: async (request, { signal, onRoute }) => {
+      const { route, answer } = await attempt(
+        ({ source, model }) => source.generate({ ...request, model }, { signal }),
+        signal,
+      );
+      onRoute?.(toServedRoute(route));
+      return answer;
+    },
+  };
+};
+
+/** Waits for the first event. */
+const begin = async (
+  events: AsyncIterable<TextEvent>,
+): Promise<{ first: TextEvent; rest: AsyncIterable<TextEvent> }> => {
+  const iterator = events[Symbol.asyncIterator]();
+  const result = await iterator.next();
+  if (result.done === true)
+    throw new ProviderError('the provider ended an answer without an event', {
+      failure: 'ambiguous',
+      code: 'upstream_error',
+    });
+  return { first: result.value, rest: { [Symbol.asyncIterator]: () => iterator } };
+};
+
+const toServedRoute = ({ provider, model, isSandbox }: ServedRoute): ServedRoute => ({
+  provider,
+  model,
+  isSandbox,
+});

@@ -1,0 +1,39 @@
+import type { Json } from '../../../json.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { createWorkerPool, WorkerPoolError } from '../../worker-pool.ts';
+
+/** Makes example values of JSON schemas, in a thread of its own: callers' schemas are not to be trusted. */
+export interface ExampleMaker {
+  /** A valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+  make(schema: Json, signal: AbortSignal): Promise<string>;
+  close(): Promise<void>;
+}
+
+export const createExampleMaker = (): ExampleMaker => {
+  const pool = createWorkerPool<Json, string>({
+    file: new URL('./worker.ts', import.meta.url),
+    size: 1,
+    queueLimit: 100,
+    timeoutMs: 3_000,
+    maxHeapMb: 256,
+  });
+  return {
+    make: async (schema, signal) => {
+      try {
+        return await pool.run(schema, signal);
+      } catch (error) {
+        throw error instanceof WorkerPoolError ? toProviderError(error) : error;
+      }
+    },
+    close: () => pool.close(),
+  };
+};
+
+const toProviderError = (error: WorkerPoolError): ProviderError => {
+  const isOverload = error.reason === 'full' || error.reason === 'closed';
+  return new ProviderError(`the sandbox has no example of the schema: ${error.message}`, {
+    failure: 'fatal',
+    code: isOverload ? 'upstream_unavailable' : 'invalid_parameter',
+    cause: error,
+  });
+};

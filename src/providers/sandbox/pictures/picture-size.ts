@@ -1,0 +1,23 @@
+import type { AspectRatio } from '../../image/image-provider.ts';
+
+export interface PictureSize {
+  width: number;
+  height: number;
+}
+
+/** Pixels by ratio: the longer side is 1,024, and every side is even. */
+const sizes: Record<AspectRatio, PictureSize> = {
+  auto: { width: 1024, height: 1024 },
+  '1:1': { width: 1024, height: 1024 },
+  '4:3': { width: 1024, height: 768 },
+  '3:4': { width: 768, height: 1024 },
+  '3:2': { width: 1024, height: 682 },
+  '2:3': { width: 682, height: 1024 },
+  '16:9': { width: 1024, height: 576 },
+  '9:16': { width: 576, height: 1024 },
+  '5:4': { width: 1024, height: 820 },
+  '4:5': { width: 820, height: 1024 },
+  '21:9': { width: 1024, height: 438 },
+};
+
+export const pictureSize = (ratio: AspectRatio): PictureSize => sizes[ratio];

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '../../json.ts';
+import { pause } from '../../repeat.ts';
+import type { FinishReason, TextProvider, TextRequest } from '../text/text-provider.ts';
+import { promptText } from '../tokens/prompt-text.ts';
+import type { TokenCounter } from '../tokens/token-counter.ts';
+import { composeText, countWords, excerpt, sandboxNotice } from './compose-text.ts';
+import { readConversation, type Conversation } from './conversation.ts';
+import type { ExampleMaker } from './examples/example-maker.ts';
+import { fitToTokens } from './fit-to-tokens.ts';
+import { readRequestedOutput, type RequestedOutput } from './requested-output.ts';
+import { obeyTriggers, readTriggers, stall } from './triggers.ts';
+
+export interface SandboxTextOptions {
+  counter: TokenCounter;
+  examples: ExampleMaker;
+  /** The pause between two events of a stream. */
+  pieceDelayMs?: number;
+}
+
+const wordsPerEvent = 3;
+/** The output limit that `[sandbox:truncate]` pretends. */
+const truncatedTokens = 16;
+/** A stalled stream stops after this many events. */
+const eventsBeforeStall = 2;
+
+/**
+ * Text without a language model: it says so, repeats what it was asked, calls a function or fills a JSON
+ * schema with examples when told to. The same request has the same answer. Completion tokens are those of
+ * the words sent, so they are never above the limit.
+ */
+export const createSandboxText = ({
+  counter,
+  examples,
+  pieceDelayMs = 4,
+}: SandboxTextOptions): TextProvider => ({
+  stream: async function* (request, { signal }) {
+    const conversation = readConversation(request.messages);
+    const triggers = readTriggers(conversation.question);
+    await obeyTriggers(triggers, signal);
+    const prompt = promptText(request);
+    const [promptTokens = 0] = await counter.count([prompt.text], signal);
+    const answer = await composeAnswer(request, conversation, { examples, signal });
+    const maxTokens = Math.min(request.maxOutputTokens, triggers.isTruncated ? truncatedTokens : Infinity);
+    const fitted = await fitToTokens(answer.text, { counter, maxTokens, signal });
+    if (answer.call !== null) yield { type: 'tool_call', index: 0, ...answer.call, arguments: '' };
+    let sent = 0;
+    for (const text of grouped(fitted.pieces)) {
+      yield answer.call === null
+        ? { type: 'content', text }
+        : { type: 'tool_call', index: 0, arguments: text };
+      sent += 1;
+      if (triggers.stalls && sent >= eventsBeforeStall) await stall(signal);
+      if (pieceDelayMs > 0) await pause(pieceDelayMs, signal);
+      signal.throwIfAborted();
+    }
+    if (triggers.stalls) await stall(signal);
+    yield { type: 'finish', reason: fitted.isCut || triggers.isTruncated ? 'length' : answer.finishReason };
+    yield {
+      type: 'usage',
+      usage: {
+        promptTokens: promptTokens + prompt.extraTokens,
+        completionTokens: fitted.tokens,
+        cachedTokens: null,
+        reasoningTokens: null,
+      },
+    };
+  },
+});
+
+interface Answer {
+  /** The words, the JSON or the call's arguments. */
+  text: string;
+  call: { id?: string; name: string } | null;
+  finishReason: FinishReason;
+}
+
+const composeAnswer = async (
+  request: TextRequest,
+  conversation: Conversation,
+  { examples, signal }: { examples: ExampleMaker; signal: AbortSignal },
+): Promise<Answer> => {
+  const output: RequestedOutput =
+    conversation.toolResult === null
+      ? readRequestedOutput(request.options)
+      : { form: 'text', offeredTools: [] };
+  const text = await answerText(output, conversation, (schema) => examples.make(schema, signal));
+  if (output.form !== 'call') return { text, call: null, finishReason: 'stop' };
+  return output.isLegacy
+    ? // A legacy function call has no id.
+      { text, call: { name: output.name }, finishReason: 'function_call' }
+    : {
+        text,
+        call: { name: output.name, id: callId(output.name, conversation) },
+        finishReason: 'tool_calls',
+      };
+};
+
+const answerText = (
+  output: RequestedOutput,
+  conversation: Conversation,
+  example: (schema: Json) => Promise<string>,
+): string | Promise<string> => {
+  if (output.form === 'text') return composeText(conversation, output.offeredTools);
+  if (output.form === 'json_object') return jsonAnswer(conversation);
+  return example(output.schema);
+};
+
+const jsonAnswer = ({ question, messageCount }: Conversation): string =>
+  JSON.stringify({
+    sandbox: true,
+    notice: sandboxNotice,
+    question: excerpt(question, 240),
+    length: countWords(question),
+    messages: messageCount,
+  });
+
+/** The same for the same request, and another for each turn of a conversation. */
+const callId = (name: string, { question, messageCount }: Conversation): string => {
+  const hash = createHash('sha256').update(`${messageCount}\n${name}\n${question.slice(0, 65_536)}`);
+  return `call_${hash.digest('hex').slice(0, 24)}`;
+};
+
+const grouped = function* (words: readonly string[]): Generator<string> {
+  for (let start = 0; start < words.length; start += wordsPerEvent)
+    yield words.slice(start, start + wordsPerEvent).join('');
+};

@@ -1,0 +1,45 @@
+/**
+ * The encoder's time grows with the square of a run without breaks, so no text is encoded in pieces longer
+ * than this many UTF-16 units. Each cut adds at most one token.
+ */
+const sliceLength = 512;
+
+/** Up to this many UTF-16 units a text is counted whole; a longer one by this much of it, evenly spread. */
+export const wholeTextLength = 131_072;
+
+export interface SlicedText {
+  slices: string[];
+  /** What the slices' tokens are multiplied with: above 1 when they are a sample. */
+  scale: number;
+}
+
+/** A text as slices to encode: all of it, or a sample of fixed size whose place depends on the length alone. */
+export const sliceText = (text: string): SlicedText => {
+  if (text.length <= wholeTextLength) return { slices: cut(text), scale: 1 };
+  const sampleCount = wholeTextLength / sliceLength;
+  const stride = text.length / sampleCount;
+  const slices = Array.from({ length: sampleCount }, (_, index) => {
+    const start = afterPair(text, Math.floor(index * stride));
+    return text.slice(start, afterPair(text, start + sliceLength));
+  });
+  const sampled = slices.reduce((sum, slice) => sum + slice.length, 0);
+  return { slices, scale: text.length / sampled };
+};
+
+const cut = (text: string): string[] => {
+  const slices: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = afterPair(text, start + sliceLength);
+    slices.push(text.slice(start, end));
+    start = end;
+  }
+  return slices;
+};
+
+/** `position`, moved past a surrogate pair that it would cut in two. */
+const afterPair = (text: string, position: number): number => {
+  const unit = text.charCodeAt(position);
+  const isLowSurrogate = unit >= 0xdc00 && unit <= 0xdfff;
+  const before = text.charCodeAt(position - 1);
+  return isLowSurrogate && before >= 0xd800 && before <= 0xdbff ? position + 1 : position;
+};

@@ -1,0 +1,20 @@
+import type { Store } from './store.ts';
+
+/** The store's commands: everything that reads or writes data. */
+export type Commands = Omit<Store, 'kind' | 'onJobQueued' | 'ping' | 'close'>;
+export type CommandName = keyof Commands;
+export type CommandInput<N extends CommandName> = Parameters<Commands[N]>[0];
+export type CommandOutput<N extends CommandName> = Awaited<ReturnType<Commands[N]>>;
+
+export type ReadName =
+  | 'getAccount'
+  | 'listAccounts'
+  | 'listKeys'
+  | 'findKey'
+  | 'checkLedger'
+  | 'getJob'
+  | 'getMedia'
+  | 'getPayment'
+  | 'listPayments';
+
+export type WriteName = Exclude<CommandName, ReadName>;

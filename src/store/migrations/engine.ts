@@ -1,0 +1,11 @@
+/** What differs between the engines in the words of a migration. */
+export interface Engine {
+  kind: 'sqlite' | 'postgres';
+  /** Column type of 64-bit integers: amounts, times, counts. */
+  int64: string;
+  /** What ends a `create table`. */
+  tableEnd: string;
+}
+
+export const sqliteEngine: Engine = { kind: 'sqlite', int64: 'integer', tableEnd: ' strict' };
+export const postgresEngine: Engine = { kind: 'postgres', int64: 'bigint', tableEnd: '' };

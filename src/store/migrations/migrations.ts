@@ -1,0 +1,7 @@
+import type { Engine } from './engine.ts';
+import { initial } from './0001-initial.ts';
+
+/** All migrations by name; they run in the order of their names, and one that has run never changes. */
+export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
+  '0001-initial': initial,
+};

@@ -1,0 +1,211 @@
+import type { ErrorEnvelope } from '../errors.ts';
+import type {
+  Account,
+  AccountStatus,
+  ApiKey,
+  EntryType,
+  Job,
+  JobKind,
+  JobStatus,
+  LedgerEntry,
+  Media,
+  Payment,
+  PaymentState,
+} from './store.ts';
+
+/** A value as both engines take and give it; integers always come back as bigint. */
+export type SqlValue = string | number | bigint | null;
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  status: AccountStatus;
+  balance: bigint;
+  held: bigint;
+  created_at: bigint;
+}
+
+export const accountColumns = 'id, name, status, balance, held, created_at';
+
+export const toAccount = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  status: row.status,
+  balance: row.balance,
+  held: row.held,
+  createdAt: Number(row.created_at),
+});
+
+export interface ApiKeyRow {
+  id: string;
+  account_id: string;
+  display: string;
+  label: string;
+  created_at: bigint;
+  revoked_at: bigint | null;
+}
+
+export const apiKeyColumns = 'id, account_id, display, label, created_at, revoked_at';
+
+export const toApiKey = (row: ApiKeyRow): ApiKey => ({
+  id: row.id,
+  accountId: row.account_id,
+  display: row.display,
+  label: row.label,
+  createdAt: Number(row.created_at),
+  revokedAt: toTime(row.revoked_at),
+});
+
+export interface EntryRow {
+  id: string;
+  account_id: string;
+  type: EntryType;
+  amount: bigint;
+  job_id: string | null;
+  note: string | null;
+  created_at: bigint;
+}
+
+export const entryColumns = 'id, account_id, type, amount, job_id, note, created_at';
+
+export const toEntry = (row: EntryRow): LedgerEntry => ({
+  id: row.id,
+  accountId: row.account_id,
+  type: row.type,
+  amount: row.amount,
+  jobId: row.job_id,
+  note: row.note,
+  createdAt: Number(row.created_at),
+});
+
+/** A job joined with its hold; see `jobColumns`. */
+export interface JobRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  kind: JobKind;
+  model: string;
+  status: JobStatus;
+  attempts: bigint;
+  max_attempts: bigint;
+  lease_owner: string | null;
+  lease_until: bigint | null;
+  deadline_at: bigint;
+  created_at: bigint;
+  started_at: bigint | null;
+  finished_at: bigint | null;
+  request: string;
+  custom_data: string | null;
+  result: string | null;
+  error: string | null;
+  metadata: string | null;
+  hold: bigint;
+  hold_state: Job['holdState'];
+  captured: bigint;
+  refunded: bigint;
+}
+
+/** Columns of `jobs j` and its `holds h`. */
+export const jobColumns = `j.id, j.account_id, j.key_id, j.kind, j.model, j.status, j.attempts, j.max_attempts,
+  j.lease_owner, j.lease_until, j.deadline_at, j.created_at, j.started_at, j.finished_at, j.request,
+  j.custom_data, j.result, j.error, j.metadata, h.amount as hold, h.state as hold_state, h.captured, h.refunded`;
+
+export const toJob = (row: JobRow): Job => ({
+  id: row.id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  kind: row.kind,
+  model: row.model,
+  status: row.status,
+  attempts: Number(row.attempts),
+  maxAttempts: Number(row.max_attempts),
+  leaseOwner: row.lease_owner,
+  leaseUntil: toTime(row.lease_until),
+  deadlineAt: Number(row.deadline_at),
+  createdAt: Number(row.created_at),
+  startedAt: toTime(row.started_at),
+  finishedAt: toTime(row.finished_at),
+  request: row.request,
+  customData: row.custom_data,
+  result: row.result,
+  error: toError(row.error),
+  metadata: row.metadata,
+  hold: row.hold,
+  holdState: row.hold_state,
+  charged: row.captured,
+  refunded: row.refunded,
+});
+
+export interface MediaRow {
+  id: string;
+  account_id: string;
+  job_id: string;
+  content_type: string;
+  size_bytes: bigint;
+  created_at: bigint;
+  expires_at: bigint;
+}
+
+export const mediaColumns = 'id, account_id, job_id, content_type, size_bytes, created_at, expires_at';
+
+export const toMedia = (row: MediaRow): Media => ({
+  id: row.id,
+  accountId: row.account_id,
+  jobId: row.job_id,
+  contentType: row.content_type,
+  sizeBytes: Number(row.size_bytes),
+  createdAt: Number(row.created_at),
+  expiresAt: Number(row.expires_at),
+});
+
+export interface PaymentRow {
+  identity: string;
+  request_hash: string;
+  network: string;
+  asset: string;
+  pay_to: string;
+  amount: bigint;
+  payload: string;
+  requirements: string;
+  lease_owner: string | null;
+  lease_until: bigint | null;
+  state: PaymentState;
+  payer: string | null;
+  result: string | null;
+  transaction_id: string | null;
+  raw_transaction: string | null;
+  receipt: string | null;
+  reason: string | null;
+  created_at: bigint;
+  updated_at: bigint;
+}
+
+export const paymentColumns = `identity, request_hash, network, asset, pay_to, amount, payload, requirements,
+  lease_owner, lease_until, state, payer, result, transaction_id, raw_transaction, receipt, reason,
+  created_at, updated_at`;
+
+export const toPayment = (row: PaymentRow): Payment => ({
+  identity: row.identity,
+  requestHash: row.request_hash,
+  network: row.network,
+  asset: row.asset,
+  payTo: row.pay_to,
+  amount: row.amount,
+  payload: row.payload,
+  requirements: row.requirements,
+  leaseOwner: row.lease_owner,
+  leaseUntil: toTime(row.lease_until),
+  state: row.state,
+  payer: row.payer,
+  result: row.result,
+  transaction: row.transaction_id,
+  rawTransaction: row.raw_transaction,
+  receipt: row.receipt,
+  reason: row.reason,
+  createdAt: Number(row.created_at),
+  updatedAt: Number(row.updated_at),
+});
+
+const toError = (text: string | null): ErrorEnvelope | null => (text === null ? null : JSON.parse(text));
+
+const toTime = (value: bigint | null): number | null => (value === null ? null : Number(value));

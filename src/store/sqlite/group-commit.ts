@@ -1,0 +1,42 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { failureText, type Reply, type Request, type RunCommand } from './messages.ts';
+
+/**
+ * Runs requests as one transaction, each in a savepoint of its own: a command that throws is undone and
+ * fails alone. The replies may be sent only after this returns, for then the COMMIT has been fsync'd; when
+ * the transaction itself fails, all of them are failures and nothing was changed.
+ */
+export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests: Request[]) => Reply[]) => {
+  const begin = database.prepare('begin immediate');
+  const commit = database.prepare('commit');
+  const save = database.prepare('savepoint command');
+  const release = database.prepare('release command');
+  const undo = database.prepare('rollback to command');
+
+  const runOne = (request: Request): Reply => {
+    save.run();
+    try {
+      const value = run(request);
+      release.run();
+      return { id: request.id, value };
+    } catch (error) {
+      // SQLite gives up the whole transaction by itself when the disk is full or fails.
+      if (!database.isTransaction) throw error;
+      undo.run();
+      release.run();
+      return { id: request.id, failure: failureText(error) };
+    }
+  };
+
+  return (requests) => {
+    try {
+      begin.run();
+      const replies = requests.map(runOne);
+      commit.run();
+      return replies;
+    } catch (error) {
+      if (database.isTransaction) database.exec('rollback');
+      return requests.map(({ id }) => ({ id, failure: failureText(error) }));
+    }
+  };
+};

@@ -1,0 +1,42 @@
+import type { CommandName } from '../commands.ts';
+
+/** What the thread that opens the store and its workers say to each other. */
+export interface Request {
+  id: number;
+  /** `ping` asks for a trivial read. */
+  name: CommandName | 'ping';
+  input: unknown;
+}
+
+/** A number of requests, or the wish that the worker closes the file and ends. */
+export type ToWorker = Request[] | 'close';
+
+export type Reply = { id: number; value: unknown } | { id: number; failure: string };
+
+/** The worker's first message: it takes requests now, or why it cannot. */
+export type Greeting = { ready: true } | { ready: false; failure: string };
+
+/** `writer` runs the writes in groups, `reader` the reads on a connection of its own. */
+export interface WorkerSettings {
+  role: 'writer' | 'reader';
+  file: string;
+  busyTimeoutMs: number;
+}
+
+/** A command as a worker looks it up by its name. */
+export type RunCommand = (request: Request) => unknown;
+
+/** Runs requests by the name of their command; `commands` is one of the typed maps of this folder. */
+export const byName = (commands: object): RunCommand => {
+  const table = new Map<string, (input: unknown) => unknown>(Object.entries(commands));
+  return ({ name, input }) => {
+    const command = table.get(name);
+    if (command === undefined) throw new Error(`there is no command ${name} here`);
+    return command(input);
+  };
+};
+
+export const failureText = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return 'errcode' in thrown ? `${thrown.message} (SQLite code ${String(thrown.errcode)})` : thrown.message;
+};

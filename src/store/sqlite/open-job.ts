@@ -1,0 +1,112 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { newJobRecord } from '../new-job-record.ts';
+import { findJob } from '../statements/jobs.ts';
+import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
+import { prepare, prepareSql } from './prepare.ts';
+
+export const openJobCommand = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome) => {
+  const replay = replayOf(database);
+  const admit = admission(database);
+  const insert = insertion(database);
+  return (input) => {
+    const earlier = replay(input);
+    if (earlier !== null) return earlier;
+    const refusalOrAvailable = admit(input);
+    if (typeof refusalOrAvailable !== 'bigint') return refusalOrAvailable;
+    insert(input);
+    return { outcome: 'opened', job: newJobRecord(input), available: refusalOrAvailable };
+  };
+};
+
+interface AvailableRow {
+  available: bigint;
+}
+
+/** What the idempotency key says: a replay, a conflict, or null when it is free (or its time is over). */
+const replayOf = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome | null) => {
+  const find = prepareSql<{ job_id: string; body_hash: string }>(
+    database,
+    `select job_id, body_hash from idempotency_keys
+      where account_id = $1 and endpoint = $2 and idempotency_key = $3 and expires_at > $4`,
+  );
+  const available = prepareSql<AvailableRow>(
+    database,
+    'select balance - held as available from accounts where id = $1',
+  );
+  const jobOf = prepare(database, findJob);
+  return ({ job: { accountId }, idempotency, now }) => {
+    if (idempotency === null) return null;
+    const claimed = find.get(accountId, idempotency.endpoint, idempotency.key, now);
+    if (claimed === undefined) return null;
+    if (claimed.body_hash !== idempotency.bodyHash) return { outcome: 'conflict' };
+    const job = jobOf(claimed.job_id);
+    const account = available.get(accountId);
+    if (job === null || account === undefined)
+      throw new Error('an idempotency key names a job that is not there');
+    return { outcome: 'replayed', job, available: account.available };
+  };
+};
+
+/** Checks key, account and balance and places the hold; answers the refusal, or what is available after it. */
+const admission = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome | bigint) => {
+  const check = prepareSql<AvailableRow>(
+    database,
+    `select a.balance - a.held as available from api_keys k join accounts a on a.id = k.account_id
+      where k.id = $1 and k.account_id = $2 and k.revoked_at is null and a.status = 'active'`,
+  );
+  const hold = prepareSql<AvailableRow>(
+    database,
+    'update accounts set held = held + $2 where id = $1 returning balance - held as available',
+  );
+  return ({ job, hold: amount }) => {
+    const account = check.get(job.keyId, job.accountId);
+    if (account === undefined) return { outcome: 'forbidden' };
+    if (account.available < amount) return { outcome: 'insufficient', available: account.available };
+    return hold.get(job.accountId, amount)?.available ?? { outcome: 'forbidden' };
+  };
+};
+
+const insertion = (database: DatabaseSync): ((input: OpenJobInput) => void) => {
+  const insertJob = prepareSql(
+    database,
+    `insert into jobs (id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
+        lease_until, deadline_at, created_at, started_at, request, custom_data)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+  );
+  const insertHold = prepareSql(
+    database,
+    `insert into holds (job_id, account_id, amount, state, expires_at) values ($1, $2, $3, 'open', $4)`,
+  );
+  const claimKey = prepareSql(
+    database,
+    `insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
+      values ($1, $2, $3, $4, $5, $6)
+      on conflict (account_id, endpoint, idempotency_key) do update set
+        body_hash = excluded.body_hash, job_id = excluded.job_id, expires_at = excluded.expires_at`,
+  );
+  return (input) => {
+    const job = newJobRecord(input);
+    insertJob.run(
+      job.id,
+      job.accountId,
+      job.keyId,
+      job.kind,
+      job.model,
+      job.status,
+      job.attempts,
+      job.maxAttempts,
+      job.leaseOwner,
+      job.leaseUntil,
+      job.deadlineAt,
+      job.createdAt,
+      job.startedAt,
+      job.request,
+      job.customData,
+    );
+    insertHold.run(job.id, job.accountId, job.hold, job.deadlineAt);
+    const { idempotency } = input;
+    if (idempotency === null) return;
+    const { endpoint, key, bodyHash, expiresAt } = idempotency;
+    claimKey.run(job.accountId, endpoint, key, bodyHash, job.id, expiresAt);
+  };
+};

@@ -1,0 +1,99 @@
+import type { CommandInput, CommandName, CommandOutput, ReadName, WriteName } from '../commands.ts';
+import { createJobSignal } from '../job-signal.ts';
+import type { Store } from '../store.ts';
+import { openWorkerLink, type WorkerLink, type WorkerLinkOptions } from './worker-link.ts';
+
+export interface SqliteStoreOptions {
+  /** Path of the database file; made when missing, its folder is not. */
+  file: string;
+  /** How long a write waits for another process's write to the same file. */
+  busyTimeoutMs?: number;
+  /** Commands that may wait at once; one more is refused with StoreError `overloaded`. */
+  maxWaiting?: number;
+  /** A command without an answer after this long is rejected with StoreError `timeout`. */
+  commandTimeoutMs?: number;
+}
+
+/** A ledger check reads everything, on a thread of its own. */
+const ledgerCheckTimeoutMs = 600_000;
+
+/**
+ * The embedded store: one file, one thread that writes and one that reads. Rejects with StoreError when the
+ * file cannot be opened.
+ */
+export const openSqliteStore = async ({
+  file,
+  busyTimeoutMs = 5_000,
+  maxWaiting = 10_000,
+  commandTimeoutMs = 30_000,
+}: SqliteStoreOptions): Promise<Store> => {
+  const settings: Omit<WorkerLinkOptions, 'role'> = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
+  const writer = await openWorkerLink({ ...settings, role: 'writer' });
+  const reader = await openWorkerLink({ ...settings, role: 'reader' });
+  const queued = createJobSignal();
+
+  const write = <N extends WriteName>(name: N, input: CommandInput<N>) => call(writer, name, input);
+  const read = <N extends ReadName>(name: N, input: CommandInput<N>) => call(reader, name, input);
+
+  return {
+    kind: 'sqlite',
+    createAccount: (input) => write('createAccount', input),
+    getAccount: (id) => read('getAccount', id),
+    listAccounts: (input) => read('listAccounts', input),
+    setAccountStatus: (input) => write('setAccountStatus', input),
+    createKey: (input) => write('createKey', input),
+    listKeys: (accountId) => read('listKeys', accountId),
+    revokeKey: (input) => write('revokeKey', input),
+    findKey: (hash) => read('findKey', hash),
+    postEntry: (input) => write('postEntry', input),
+    refundJob: (input) => write('refundJob', input),
+    checkLedger: async () => {
+      const checker = await openWorkerLink({
+        ...settings,
+        role: 'reader',
+        commandTimeoutMs: ledgerCheckTimeoutMs,
+      });
+      try {
+        return await call(checker, 'checkLedger', undefined);
+      } finally {
+        await checker.close();
+      }
+    },
+    openJob: async (input) => {
+      const opened = await write('openJob', input);
+      if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
+      return opened;
+    },
+    claimJobs: (input) => write('claimJobs', input),
+    renewLeases: (input) => write('renewLeases', input),
+    finishJob: (input) => write('finishJob', input),
+    reapJobs: async (input) => {
+      const reaped = await write('reapJobs', input);
+      if (reaped.requeued.length > 0) queued.emit();
+      return reaped;
+    },
+    getJob: (input) => read('getJob', input),
+    onJobQueued: (listener) => queued.listen(listener),
+    getMedia: (id) => read('getMedia', id),
+    reservePayment: (input) => write('reservePayment', input),
+    advancePayment: (input) => write('advancePayment', input),
+    getPayment: (identity) => read('getPayment', identity),
+    listPayments: (input) => read('listPayments', input),
+    ping: async () => {
+      await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
+    },
+    close: async () => {
+      await reader.close();
+      await writer.close();
+    },
+  };
+};
+
+const call = <N extends CommandName>(
+  link: WorkerLink,
+  name: N,
+  input: CommandInput<N>,
+): Promise<CommandOutput<N>> =>
+  // The worker answers from maps of commands that are typed by the same names.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  link.call(name, input) as Promise<CommandOutput<N>>;

@@ -1,0 +1,37 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { SqlValue } from '../rows.ts';
+import type { Dialect, Statement } from '../statements/statement.ts';
+
+const dialect: Dialect = { stringsOf: (parameter) => `(select value from json_each(${parameter}))` };
+
+/** A prepared statement of this engine; parameters are `$1`, `$2`, ..., integers come back as bigint. */
+export interface Prepared<Row> {
+  all(...values: SqlValue[]): Row[];
+  get(...values: SqlValue[]): Row | undefined;
+  run(...values: SqlValue[]): void;
+}
+
+export const prepareSql = <Row>(database: DatabaseSync, text: string): Prepared<Row> => {
+  const statement = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'));
+  statement.setReadBigInts(true);
+  const all = (...values: SqlValue[]): Row[] =>
+    // The schema is ours, and its tables are strict about types.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    statement.all(...values) as Row[];
+  return {
+    all,
+    get: (...values) => all(...values)[0],
+    run: (...values) => {
+      statement.run(...values);
+    },
+  };
+};
+
+/** A statement that both engines share, made ready once. */
+export const prepare = <Input, Row, Output>(
+  database: DatabaseSync,
+  statement: Statement<Input, Row, Output>,
+): ((input: Input) => Output) => {
+  const prepared = prepareSql<Row>(database, statement.text(dialect));
+  return (input) => statement.read(prepared.all(...statement.values(input)));
+};

@@ -1,0 +1,104 @@
+import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
+import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../store.ts';
+import { eachOf, firstOf, type Statement } from './statement.ts';
+
+/** Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state. */
+export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> = {
+  name: 'reserve_payment',
+  text: () => `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements,
+      lease_owner, lease_until, state, created_at, updated_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'reserved', $11, $11)
+    on conflict (identity) do update set
+      request_hash = excluded.request_hash, network = excluded.network, asset = excluded.asset,
+      pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
+      requirements = excluded.requirements, lease_owner = excluded.lease_owner,
+      lease_until = excluded.lease_until, state = 'reserved', payer = null, result = null,
+      transaction_id = null, raw_transaction = null, receipt = null, reason = null,
+      updated_at = excluded.updated_at
+    where payments.state = 'rejected'
+    returning ${paymentColumns}`,
+  values: (payment) => [
+    payment.identity,
+    payment.requestHash,
+    payment.network,
+    payment.asset,
+    payment.payTo,
+    payment.amount,
+    payment.payload,
+    payment.requirements,
+    payment.leaseOwner,
+    payment.leaseUntil,
+    payment.now,
+  ],
+  read: firstOf(toPayment),
+};
+
+type SettableField = keyof NonNullable<AdvancePaymentInput['set']>;
+
+const settable = [
+  ['payer', 'payer'],
+  ['result', 'result'],
+  ['transaction', 'transaction_id'],
+  ['rawTransaction', 'raw_transaction'],
+  ['receipt', 'receipt'],
+  ['reason', 'reason'],
+  ['leaseOwner', 'lease_owner'],
+  ['leaseUntil', 'lease_until'],
+] as const satisfies readonly (readonly [SettableField, string])[];
+const fixedParameters = 5;
+
+/** Each settable column has two parameters: 1 when it changes, and its new value. */
+const assignments = settable
+  .map(([, column], index) => {
+    const changes = fixedParameters + 1 + index * 2;
+    const type = column === 'lease_until' ? 'bigint' : 'text';
+    return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
+  })
+  .join(', ');
+
+export const advancePayment: Statement<AdvancePaymentInput, PaymentRow, Payment | null> = {
+  name: 'advance_payment',
+  text: (dialect) => `update payments set state = $3, updated_at = $4, ${assignments}
+    where identity = $1 and state in ${dialect.stringsOf('$2')}
+      and (cast($5 as text) is null or lease_owner = $5)
+    returning ${paymentColumns}`,
+  values: ({ identity, from, to, owner, set = {}, now }) => [
+    identity,
+    JSON.stringify(from),
+    to,
+    now,
+    owner ?? null,
+    ...settable.flatMap(([field]) => {
+      const value = set[field];
+      return value === undefined ? [0, null] : [1, value];
+    }),
+  ],
+  read: firstOf(toPayment),
+};
+
+export const getPayment: Statement<string, PaymentRow, Payment | null> = {
+  name: 'get_payment',
+  text: () => `select ${paymentColumns} from payments where identity = $1`,
+  values: (identity) => [identity],
+  read: firstOf(toPayment),
+};
+
+interface ListPaymentsInput {
+  states?: readonly PaymentState[];
+  updatedBefore?: number;
+  limit: number;
+}
+
+export const listPayments: Statement<ListPaymentsInput, PaymentRow, Payment[]> = {
+  name: 'list_payments',
+  text: (dialect) => `select ${paymentColumns} from payments
+    where (cast($1 as text) is null or state in ${dialect.stringsOf('$1')})
+      and (cast($2 as bigint) is null or updated_at < $2)
+    order by created_at desc, identity desc limit $3`,
+  values: ({ states, updatedBefore, limit }) => [
+    states === undefined ? null : JSON.stringify(states),
+    updatedBefore ?? null,
+    limit,
+  ],
+  read: eachOf(toPayment),
+};

@@ -1,0 +1,34 @@
+import type { SqlValue } from '../rows.ts';
+
+/** What differs between the engines in the words of a statement that both run. */
+export interface Dialect {
+  /** The strings of a JSON array parameter, in parentheses, to stand after `in`. */
+  stringsOf(parameter: string): string;
+}
+
+/** One SQL statement that both engines run; parameters are `$1`, `$2`, ... */
+export interface Statement<Input, Row, Output> {
+  /** Unique; also its name as a prepared statement. */
+  name: string;
+  text(dialect: Dialect): string;
+  values(input: Input): SqlValue[];
+  read(rows: Row[]): Output;
+}
+
+export const firstOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output | null =>
+    rows[0] === undefined ? null : map(rows[0]);
+
+/** For statements that always give a row. */
+export const onlyOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output => {
+    if (rows[0] === undefined) throw new Error('the statement gave no row');
+    return map(rows[0]);
+  };
+
+export const eachOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output[] =>
+    rows.map(map);

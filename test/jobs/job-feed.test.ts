@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { createJobFeed } from '../../src/jobs/job-feed.ts';
+
+const never = new AbortController().signal;
+
+const readAll = async (events: AsyncIterable<number>): Promise<number[]> => Array.fromAsync(events);
+
+describe('a job feed', () => {
+  it('gives every reader every event, whenever it began to read', async () => {
+    const feed = createJobFeed<number>();
+    const early = readAll(feed.read(never));
+    feed.emit(1);
+    feed.emit(2);
+    const late = readAll(feed.read(never));
+    await Promise.resolve();
+    feed.emit(3);
+    feed.end();
+    expect(await early).toEqual([1, 2, 3]);
+    expect(await late).toEqual([1, 2, 3]);
+  });
+
+  it('lets a reader go when its signal aborts, and the others read on', async () => {
+    const feed = createJobFeed<number>();
+    const leaving = new AbortController();
+    const left = readAll(feed.read(leaving.signal));
+    const staying = readAll(feed.read(never));
+    feed.emit(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    leaving.abort();
+    expect(await left).toEqual([1]);
+    feed.emit(2);
+    feed.end();
+    expect(await staying).toEqual([1, 2]);
+  });
+
+  it('has started at the first event, at the end, or when the time is over', async () => {
+    const spoken = createJobFeed<number>();
+    const started = spoken.started(60_000);
+    spoken.emit(1);
+    await started;
+    const silent = createJobFeed<number>();
+    const ended = silent.started(60_000);
+    silent.end();
+    await ended;
+    await createJobFeed<number>().started(1);
+  });
+});

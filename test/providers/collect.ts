@@ -1,0 +1,35 @@
+import type { TextEvent } from '../../src/providers/text/text-provider.ts';
+
+/** All events of an answer. */
+export const collect = async (events: AsyncIterable<TextEvent>): Promise<TextEvent[]> => {
+  const all: TextEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+};
+
+/** The content of an answer in one text. */
+export const contentOf = (events: readonly TextEvent[]): string =>
+  events.map((event) => (event.type === 'content' ? event.text : '')).join('');
+
+/** The arguments of an answer's function call in one text. */
+export const argumentsOf = (events: readonly TextEvent[]): string =>
+  events.map((event) => (event.type === 'tool_call' ? event.arguments : '')).join('');
+
+export const finishOf = (events: readonly TextEvent[]): string | undefined =>
+  events.find((event) => event.type === 'finish')?.reason;
+
+export const usageOf = (events: readonly TextEvent[]) =>
+  events.find((event) => event.type === 'usage')?.usage;
+
+/** A signal that nobody aborts. */
+export const noAbort = (): AbortSignal => new AbortController().signal;
+
+/** What a promise rejects with; fails when it does not. */
+export const rejectionOf = async (promise: Promise<unknown>): Promise<unknown> => {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('the promise was expected to reject');
+};

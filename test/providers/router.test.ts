@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import { createBreaker } from '../../src/providers/breaker.ts';
+import type { GeneratedImage, ImageProvider } from '../../src/providers/image/image-provider.ts';
+import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';
+import { createRetryBudget } from '../../src/providers/retry-budget.ts';
+import type { Route, ServedRoute } from '../../src/providers/route-attempts.ts';
+import { createImageRouter, createTextRouter } from '../../src/providers/router.ts';
+import type { TextEvent, TextProvider } from '../../src/providers/text/text-provider.ts';
+import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';
+
+const answer: TextEvent[] = [
+  { type: 'content', text: 'hi' },
+  { type: 'finish', reason: 'stop' },
+  {
+    type: 'usage',
+    usage: { promptTokens: 1, completionTokens: 1, cachedTokens: null, reasoningTokens: null },
+  },
+];
+
+const failure = (options: ProviderErrorOptions): ProviderError => new ProviderError('test', options);
+const overloaded = failure({ failure: 'retry_same', code: 'upstream_error' });
+const wrongKey = failure({ failure: 'retry_other', code: 'upstream_unavailable' });
+const badRequest = failure({ failure: 'fatal', code: 'invalid_parameter' });
+const timedOut = failure({ failure: 'ambiguous', code: 'upstream_error' });
+const rateLimited = (retryAfterMs?: number): ProviderError =>
+  failure({
+    failure: 'retry_same',
+    code: 'rate_limit_exceeded',
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+
+type Turn = ProviderError | TextEvent[] | (TextEvent | ProviderError)[];
+
+/** A text provider that plays its turns in order, the last one for ever, and counts its calls. */
+const playing = (...turns: Turn[]) => {
+  const provider: TextProvider & { calls: string[] } = {
+    calls: [],
+    stream: async function* ({ model }) {
+      const turn = turns[Math.min(provider.calls.length, turns.length - 1)] ?? [];
+      provider.calls.push(model);
+      for (const step of Array.isArray(turn) ? turn : [turn]) {
+        if (step instanceof ProviderError) throw step;
+        yield step;
+      }
+    },
+  };
+  return provider;
+};
+
+const setUp = (providers: TextProvider[]) => {
+  const clock = { time: 0, now: () => clock.time };
+  const pauses: number[] = [];
+  const routes: Route<TextProvider>[] = providers.map((source, index) => ({
+    provider: `provider-${index}`,
+    model: `model-${index}`,
+    isSandbox: index === providers.length - 1,
+    source,
+    breaker: createBreaker(clock),
+    budget: createRetryBudget(),
+  }));
+  const options = {
+    clock,
+    log: silentLog,
+    random: () => 1,
+    pause: async (ms: number) => {
+      pauses.push(ms);
+      clock.time += ms;
+    },
+  };
+  const router = createTextRouter(routes, options);
+  const served: ServedRoute[] = [];
+  const ask = (signal = noAbort()) =>
+    collect(
+      router.stream(
+        { messages: [], maxOutputTokens: 10, options: {} },
+        { signal, onRoute: (route) => served.push(route) },
+      ),
+    );
+  return { ask, clock, pauses, served, router };
+};
+
+describe('a text router', () => {
+  it('answers from the first route and says which that was', async () => {
+    const first = playing(answer);
+    const { ask, served } = setUp([first, playing(answer)]);
+    expect(await ask()).toEqual(answer);
+    expect(first.calls).toEqual(['model-0']);
+    expect(served).toEqual([{ provider: 'provider-0', model: 'model-0', isSandbox: false }]);
+  });
+
+  it('asks the same route again after a failure that did nothing, with growing pauses', async () => {
+    const only = playing(overloaded, overloaded, answer);
+    const { ask, pauses } = setUp([only]);
+    expect(contentOf(await ask())).toBe('hi');
+    expect(pauses).toEqual([200, 400]);
+  });
+
+  it('makes three upstream calls at most', async () => {
+    const first = playing(overloaded);
+    const second = playing(overloaded);
+    const { ask } = setUp([first, second]);
+    expect(await rejectionOf(ask())).toBe(overloaded);
+    expect([first.calls.length, second.calls.length]).toEqual([2, 1]);
+  });
+
+  it('goes to the next route at once when this one cannot serve the request', async () => {
+    const first = playing(wrongKey);
+    const { ask, served, pauses } = setUp([first, playing(answer)]);
+    expect(contentOf(await ask())).toBe('hi');
+    expect(first.calls).toHaveLength(1);
+    expect(pauses).toEqual([]);
+    expect(served).toEqual([{ provider: 'provider-1', model: 'model-1', isSandbox: true }]);
+  });
+
+  it.each([
+    ['a request that is itself at fault', badRequest],
+    ['a call that may have been carried out', timedOut],
+  ])('never repeats %s', async (_name, error) => {
+    const first = playing(error);
+    const second = playing(answer);
+    const { ask, served } = setUp([first, second]);
+    expect(await rejectionOf(ask())).toBe(error);
+    expect([first.calls.length, second.calls.length, served.length]).toEqual([1, 0, 0]);
+  });
+
+  it('does not fall over once an event has been sent', async () => {
+    const first = playing([{ type: 'content', text: 'half' }, overloaded]);
+    const second = playing(answer);
+    const { router } = setUp([first, second]);
+    const seen: TextEvent[] = [];
+    const reading = (async () => {
+      const events = router.stream({ messages: [], maxOutputTokens: 1, options: {} }, { signal: noAbort() });
+      for await (const event of events) seen.push(event);
+    })();
+    expect(await rejectionOf(reading)).toBe(overloaded);
+    expect(seen).toEqual([{ type: 'content', text: 'half' }]);
+    expect(second.calls).toEqual([]);
+  });
+
+  it('waits out a short rate limit when there is no other route', async () => {
+    const only = playing(rateLimited(700), answer);
+    const { ask, pauses } = setUp([only]);
+    expect(contentOf(await ask())).toBe('hi');
+    expect(pauses).toEqual([705]);
+  });
+
+  it('leaves a rate-limited route alone until its time is over', async () => {
+    const first = playing(rateLimited(30_000), answer);
+    const second = playing(answer);
+    const { ask, clock, served } = setUp([first, second]);
+    await ask();
+    await ask();
+    expect([first.calls.length, second.calls.length]).toEqual([1, 2]);
+    clock.time += 30_000;
+    await ask();
+    expect(served.map(({ provider }) => provider)).toEqual(['provider-1', 'provider-1', 'provider-0']);
+  });
+
+  it('answers a long rate limit of the only route with the error itself, and then with the time to wait', async () => {
+    const only = playing(rateLimited(30_000));
+    const { ask } = setUp([only]);
+    expect(await rejectionOf(ask())).toMatchObject({ code: 'rate_limit_exceeded', retryAfterMs: 30_000 });
+    expect(await rejectionOf(ask())).toMatchObject({ code: 'upstream_unavailable', retryAfterMs: 30_000 });
+    expect(only.calls).toHaveLength(1);
+  });
+
+  it('stops asking a route whose breaker has opened', async () => {
+    const first = playing(wrongKey);
+    const { ask, served } = setUp([first, playing(answer)]);
+    for (let count = 0; count < 15; count += 1) await ask();
+    expect(first.calls).toHaveLength(10);
+    expect(served).toHaveLength(15);
+  });
+
+  it('counts an answer that breaks off against its route', async () => {
+    const first = playing([{ type: 'content', text: 'half' }, timedOut]);
+    const { ask } = setUp([first, playing(answer)]);
+    for (let count = 0; count < 5; count += 1) await rejectionOf(ask());
+    expect(contentOf(await ask())).toBe('hi');
+    expect(first.calls).toHaveLength(5);
+  });
+
+  it('does not count a bad request against a route', async () => {
+    const only = playing(badRequest);
+    const { ask } = setUp([only]);
+    for (let count = 0; count < 30; count += 1) await rejectionOf(ask());
+    expect(only.calls).toHaveLength(30);
+  });
+
+  it('retries a tenth of the requests once the first ten retries are used up', async () => {
+    const flaky = playing(...Array.from({ length: 40 }, () => [overloaded, answer]).flat());
+    const { ask } = setUp([flaky]);
+    const results = [];
+    for (let count = 0; count < 14; count += 1) results.push(await ask().then(contentOf, () => 'failed'));
+    expect(results.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 'hi'));
+    expect(results).toContain('failed');
+  });
+
+  it('throws the reason of an abort, and asks nobody afterwards', async () => {
+    const reason = new Error('the caller has gone');
+    const controller = new AbortController();
+    const first: TextProvider = {
+      stream: async function* () {
+        controller.abort(reason);
+        yield* [];
+        throw overloaded;
+      },
+    };
+    const second = playing(answer);
+    const { ask } = setUp([first, second]);
+    expect(await rejectionOf(ask(controller.signal))).toBe(reason);
+    expect(second.calls).toEqual([]);
+  });
+
+  it('passes on a fault that is no upstream failure', async () => {
+    const fault = new TypeError('a bug');
+    const broken: TextProvider = {
+      stream: async function* () {
+        yield* [];
+        throw fault;
+      },
+    };
+    const second = playing(answer);
+    const { ask } = setUp([broken, second]);
+    expect(await rejectionOf(ask())).toBe(fault);
+    expect(second.calls).toEqual([]);
+  });
+});
+
+describe('an image router', () => {
+  it('falls over like a text router and says who made the image', async () => {
+    const image: GeneratedImage = {
+      bytes: new Uint8Array([1]),
+      contentType: 'image/png',
+      revisedPrompt: null,
+    };
+    const clock = { now: () => 0 };
+    const route = (provider: string, source: ImageProvider): Route<ImageProvider> => ({
+      provider,
+      model: 'm',
+      isSandbox: false,
+      source,
+      breaker: createBreaker(clock),
+      budget: createRetryBudget(),
+    });
+    const router = createImageRouter(
+      [
+        route('down', { generate: () => Promise.reject(wrongKey) }),
+        route('up', { generate: ({ prompt }) => Promise.resolve(prompt === 'fox' ? [image] : []) }),
+      ],
+      { clock, log: silentLog },
+    );
+    const served: ServedRoute[] = [];
+    const images = await router.generate(
+      { prompt: 'fox', aspectRatio: '1:1' },
+      { signal: noAbort(), onRoute: (chosen) => served.push(chosen) },
+    );
+    expect(images).toEqual([image]);
+    expect(served).toEqual([{ provider: 'up', model: 'm', isSandbox: false }]);
+  });
+});
