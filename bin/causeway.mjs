@@ -17,7 +17,7 @@ const fail = (message) => {
 const runHere = (path, args) => {
   const file = fileURLToPath(new URL(`../src/${path}`, import.meta.url));
   process.argv.splice(1, process.argv.length - 1, file, ...args);
-  import(pathToFileURL(file).href);
+  void import(pathToFileURL(file).href);
 };
 
 const run = () => {
@@ -46,7 +46,9 @@ const runUnder = (node) => {
 };
 
 if (/[\\/]node_modules[\\/]/.test(self)) {
-  fail('Causeway runs from its own checkout: Node does not run TypeScript inside node_modules. Use "npm link".');
+  fail(
+    'Causeway runs from its own checkout: Node does not run TypeScript inside node_modules. Use "npm link".',
+  );
 } else if (isSupported(process.version)) {
   run();
 } else {

@@ -7,7 +7,8 @@ import { startChains, type Chains } from '../test/chains/start-chains.ts';
 interface Options {
   basePort: number;
   solanaPort: number;
-  envFile: string;
+  /** Not called --env-file: node itself reads such a file, wherever on the command line it finds that option. */
+  envOut: string;
 }
 
 const warning = 'WELL-KNOWN LOCAL TEST KEYS: never send anything of value to these addresses';
@@ -25,7 +26,7 @@ const readOptions = (): Options =>
     .description('Runs a local Base and a local Solana with USDC on both, until SIGINT or SIGTERM.')
     .option('--base-port <port>', 'port of the Base RPC; 0 takes a free one', readPort, 0)
     .option('--solana-port <port>', 'port of the Solana RPC; 0 takes a free one', readPort, 0)
-    .option('--env-file <path>', 'where the settings for the gateway go', './data/chains.env')
+    .option('--env-out <path>', 'where the settings for the gateway go', './data/chains.env')
     .parse()
     .opts<Options>();
 
@@ -47,6 +48,7 @@ const describe = ({ base, solana, environment }: Chains, envFile: string): objec
   base: {
     network: base.network,
     chainId: base.chainId,
+    pid: base.pid,
     rpcUrl: base.rpcUrl,
     usdc: base.usdc,
     buyer: base.buyer,
@@ -71,11 +73,11 @@ const run = async (options: Options): Promise<void> => {
   try {
     await chains.base.mint(chains.base.buyer.address, buyerFunds);
     await chains.solana.mint(chains.solana.buyer.address, buyerFunds);
-    const envFile = resolve(options.envFile);
+    const envFile = resolve(options.envOut);
     await writeEnvFile(envFile, chains);
     console.log(JSON.stringify(describe(chains, envFile)));
     console.error(`${warning}.`);
-    console.error(`Now, in another terminal: npm start -- --env-file ${options.envFile}`);
+    console.error(`Now, in another terminal: npm start -- --env-file ${options.envOut}`);
     console.error('Ctrl+C stops both chains.');
     await stopAsked;
   } finally {

@@ -17,6 +17,8 @@ export interface Config {
   logLevel: string;
   /** How many proxies in front are ours; 0 takes the socket's address for the client's. */
   trustedProxyHops: number;
+  /** Host names of foreign web pages whose scripts may call /mcp, beside our own and local ones. */
+  allowedOrigins: string[];
   mediaRetentionMs: number;
   /** A request body above this many bytes is refused with 413. */
   maxBodyBytes: number;
@@ -117,6 +119,11 @@ const environmentSchema = z.object({
     .default('causeway'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   TRUSTED_PROXY_HOPS: integer(0, 10, 0),
+  ALLOWED_ORIGINS: z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+    .pipe(z.array(z.string().regex(/^[a-z0-9.-]+$/, 'must be host names divided by commas')))
+    .default([]),
   MEDIA_RETENTION_DAYS: integer(1, 3650, 30),
   MAX_BODY_BYTES: integer(1024, 1024 ** 3, 20 * 1024 ** 2),
   CHAT_DEADLINE_MS: integer(1, 3_600_000, 300_000),
@@ -367,6 +374,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     brand: settings.BRAND,
     logLevel: settings.LOG_LEVEL,
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
+    allowedOrigins: settings.ALLOWED_ORIGINS,
     mediaRetentionMs: settings.MEDIA_RETENTION_DAYS * 86_400_000,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     chatDeadlineMs: settings.CHAT_DEADLINE_MS,

@@ -18,11 +18,12 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   if (!isSandboxOnly || (await store.listAccounts({ limit: 1 })).length > 0) return null;
   const account = await createAccount({ store, clock }, { name: 'Sandbox', status: 'active' });
   await credit({ store, clock }, { accountId: account.id, amount: sandboxCredit, reason: 'sandbox credit' });
-  const { apiKey } = await issueKey(
+  const issued = await issueKey(
     { store, clock },
     { accountId: account.id, label: 'first key', brand: config.brand },
   );
-  return { apiKey };
+  if (issued.outcome !== 'issued') throw new Error(`the first key was not issued: ${issued.outcome}`);
+  return { apiKey: issued.key };
 };
 
 /** What the first start prints: the key, once, and three calls to copy. */

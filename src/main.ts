@@ -3,11 +3,13 @@ import { mkdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
+import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { firstStartText, openFirstAccount } from './first-start.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
+import { operations } from './operations/index.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 
@@ -137,7 +139,13 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
   services.begin();
   if (isStdio) {
-    await serveStdio({ services, apiKey: process.env['CAUSEWAY_API_KEY'] ?? null });
+    const session = await serveStdio({
+      services,
+      operations,
+      authenticate: createAuthenticate(services),
+      apiKey: process.env['CAUSEWAY_API_KEY'] ?? null,
+    });
+    await session.closed;
     stop();
   }
 };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { systemClock } from './clock.ts';
@@ -6,6 +5,8 @@ import type { Config } from './config.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
 import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
+import { createCache } from './cache/bounded-cache.ts';
+import { createRedisConnection } from './cache/redis-connection.ts';
 import { createCachedLeads } from './leads/cached-leads.ts';
 import { openEmbeddedLeads } from './leads/embedded/open-embedded-leads.ts';
 import { createSearchLimiter } from './limits/search-limiter.ts';
@@ -15,12 +16,13 @@ import { createSaveMedia } from './media/media-library.ts';
 import type { Services } from './operations/operation.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
+import { repeat } from './repeat.ts';
 import { openStore } from './store/open-store.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
   mediaFiles: MediaFiles;
-  readiness(): Promise<{ ready: boolean; store: string; search: string; payments: Record<string, string> }>;
+  readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
   listeningAt(url: string): void;
   /** What the operator should know at start, a line each. */
@@ -31,3 +33,101 @@ export interface GatewayServices extends Services {
   drain(): Promise<void>;
   close(): Promise<void>;
 }
+
+export interface Readiness {
+  ready: boolean;
+  store: 'ready' | 'unavailable';
+  search: 'ready' | 'building';
+  payments: Record<string, string>;
+}
+
+const queuedJobsAtOnce = 4;
+const searchCacheMs = 60_000;
+const searchCacheEntries = 1_000;
+const reconcileEveryMs = 15_000;
+const reconcileBatch = 50;
+
+/** The whole gateway, wired. Opens the store; everything slower is loaded after it listens. */
+export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
+  const clock = systemClock;
+  let listeningUrl = `http://${config.host}:${config.port}`;
+  const publicUrl = (): string => config.publicUrl ?? listeningUrl;
+
+  const store = await openStore(config);
+  const redis = config.redisUrl === null ? null : createRedisConnection({ url: config.redisUrl, log });
+  const providers = createProviders(config, { clock, log });
+  const mediaFiles = createDiskMedia(join(config.dataDir, 'media'));
+  const saveMedia = createSaveMedia({ files: mediaFiles, clock, retentionMs: config.mediaRetentionMs, publicUrl });
+  const jobs = createJobRunner({
+    store,
+    clock,
+    log,
+    concurrency: queuedJobsAtOnce,
+    executors: {
+      chat: createRunChat({ routesFor: providers.text, log }),
+      image: createRunImage({ routesFor: providers.image, saveMedia, log }),
+    },
+  });
+  const leads = createCachedLeads({
+    source: await openEmbeddedLeads({
+      file: join(config.dataDir, 'leads.db'),
+      syntheticProfiles: config.search.syntheticProfiles,
+      log,
+    }),
+    cache: createCache({ namespace: 'leads', ttlMs: searchCacheMs, maxEntries: searchCacheEntries, redis, log }),
+  });
+  const x402 = await createX402Gate({ store, config: config.x402, dataDir: config.dataDir, publicUrl, clock, log });
+  const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
+  const background = new AbortController();
+
+  return {
+    config,
+    clock,
+    log,
+    store,
+    catalog: createCatalog(config.models),
+    jobs,
+    leads,
+    x402,
+    searchLimiter,
+    publicUrl,
+    mediaFiles,
+    readiness: async () => {
+      const isStoreReady = await store.ping().then(
+        () => true,
+        () => false,
+      );
+      const isSearchReady = leads.status().ready;
+      return {
+        ready: isStoreReady && isSearchReady,
+        store: isStoreReady ? 'ready' : 'unavailable',
+        search: isSearchReady ? 'ready' : 'building',
+        payments: x402.status(),
+      };
+    },
+    listeningAt: (url) => {
+      listeningUrl = url;
+    },
+    notices: () => x402.notices(),
+    begin: () => {
+      jobs.begin();
+      void repeat({
+        what: 'reconciling payments',
+        intervalMs: reconcileEveryMs,
+        signal: background.signal,
+        log,
+        work: async () => {
+          await x402.warmUp(background.signal);
+          await x402.reconcile({ limit: reconcileBatch, signal: background.signal });
+        },
+      });
+    },
+    drain: () => jobs.drain(config.drainMs),
+    close: async () => {
+      background.abort();
+      await Promise.all([x402.close(), leads.close(), providers.close(), searchLimiter.close()]);
+      await redis?.close();
+      await store.close();
+    },
+  };
+};

@@ -1,6 +1,7 @@
 import { Keyv } from 'keyv';
 import { atMostEvery } from '../at-most-every.ts';
 import type { Log } from '../log.ts';
+import type { CacheStore } from './cache-store.ts';
 import { createLruStore } from './lru-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
@@ -35,7 +36,7 @@ const logIntervalMs = 60_000;
 export const createCache = (options: BoundedCacheOptions): BoundedCache => {
   const { namespace, ttlMs, maxEntries, redis, log, timeoutMs = defaultTimeoutMs } = options;
   const entries = new Keyv<unknown>({
-    store: redis === null ? createLruStore(maxEntries) : redis.openStore({ timeoutMs }),
+    store: withClear(redis === null ? createLruStore(maxEntries) : redis.openStore({ timeoutMs })),
     namespace: `causeway:${namespace}`,
     ttl: ttlMs,
     serialize: JSON.stringify,
@@ -64,3 +65,9 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
     },
   };
 };
+
+/** Keyv takes no store without `clear`; that of a Redis store would reach keys that are not this cache's. */
+const withClear = (store: CacheStore) => ({
+  ...store,
+  clear: () => Promise.reject(new Error('A cache is not cleared as a whole')),
+});

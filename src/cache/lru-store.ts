@@ -24,8 +24,5 @@ export const createLruStore = (maxEntries: number): CacheStore => {
     async delete(key) {
       return entries.delete(key);
     },
-    async clear() {
-      entries.clear();
-    },
   };
 };

@@ -12,7 +12,7 @@ import { within } from './within.ts';
  */
 export interface RedisConnection {
   /** The node-redis client, for libraries that send commands themselves; inside `attempt` only. */
-  readonly client: object;
+  readonly client: RedisClient;
   /**
    * The outcome of `command`, or undefined where Redis failed or took longer than `timeoutMs`. Never throws. A
    * command given up may still be carried out.
@@ -59,6 +59,7 @@ type RedisClient = ReturnType<typeof openClient>;
  */
 export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
   const client = openClient(url);
+  const store = new KeyvRedis<string>(client, { throwOnErrors: true });
   const breaker = createCircuitBreaker({ maxFailures: breakerMaxFailures, openMs: breakerOpenMs });
   const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn({ err: error, leftOut }, 'Redis does not answer: limits hold per process and nothing is cached');
@@ -90,12 +91,13 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   return {
     client,
     attempt,
-    openStore: ({ timeoutMs }) => guardedStore(client, (command) => attempt(command, timeoutMs)),
+    openStore: ({ timeoutMs }) => guardedStore(store, (command) => attempt(command, timeoutMs)),
     async close() {
       if (isClosed) return;
       isClosed = true;
       await dialler.idle();
       if (client.isOpen) client.destroy();
+      dialler.giveUp();
     },
   };
 };
@@ -105,6 +107,8 @@ interface Dialler {
   firstDial(): Promise<void>;
   /** Resolves when no socket is being opened: one that opens after `destroy` would stay open. */
   idle(): Promise<void>;
+  /** Lets go those who wait for the first dial. */
+  giveUp(): void;
 }
 
 const watchDialling = (
@@ -113,6 +117,7 @@ const watchDialling = (
 ): Dialler => {
   let isOpening = false;
   let first: Promise<void> | undefined;
+  const givenUp = new AbortController();
   client.on('error', (error: unknown) => {
     isOpening = false;
     onFault(error);
@@ -127,7 +132,7 @@ const watchDialling = (
 
   const dial = async (): Promise<void> => {
     isOpening = true;
-    const outcome = settled(client, 'ready');
+    const outcome = settled(client, 'ready', givenUp.signal);
     client.connect().catch(onFault);
     await outcome;
   };
@@ -136,26 +141,25 @@ const watchDialling = (
     async idle() {
       if (isOpening) await settled(client, 'connect');
     },
+    giveUp: () => givenUp.abort(),
   };
 };
 
-/** Resolves at `event` or at an error, which the client's error listener reports. */
-const settled = async (client: RedisClient, event: 'connect' | 'ready'): Promise<void> => {
-  await once(client, event).catch(() => undefined);
+/** Resolves at `event`, when `signal` aborts, or at an error, which the client's error listener reports. */
+const settled = async (
+  client: RedisClient,
+  event: 'connect' | 'ready',
+  signal?: AbortSignal,
+): Promise<void> => {
+  await once(client, event, { signal }).catch(() => undefined);
 };
 
 type Attempt = <T>(command: () => Promise<T>) => Promise<T | undefined>;
 
-const guardedStore = (client: RedisClient, attempt: Attempt): CacheStore => {
-  const store = new KeyvRedis<string>(client, { throwOnErrors: true });
-  return {
-    get: (key) => attempt(() => store.get<string>(key)),
-    async set(key, text, ttlMs) {
-      await attempt(() => store.set(key, text, ttlMs));
-    },
-    delete: async (key) => (await attempt(() => store.delete(key))) ?? false,
-    async clear() {
-      await attempt(() => store.clear());
-    },
-  };
-};
+const guardedStore = (store: KeyvRedis<string>, attempt: Attempt): CacheStore => ({
+  get: (key) => attempt(() => store.get<string>(key)),
+  async set(key, text, ttlMs) {
+    await attempt(() => store.set(key, text, ttlMs));
+  },
+  delete: async (key) => (await attempt(() => store.delete(key))) ?? false,
+});

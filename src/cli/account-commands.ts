@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
-import { approveAccount, suspendAccount, type AccountStatusChange } from '../accounts/change-account-status.ts';
+import {
+  approveAccount,
+  suspendAccount,
+  type AccountStatusChange,
+} from '../accounts/change-account-status.ts';
 import { createAccount } from '../accounts/create-account.ts';
 import type { Account } from '../store/store.ts';
 import type { Answer, CommandContext } from './command-context.ts';
@@ -15,10 +19,7 @@ export const addAccountCommands = (program: Command, context: CommandContext): v
   const accounts = program
     .command('accounts')
     .description('make, approve, suspend and list the accounts of customers');
-  addExamples(accounts, [
-    'causeway accounts create --name "Acme Ltd" --approved',
-    'causeway accounts list',
-  ]);
+  addExamples(accounts, ['causeway accounts create --name "Acme Ltd" --approved', 'causeway accounts list']);
   addCreate(accounts, context);
   addApprove(accounts, context);
   addSuspend(accounts, context);
@@ -33,7 +34,7 @@ const addCreate = (accounts: Command, context: CommandContext): void => {
       'Makes an account without money. It is pending, and keys can be issued once it is approved; with --approved ' +
         'it is active at once. Where the data folder does not exist yet, it is made too.',
     )
-    .requiredOption('--name <name>', 'what you call the customer', readText(200))
+    .requiredOption('--name <name>', 'what you call the customer (required)', readText(200))
     .option('--approved', 'make it active at once')
     .action((options: { name: string; approved?: true }) =>
       context.runCreating(async (session) => {

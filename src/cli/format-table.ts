@@ -24,7 +24,8 @@ export const formatTable = (columns: readonly Column[], rows: readonly (readonly
 
 const graphemes = new Intl.Segmenter();
 /** What terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
-const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
+const wide =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
 const displayWidth = (text: string): number => {
   let width = 0;

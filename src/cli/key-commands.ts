@@ -66,10 +66,11 @@ const addRevoke = (keys: Command, context: CommandContext): void => {
     .action((keyOrId: string) =>
       context.run(async (session) => {
         const apiKey = await revokeKey(session, keyOrId);
-        if (apiKey?.revokedAt == null) throw noKey(keyOrId);
+        const revokedAt = apiKey?.revokedAt ?? null;
+        if (apiKey === null || revokedAt === null) throw noKey(keyOrId);
         return {
           json: { api_key: apiKeyJson(apiKey) },
-          text: `${apiKey.display} (${apiKey.id}) is revoked since ${toIso(apiKey.revokedAt)}.`,
+          text: `${apiKey.display} (${apiKey.id}) is revoked since ${toIso(revokedAt)}.`,
         };
       }),
     );

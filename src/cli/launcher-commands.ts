@@ -9,6 +9,7 @@ import { addExamples } from './examples.ts';
 export const addLauncherCommands = (program: Command): void => {
   const start = program
     .command('start')
+    .configureHelp({ showGlobalOptions: false })
     .summary('run the gateway: MCP and REST over HTTP')
     .description(
       'Runs the gateway until it is told to stop (Ctrl-C or SIGTERM). It is told what to do by environment variables ' +
@@ -18,6 +19,7 @@ export const addLauncherCommands = (program: Command): void => {
   addExamples(start, ['causeway start', 'PORT=8080 DATA_DIR=/var/lib/causeway causeway start']);
   const mcp = program
     .command('mcp')
+    .configureHelp({ showGlobalOptions: false })
     .summary('serve MCP over stdin and stdout, for one local assistant')
     .description('Serves the MCP tools over stdin and stdout, as local assistants start their servers.')
     .action(refuse('causeway mcp'));
@@ -25,5 +27,8 @@ export const addLauncherCommands = (program: Command): void => {
 };
 
 const refuse = (command: string) => (): void => {
-  throw new CommandError('invalid_usage', `This is not one of the operator's commands: run "${command}" alone.`);
+  throw new CommandError(
+    'invalid_usage',
+    `This is not one of the operator's commands: run "${command}" alone.`,
+  );
 };

@@ -24,7 +24,9 @@ const reportAnswer = (report: LedgerReport): Answer => {
   const looked = `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}.`;
   return {
     json: { ok: isRight, accounts, entries, open_holds: openHolds, problems },
-    text: isRight ? `The books are right. ${looked}` : [...problems, `The books are not right. ${looked}`].join('\n'),
+    text: isRight
+      ? `The books are right. ${looked}`
+      : [...problems, `The books are not right. ${looked}`].join('\n'),
     exitCode: isRight ? 0 : 1,
   };
 };

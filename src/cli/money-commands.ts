@@ -3,7 +3,7 @@ import { adjust } from '../ledger/adjust.ts';
 import { credit } from '../ledger/credit.ts';
 import { refund } from '../ledger/refund.ts';
 import { formatUsd, type Nano } from '../money.ts';
-import type { PostEntryOutcome } from '../store/store.ts';
+import type { PostEntryOutcome, RefundOutcome } from '../store/store.ts';
 import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples, exampleAccount, exampleId } from './examples.ts';
@@ -26,7 +26,7 @@ export const addMoneyCommands = (program: Command, context: CommandContext): voi
 
 const addEntryOptions = (command: Command): Command =>
   command
-    .requiredOption('--reason <text>', 'why, for the books; customers never see it', readText(500))
+    .requiredOption('--reason <text>', 'why, for the books; customers never see it (required)', readText(500))
     .option(
       '--entry-id <uuid>',
       'your own id of the ledger entry: safe to repeat, as one id posts once',
@@ -75,56 +75,53 @@ const postedAnswer = (
   posted: PostEntryOutcome,
   { accountId, amount }: { accountId: string; amount: Nano },
 ): Answer => {
-  switch (posted.outcome) {
-    case 'no_account':
-      throw noAccount(accountId);
-    case 'insufficient':
-      throw new CommandError(
-        'insufficient_balance',
-        `The account has ${formatUsd(posted.available)} USD available; ${formatUsd(-amount)} USD cannot be taken.`,
-      );
-    case 'posted':
-      return {
-        json: { entry: entryJson(posted.entry), balance_usd: formatUsd(posted.available) },
-        text: `Posted ${formatUsd(posted.entry.amount)} USD (${posted.entry.type}). Balance: ${formatUsd(posted.available)} USD.`,
-      };
-  }
+  if (posted.outcome === 'no_account') throw noAccount(accountId);
+  const { outcome, available } = posted;
+  if (outcome === 'insufficient')
+    throw new CommandError(
+      'insufficient_balance',
+      `The account has ${formatUsd(available)} USD available; ${formatUsd(-amount)} USD cannot be taken.`,
+    );
+  const { entry } = posted;
+  return {
+    json: { entry: entryJson(entry), balance_usd: formatUsd(available) },
+    text: `Posted ${formatUsd(entry.amount)} USD (${entry.type}). Balance: ${formatUsd(available)} USD.`,
+  };
 };
 
 const addRefund = (program: Command, context: CommandContext): void => {
   const command = program
     .command('refund')
     .summary('give back some or all of what a job was charged')
-    .description('Gives back some or all of what a job was charged, at most what is left of it after earlier refunds.')
+    .description(
+      'Gives back some or all of what a job was charged, at most what is left of it after earlier refunds.',
+    )
     .argument('<job>', 'id of the job; a chatcmpl- or resp_ id is accepted too')
     .argument('<amount>', 'US dollars, such as 0.04', readAmount);
   addEntryOptions(command).action((publicId: string, amount: Nano, options: EntryOptions) =>
     context.run(async (session) => {
-      const jobId = publicId.replace(/^(?:chatcmpl-|resp_)/, '');
-      const refunded = await refund(session, { jobId, amount, ...options });
-      switch (refunded.outcome) {
-        case 'no_job':
-          throw noJob(publicId);
-        case 'too_much':
-          throw new CommandError(
-            'refund_too_large',
-            refunded.refundable === 0n
-              ? 'Nothing of this job can be given back: it was not charged, or all of it is refunded.'
-              : `Of this job ${formatUsd(refunded.refundable)} USD can still be given back, not ${formatUsd(amount)} USD.`,
-          );
-        case 'refunded':
-          return {
-            json: {
-              entry: entryJson(refunded.entry),
-              refunded_usd: formatUsd(refunded.refunded),
-              balance_usd: formatUsd(refunded.available),
-            },
-            text:
-              `Gave back ${formatUsd(refunded.entry.amount)} USD to account ${refunded.entry.accountId} ` +
-              `(${formatUsd(refunded.refunded)} USD of this job in all). Balance: ${formatUsd(refunded.available)} USD.`,
-          };
-      }
+      const jobId = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
+      const outcome = await refund(session, { jobId, amount, ...options });
+      if (outcome.outcome === 'no_job') throw noJob(publicId);
+      return refundedAnswer(outcome, amount);
     }),
   );
   addExamples(command, [`causeway refund ${exampleId} 0.04 --reason "Picture was unusable"`]);
+};
+
+const refundedAnswer = (refund: Exclude<RefundOutcome, { outcome: 'no_job' }>, amount: Nano): Answer => {
+  if (refund.outcome === 'too_much')
+    throw new CommandError(
+      'refund_too_large',
+      refund.refundable === 0n
+        ? 'Nothing of this job can be given back: it was not charged, or all of it is refunded.'
+        : `Of this job ${formatUsd(refund.refundable)} USD can still be given back, not ${formatUsd(amount)} USD.`,
+    );
+  const { entry, refunded, available } = refund;
+  return {
+    json: { entry: entryJson(entry), refunded_usd: formatUsd(refunded), balance_usd: formatUsd(available) },
+    text:
+      `Gave back ${formatUsd(entry.amount)} USD to account ${entry.accountId} ` +
+      `(${formatUsd(refunded)} USD of this job in all). Balance: ${formatUsd(available)} USD.`,
+  };
 };

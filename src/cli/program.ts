@@ -11,11 +11,12 @@ import type { StoreOptions } from './store-settings.ts';
 
 export type GlobalOptions = StoreOptions & { json?: true };
 
-const description = `Runs Causeway and keeps its accounts, keys and money.
-
-The commands work on the data that the gateway uses, also while it runs: on PostgreSQL where DATABASE_URL is
-set, else on the embedded store in DATA_DIR (./data, seen from the current folder). Inside the checkout,
-"npm run --silent cli -- <command>" is the same as "causeway <command>".`;
+const description = [
+  'Runs Causeway and keeps its accounts, keys and money.',
+  'The commands work on the data that the gateway uses, also while it runs: on PostgreSQL where DATABASE_URL is set, ' +
+    'else on the embedded store in DATA_DIR (./data, seen from the current folder).',
+  'Inside the checkout, "npm run --silent cli -- <command>" is the same as "causeway <command>".',
+].join('\n\n');
 
 const exitCodes = `
 Exit codes: 0 done; 1 refused or failed; 2 a wrong command or setting.`;
@@ -23,7 +24,7 @@ Exit codes: 0 done; 1 refused or failed; 2 a wrong command or setting.`;
 /** All commands, with their help texts. It throws commander's CommanderError instead of ending the process. */
 export const createProgram = (
   context: CommandContext,
-  output: { write(text: string): void; writeError(text: string): void },
+  output: { write: (text: string) => void; writeError: (text: string) => void },
 ): Command => {
   const program = new Command('causeway')
     .description(description)

@@ -1,52 +1,92 @@
-import { systemClock } from '../clock.ts';
-import { silentLog } from '../log.ts';
-import { openStore } from '../store/open-store.ts';
+import type { Command } from 'commander';
+import type { JsonObject } from '../json.ts';
 import type { Answer, CommandContext, Work } from './command-context.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
-import { assertDataExists, readStoreSettings, type Environment, type StoreSettings } from './store-settings.ts';
+import {
+  assertDataExists,
+  readStoreSettings,
+  type Environment,
+  type StoreSettings,
+} from './store-settings.ts';
 import { helpWasShown, toCommandError } from './to-command-error.ts';
+import { withStore } from './with-store.ts';
 
 export interface CommandLine {
   /** The words after the program's name. */
   args: readonly string[];
   environment: Environment;
-  write(text: string): void;
-  writeError(text: string): void;
+  write: (text: string) => void;
+  writeError: (text: string) => void;
 }
 
-/** Carries out one command and prints what came of it. Resolves with the exit code: 0 done, 1 refused or failed, 2 wrong usage. */
-export const runCommandLine = async ({ args, environment, write, writeError }: CommandLine): Promise<number> => {
-  const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
-  const print = ({ json, text, remark }: Answer): void => {
-    write(asJson ? toDocument(json) : `${text}\n`);
-    if (remark !== undefined && !asJson) writeError(`${remark}\n`);
-  };
+/** Carries out one command, prints what came of it and resolves with the exit code (see the table of CommandError). */
+export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
+  const { args, environment, write, writeError } = commandLine;
+  const printer = asksForJson(args) ? jsonPrinter(commandLine) : textPrinter(commandLine);
   let exitCode = 0;
-  const carryOut = async (settings: StoreSettings, work: Work): Promise<void> => {
-    const answer = await withStore(settings, work);
-    print(answer);
-    exitCode = answer.exitCode ?? 0;
-  };
-  const settings = (): StoreSettings => readStoreSettings(environment, program.opts<GlobalOptions>());
+
+  const carryOut = (settings: StoreSettings, work: Work): Promise<void> =>
+    withStore(settings, async (session) => {
+      const answer = await work(session);
+      printer.answer(answer);
+      exitCode = answer.exitCode ?? 0;
+    });
+  const settingsOf = (program: Command): StoreSettings =>
+    readStoreSettings(environment, program.opts<GlobalOptions>());
   const context: CommandContext = {
     run: async (work) => {
-      const existing = settings();
-      assertDataExists(existing);
-      await carryOut(existing, work);
+      const settings = settingsOf(program);
+      assertDataExists(settings);
+      await carryOut(settings, work);
     },
-    runCreating: (work) => carryOut(settings(), work),
+    runCreating: async (work) => carryOut(settingsOf(program), work),
   };
-  const program = createProgram(context, { write, writeError: asJson ? () => {} : writeError });
+  const program = createProgram(context, { write, writeError: printer.usage });
+
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (helpWasShown(error)) return 0;
-    const failure = toCommandError(error);
-    const { code, message } = failure;
-    if (asJson) write(toDocument({ error: { code, message } }));
-    else if (message !== '') writeError(`causeway: ${message}\n`);
-    if (code === 'internal_error') writeError(`${String(failure.cause)}\n`);
-    return failure.exitCode;
+    const { code, message, cause, exitCode } = toCommandError(error);
+    printer.error({ code, message });
+    if (code === 'internal_error') writeError(`${cause instanceof Error ? cause.stack : String(cause)}\n`);
+    return exitCode;
   }
+};
+
+/** Known from the words alone, so that an error in them can be told as JSON too. */
+const asksForJson = (args: readonly string[]): boolean => {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
+};
+
+interface Printer {
+  answer: (answer: Answer) => void;
+  error: (error: { code: string; message: string }) => void;
+  /** The help that belongs to an error. */
+  usage: (text: string) => void;
+}
+
+const textPrinter = ({ write, writeError }: CommandLine): Printer => ({
+  answer: ({ text, remark }) => {
+    write(`${text}\n`);
+    if (remark !== undefined) writeError(`${remark}\n`);
+  },
+  error: ({ message }) => writeError(`causeway: ${message}\n`),
+  usage: writeError,
+});
+
+const jsonPrinter = ({ write, writeError }: CommandLine): Printer => {
+  let isPrinted = false;
+  const print = (document: JsonObject): void => {
+    isPrinted = true;
+    write(`${JSON.stringify(document, null, 2)}\n`);
+  };
+  return {
+    answer: ({ json }) => print(json),
+    // The store can fail to close after the answer; stdout carries one document only.
+    error: (error) => (isPrinted ? writeError(`causeway: ${error.message}\n`) : print({ error })),
+    usage: () => {},
+  };
 };

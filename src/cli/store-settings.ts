@@ -20,7 +20,10 @@ export type StoreSettings = Pick<Config, 'databaseUrl' | 'dataDir' | 'brand'>;
  * that an account can be suspended while another setting is wrong. What the environment says wins over the file.
  * Throws ConfigError or CommandError.
  */
-export const readStoreSettings = (environment: Environment, { dataDir, envFile }: StoreOptions): StoreSettings => {
+export const readStoreSettings = (
+  environment: Environment,
+  { dataDir, envFile }: StoreOptions,
+): StoreSettings => {
   const all: Environment = { ...(envFile === undefined ? {} : readEnvFile(envFile)), ...environment };
   if (dataDir !== undefined && all.DATABASE_URL)
     throw new CommandError(

@@ -1,23 +1,15 @@
 import type { JsonObject } from '../json.ts';
 import type { Log } from '../log.ts';
-import type { TextEvent, TextRequest } from '../providers/text/text-provider.ts';
+import type { RoutedText } from '../providers/router.ts';
 import type { Job } from '../store/store.ts';
 import { createChatAccumulator, toWireUsage } from './chat-completion.ts';
 import { chargeFor, type ChatJobRequest } from './chat-job.ts';
 import type { Executor } from './executor.ts';
 import { toFailedOutcome } from './provider-failure.ts';
 
-/** What serves a SKU's text: the routes in order, retries and breakers included. */
-export interface TextRoutes {
-  /** Calls `onRoute` once, with the route that serves, before the first event. */
-  stream(
-    request: Omit<TextRequest, 'model'>,
-    options: { signal: AbortSignal; onRoute: (route: { provider: string; isSandbox: boolean }) => void },
-  ): AsyncIterable<TextEvent>;
-}
 
 export interface RunChatOptions {
-  routesFor: (sku: string) => TextRoutes;
+  routesFor: (sku: string) => RoutedText;
   log: Log;
 }
 

@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 import { parseUsd } from '../money.ts';
-import type { AspectRatio, GeneratedImage, ImageRequest } from '../providers/image/image-provider.ts';
+import type { AspectRatio, GeneratedImage } from '../providers/image/image-provider.ts';
+import type { RoutedImage } from '../providers/router.ts';
 import type { NewMedia } from '../store/store.ts';
 import type { Executor } from './executor.ts';
 import { toFailedOutcome } from './provider-failure.ts';
@@ -13,16 +14,9 @@ export interface ImageJobRequest {
   priceUsd: string;
 }
 
-/** What serves a SKU's images. */
-export interface ImageRoutes {
-  generate(
-    request: Omit<ImageRequest, 'model'>,
-    options: { signal: AbortSignal; onRoute: (route: { provider: string; isSandbox: boolean }) => void },
-  ): Promise<GeneratedImage[]>;
-}
 
 export interface RunImageOptions {
-  routesFor: (sku: string) => ImageRoutes;
+  routesFor: (sku: string) => RoutedImage;
   /** Keeps the bytes durably and answers the row to be written with the job's end, and the public URL. */
   saveMedia: (input: {
     bytes: Uint8Array;

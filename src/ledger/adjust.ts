@@ -12,5 +12,12 @@ export const adjust = async (
 ): Promise<PostEntryOutcome> => {
   assertPostable(input, -maxEntryAmount);
   const { accountId, amount, reason, entryId = newId() } = input;
-  return store.postEntry({ id: entryId, accountId, type: 'adjustment', amount, note: reason, now: clock.now() });
+  return store.postEntry({
+    id: entryId,
+    accountId,
+    type: 'adjustment',
+    amount,
+    note: reason,
+    now: clock.now(),
+  });
 };

@@ -71,7 +71,7 @@ const toCall = async ({
     caller,
     clientAddress: visitor.clientAddress,
     idempotencyKey: operation.payment === 'hold' ? readIdempotencyKey(input['idempotency_key']) : null,
-    proofs: operation.payment === 'x402' ? [payment] : null,
+    proofs: operation.payment === 'x402' ? { meta: payment } : null,
     signal: mcpReq.signal,
     ...(progressToken === undefined
       ? {}
@@ -81,7 +81,9 @@ const toCall = async ({
             // A client that has gone does not need to hear of progress; its call's signal is aborted as well.
             mcpReq
               .notify({ method: 'notifications/progress', params })
-              .catch((error: unknown) => services.log.debug({ err: error, requestId }, 'progress was not delivered'));
+              .catch((error: unknown) =>
+                services.log.debug({ err: error, requestId }, 'progress was not delivered'),
+              );
           },
         }),
   };
@@ -104,12 +106,6 @@ const withoutOmitted = ({ tool }: Operation, input: Record<string, unknown>): Re
   );
 
 const toResult = (answer: Answer, { config }: Services): CallToolResult => {
-  switch (answer.kind) {
-    case 'json':
-      return toToolResult(answer, config);
-    case 'payment_required':
-      return toPaymentRequiredResult(answer);
-    case 'stream':
-      throw new Error('an operation streams although its tool does not offer that');
-  }
+  if (answer.kind === 'stream') throw new Error('an operation streams although its tool does not offer that');
+  return answer.kind === 'json' ? toToolResult(answer, config) : toPaymentRequiredResult(answer);
 };

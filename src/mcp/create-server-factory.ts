@@ -19,7 +19,10 @@ const listLifeMs = 300_000;
  * keeping is made here, once. The low-level server is used because the high-level one converts every schema again
  * for each instance.
  */
-export const createServerFactory = ({ services, operations }: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
+export const createServerFactory = ({
+  services,
+  operations,
+}: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
   const { brand, search } = services.config;
   const tools = createToolList({ operations, maxSearchLimit: search.maxLimit });
   const callTool = createCallTool({ tools, services });

@@ -1,6 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, type AuthInfo } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  type AuthInfo,
+  type McpRequestContext,
+  type Server,
+} from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../errors.ts';
 import type { Operation, Services } from '../operations/operation.ts';
@@ -19,7 +24,11 @@ export interface McpRequestFacts {
 }
 
 /** Serves the request when it is for one of the MCP addresses; else answers false and touches nothing. */
-export type McpMount = (request: IncomingMessage, response: ServerResponse, facts: McpRequestFacts) => boolean;
+export type McpMount = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  facts: McpRequestFacts,
+) => boolean;
 
 export interface McpMountOptions {
   services: Services;
@@ -45,7 +54,14 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
-  const handler = createMcpHandler(({ authInfo }) => createServer(visitorOf(authInfo)), {
+  // The library hands an AuthInfo through to the factory as it is; the key itself stays out of it.
+  const visitors = new WeakMap<AuthInfo, Visitor>();
+  const serverFor = ({ authInfo }: McpRequestContext): Server => {
+    const visitor = authInfo === undefined ? undefined : visitors.get(authInfo);
+    if (visitor === undefined) throw new Error('an MCP request came without its visitor');
+    return createServer(visitor);
+  };
+  const handler = createMcpHandler(serverFor, {
     onerror,
     maxSubscriptions: mostSubscriptions,
     maxRequestBodySize: config.maxBodyBytes,
@@ -74,7 +90,8 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
           'This tool needs an API key. Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
-      const authInfo = toAuthInfo(visitor);
+      const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
+      visitors.set(authInfo, visitor);
       await toNodeHandler(
         { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
         { onerror, maxRequestBodySize: config.maxBodyBytes },
@@ -93,15 +110,10 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
 };
 
 const onlyPost = (): AppError =>
-  new AppError('method_not_allowed', 'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.', {
-    headers: { allow: 'POST' },
-  });
-
-/** The library hands this through to the factory as it is; the key itself stays out of it. */
-const toAuthInfo = (visitor: Visitor): AuthInfo => ({ token: '', clientId: '', scopes: [], extra: { visitor } });
-
-const visitorOf = (authInfo: AuthInfo | undefined): Visitor => {
-  const visitor = authInfo?.extra?.['visitor'];
-  if (visitor === undefined) throw new Error('an MCP request came without its visitor');
-  return visitor as Visitor;
-};
+  new AppError(
+    'method_not_allowed',
+    'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
+    {
+      headers: { allow: 'POST' },
+    },
+  );

@@ -22,7 +22,11 @@ export const createOriginGuard = ({ publicUrl, allowedOrigins }: OriginGuardOpti
   return (request, response) => {
     const { origin } = request.headers;
     if (origin === undefined) return true;
-    isAllowed ??= originValidation([...localhostAllowedOrigins(), new URL(publicUrl()).hostname, ...allowedOrigins]);
+    isAllowed ??= originValidation([
+      ...localhostAllowedOrigins(),
+      new URL(publicUrl()).hostname,
+      ...allowedOrigins,
+    ]);
     if (!isAllowed(request, response)) return false;
     response.setHeader('access-control-allow-origin', origin);
     response.setHeader('access-control-expose-headers', 'x-request-id, retry-after, www-authenticate');

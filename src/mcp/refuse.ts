@@ -20,7 +20,9 @@ export const refuse = (
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
     ...error.headers,
-    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
+    ...(retryAfterSeconds === undefined
+      ? {}
+      : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
   });
   response.end(JSON.stringify({ error: error.toEnvelope() }));
 };

@@ -17,17 +17,13 @@ export interface ServeStdioOptions {
   /** Standard input and output unless told. */
   input?: Readable;
   output?: Writable;
-}
-
-export interface StdioSession {
-  /** Resolves when the assistant has closed the connection, or after `close`. */
-  readonly closed: Promise<void>;
-  close(): Promise<void>;
+  /** Ends the connection. */
+  signal?: AbortSignal;
 }
 
 /**
- * Serves one local assistant over standard input and output. Nothing else may write to standard output meanwhile:
- * the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is wrong; one that is revoked
+ * Serves one local assistant over standard input and output; resolves when it has gone. Nothing else may write to
+ * standard output meanwhile: the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is wrong; one that is revoked
  * later turns calls into tool errors.
  */
 export const serveStdio = async ({
@@ -37,7 +33,8 @@ export const serveStdio = async ({
   apiKey,
   input = process.stdin,
   output = process.stdout,
-}: ServeStdioOptions): Promise<StdioSession> => {
+  signal,
+}: ServeStdioOptions): Promise<void> => {
   const { config, log } = services;
   const authorization = apiKey === null ? undefined : `Bearer ${apiKey}`;
   await authenticate(authorization);
@@ -45,10 +42,10 @@ export const serveStdio = async ({
     group: 'all',
     hasKey: apiKey !== null,
     caller: () => authenticate(authorization),
-    clientAddress: 'stdio',
+    clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
     keyHint:
-      'This tool needs an API key. Set it in the environment of this server, in the settings of the assistant; ' +
+      'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the assistant; ' +
       `the operator of ${services.publicUrl()} issues keys.`,
   };
   const createServer = createServerFactory({ services, operations });
@@ -57,12 +54,17 @@ export const serveStdio = async ({
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP over stdio'),
   });
-  const closed = new Promise<void>((resolve) => {
+  const close = (): void => void connection.close();
+  signal?.addEventListener('abort', close, { once: true });
+  if (signal?.aborted === true) close();
+  await new Promise<void>((resolve) => {
     const { onclose } = transport;
+    // The transport is no EventTarget; this is its only way to tell.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
     transport.onclose = () => {
       onclose?.();
       resolve();
     };
   });
-  return { closed, close: () => connection.close() };
+  signal?.removeEventListener('abort', close);
 };

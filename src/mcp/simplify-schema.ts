@@ -1,7 +1,9 @@
-/** A JSON Schema as zod writes it. */
-export type JsonSchema = { [key: string]: unknown };
+import type { Json, JsonObject } from '../json.ts';
 
-const isSchema = (value: unknown): value is JsonSchema =>
+/** A JSON Schema as zod writes it. */
+export type JsonSchema = JsonObject;
+
+export const isSchema = (value: Json | undefined): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface SimplifyOptions {
@@ -46,21 +48,24 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf, options), options) : result;
 };
 
-const simplifyAll = (alternatives: unknown[], options: SimplifyOptions): JsonSchema[] =>
+const simplifyAll = (alternatives: Json[], options: SimplifyOptions): JsonSchema[] =>
   alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
 
 /** Words of a schema that every value satisfies. */
-const isEmptyWord = ([word, value]: [string, unknown]): boolean =>
+const isEmptyWord = ([word, value]: [string, Json]): boolean =>
   (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   word === 'propertyNames' ||
-  (word === 'additionalProperties' && isSchema(value) && (Object.keys(value).length === 0 || '$ref' in value));
+  (word === 'additionalProperties' &&
+    isSchema(value) &&
+    (Object.keys(value).length === 0 || '$ref' in value));
 
 const dropNullType = (schema: JsonSchema): void => {
   const { type } = schema;
   if (!Array.isArray(type)) return;
   const types = type.filter((name) => name !== 'null');
-  schema['type'] = types.length === 1 ? types[0] : types;
+  const [only] = types;
+  schema['type'] = types.length === 1 && only !== undefined ? only : types;
 };
 
 const withAlternatives = (
@@ -69,11 +74,13 @@ const withAlternatives = (
   { isInput }: SimplifyOptions,
 ): JsonSchema => {
   const flat = alternatives
-    .flatMap((one) => (isBareUnion(one) ? (one['anyOf'] as JsonSchema[]) : [one]))
+    .flatMap((one) => bareUnionOf(one) ?? [one])
     .filter((one) => !isInput || one['type'] !== 'null');
   const [only] = flat;
   return flat.length === 1 && only !== undefined ? { ...only, ...schema } : { ...schema, anyOf: flat };
 };
 
-const isBareUnion = (schema: JsonSchema): boolean =>
-  Object.keys(schema).length === 1 && Array.isArray(schema['anyOf']);
+const bareUnionOf = (schema: JsonSchema): JsonSchema[] | null => {
+  const { anyOf } = schema;
+  return Object.keys(schema).length === 1 && Array.isArray(anyOf) ? anyOf.filter(isSchema) : null;
+};

@@ -27,7 +27,10 @@ export const createToolList = ({ operations, maxSearchLimit }: ToolListOptions):
       .filter(({ operation }) => isIn(group, operation) && (hasKey || !needsKey(operation)))
       .map(({ tool }) => tool),
   });
-  const listsFor = (group: ToolGroup) => ({ withKey: listFor(group, true), withoutKey: listFor(group, false) });
+  const listsFor = (group: ToolGroup) => ({
+    withKey: listFor(group, true),
+    withoutKey: listFor(group, false),
+  });
   const lists = { all: listsFor('all'), search: listsFor('search'), generation: listsFor('generation') };
 
   return {
@@ -42,7 +45,8 @@ export const createToolList = ({ operations, maxSearchLimit }: ToolListOptions):
 /** Whether an operation is for accounts; the others are paid call by call. */
 export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
 
-const isIn = (group: ToolGroup, operation: Operation): boolean => group === 'all' || operation.group === group;
+const isIn = (group: ToolGroup, operation: Operation): boolean =>
+  group === 'all' || operation.group === group;
 
 const toTool = (operation: Operation, maxSearchLimit: number): Tool => ({
   name: operation.name,

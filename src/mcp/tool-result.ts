@@ -13,7 +13,9 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
   const { content, structuredContent } = sameTwice(answer.body);
   const meta = {
     ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
-    ...(answer.headers['idempotent-replayed'] === undefined ? {} : { [`${brand}/idempotent-replayed`]: true }),
+    ...(answer.headers['idempotent-replayed'] === undefined
+      ? {}
+      : { [`${brand}/idempotent-replayed`]: true }),
     ...(answer.receipt === undefined ? {} : { 'x402/payment-response': answer.receipt.response }),
   };
   return {
@@ -33,9 +35,9 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
 
 /** The terms of a payment, in the three places where x402 clients look (x402 MCP transport). */
 export const toPaymentRequiredResult = ({ challenge }: PaymentRequiredAnswer): CallToolResult => ({
-  ...sameTwice(challenge.required),
+  ...sameTwice(challenge.paymentRequired),
   isError: true,
-  _meta: { 'x402/error': challenge.required },
+  _meta: { 'x402/error': challenge.paymentRequired },
 });
 
 /** A refusal: the error envelope, and in it what REST says with `Retry-After`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from '../operations/operation.ts';
-import { simplifySchema, type JsonSchema } from './simplify-schema.ts';
+import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
 /** A JSON Schema whose root is an object, as MCP wants for what goes into a tool and what comes out. */
 export type ObjectSchema = {
@@ -20,7 +20,10 @@ const idempotencyKeySchema: JsonSchema = {
 };
 
 /** What a tool takes: the operation's input without its REST-only members. */
-export const toInputSchema = (operation: Operation, { maxSearchLimit }: { maxSearchLimit: number }): ObjectSchema => {
+export const toInputSchema = (
+  operation: Operation,
+  { maxSearchLimit }: { maxSearchLimit: number },
+): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
   const offered = Object.entries(properties)
     .filter(([name]) => !operation.tool.omit.includes(name))
@@ -48,12 +51,18 @@ export const toOutputSchema = (operation: Operation): ObjectSchema => ({
 });
 
 const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema => {
-  const { properties, required } = simplifySchema(z.toJSONSchema(schema, { io, unrepresentable: 'any' }), {
-    isInput: io === 'input',
-  });
+  const written: JsonSchema = JSON.parse(
+    JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
+  );
+  const { properties, required } = simplifySchema(written, { isInput: io === 'input' });
   return {
     type: 'object',
-    properties: (properties ?? {}) as Record<string, JsonSchema>,
-    ...(Array.isArray(required) ? { required } : {}),
+    properties: isSchema(properties) ? mapMembers(properties) : {},
+    ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
 };
+
+const mapMembers = (properties: JsonSchema): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => [name, isSchema(member) ? member : {}]),
+  );

@@ -16,7 +16,7 @@ export interface PaymentAsset {
 
 export interface PaymentNetwork {
   /** CAIP-2, the name in x402 v2. */
-  id: string;
+  id: `${string}:${string}`;
   /** The name in x402 v1. */
   v1Name: string;
   family: NetworkFamily;

@@ -1,5 +1,7 @@
 /** The shapes that x402 puts on the wire, as far as this service reads and writes them. */
 
+export type Hex = `0x${string}`;
+
 /** One way to pay, x402 v2. `amount` is in the asset's smallest unit. */
 export interface PaymentRequirements {
   scheme: 'exact';
@@ -50,14 +52,14 @@ export interface PaymentRequiredBody {
 
 /** A signed ERC-3009 transfer. Integers are decimal strings. */
 export type EvmPayload = {
-  signature: string;
+  signature: Hex;
   authorization: {
-    from: string;
-    to: string;
+    from: Hex;
+    to: Hex;
     value: string;
     validAfter: string;
     validBefore: string;
-    nonce: string;
+    nonce: Hex;
   };
 };
 

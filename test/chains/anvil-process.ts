@@ -47,7 +47,8 @@ const watchOver = (child: ChildProcess): (() => void) => {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  watcher.on('error', () => {});
+  // Where there is no such shell, the handler above has to do.
+  watcher.on('error', () => undefined);
   watcher.unref();
   return () => {
     process.off('exit', killAtExit);

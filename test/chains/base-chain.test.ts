@@ -12,7 +12,6 @@ import {
 import { privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { findAnvil } from './anvil-process.ts';
 import { startBaseChain, type BaseChain } from './base-chain.ts';
 import { fiatTokenAbi } from './fiat-token.ts';
 import { localEvmKeys } from './local-keys.ts';
@@ -223,11 +222,5 @@ describe('the local Base chain', () => {
     expect(process.kill(other.pid, 0)).toBe(true);
     await other.stop();
     expect(() => process.kill(other.pid, 0)).toThrow('ESRCH');
-  });
-
-  it('says which package is missing on a platform without one', () => {
-    expect(() => findAnvil('plan9', 'mips')).toThrow(
-      'There is no local EVM chain for plan9-mips: the package @foundry-rs/anvil-plan9-mips is not installed.',
-    );
   });
 });

@@ -15,7 +15,7 @@ import type { RpcControls } from './rpc-faults.ts';
 import { forwardTo, startRpcProxy } from './rpc-proxy.ts';
 
 /** Faults of the RPC, and of the chain behind it. The chain's own switches are not struck by the RPC's faults. */
-export interface BaseControls extends RpcControls {
+interface BaseControls extends RpcControls {
   /** Off: transactions stay pending until `mine`. On again, the next transaction takes the pending ones along. */
   setAutomine: (isOn: boolean) => Promise<void>;
   mine: (blocks?: number) => Promise<void>;

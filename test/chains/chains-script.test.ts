@@ -15,7 +15,7 @@ const script = fileURLToPath(new URL('../../scripts/chains.ts', import.meta.url)
 
 const lineSchema = z.object({
   warning: z.string(),
-  base: z.object({ rpcUrl: z.url(), buyer: z.object({ privateKey: z.string() }) }),
+  base: z.object({ pid: z.int(), rpcUrl: z.url(), buyer: z.object({ privateKey: z.string() }) }),
   solana: z.object({ rpcUrl: z.url(), buyer: z.object({ secretKeyBase58: z.string() }) }),
   environment: z.record(z.string(), z.string()),
   envFile: z.string(),
@@ -24,8 +24,8 @@ const lineSchema = z.object({
 const firstLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) throw new Error('The script was started without pipes');
   const lines = createInterface({ input: child.stdout });
-  const [line] = (await once(lines, 'line', { signal: AbortSignal.timeout(20_000) })) as [string];
-  return line;
+  const [line]: unknown[] = await once(lines, 'line', { signal: AbortSignal.timeout(20_000) });
+  return String(line);
 };
 
 describe('npm run chains', () => {
@@ -51,7 +51,7 @@ describe('npm run chains', () => {
   });
 
   it('says in one line what it runs, and stops with it on SIGTERM', async () => {
-    child = start('--env-file', envFile);
+    child = start('--env-out', envFile);
     const line = lineSchema.parse(JSON.parse(await firstLine(child)));
     const furtherOutput = text(child.stdout!);
     expect(line.warning).toContain('WELL-KNOWN LOCAL TEST KEYS');
@@ -70,7 +70,7 @@ describe('npm run chains', () => {
   });
 
   it("writes settings that a gateway accepts, with the buyer's keys, for its owner's eyes only", async () => {
-    child = start('--env-file', envFile);
+    child = start('--env-out', envFile);
     const line = lineSchema.parse(JSON.parse(await firstLine(child)));
     const written = parseEnv(await readFile(envFile, 'utf8'));
     expect(written).toEqual({

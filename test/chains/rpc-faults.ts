@@ -19,7 +19,7 @@ export type RpcFault =
   | 'hang-answer'
   | 'hold';
 
-export interface FaultRule {
+interface FaultRule {
   fault: RpcFault;
   /** The methods it strikes; absent: every call. */
   methods?: readonly string[];
@@ -27,7 +27,7 @@ export interface FaultRule {
   times?: number;
 }
 
-export interface InjectedFault {
+interface InjectedFault {
   /** Requests struck so far. */
   readonly hits: number;
   /** Resolves at the first hit, at once if there was one; rejects after `timeoutMs` (10,000). */

@@ -129,6 +129,7 @@ const serve = async (
 };
 
 const close = async (server: Server): Promise<void> => {
+  if (!server.listening) return;
   const closed = once(server, 'close');
   server.close();
   server.closeAllConnections();
@@ -141,6 +142,8 @@ export const startRpcProxy = async ({ forward, port }: RpcProxyOptions): Promise
   const server = createServer((request, response) => {
     void serve(request, response, { forward, faults });
   });
+  // A connection that the server closes for idleness can break a request that is just being sent on it.
+  server.keepAliveTimeout = 0;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -30,7 +30,7 @@ import { createSolanaMethods } from './solana-methods.ts';
 import { blockhashLifetime } from './solana-slots.ts';
 
 /** Faults of the RPC, and of the chain behind it. */
-export interface SolanaControls extends RpcControls {
+interface SolanaControls extends RpcControls {
   /** Sends are answered with their signature and never land. */
   dropSends: boolean;
   /** Sends are answered with their signature and wait for `landHeld`, which takes only those still valid. */
@@ -115,17 +115,16 @@ const writeProgramAccount = (ledger: SolanaLedger, at: Address, data: ReadonlyUi
 const createUsdc = (ledger: SolanaLedger, authority: Address) => {
   let supply = 0n;
   writeMint(ledger, { authority, supply });
-  const read = async (owner: Address) => {
-    const at = await associatedTokenAddress({ owner, mint: usdc });
-    return { at, token: readTokenAccount(ledger.getAccount(at)) };
-  };
+  const amountAt = (at: Address): bigint => readTokenAccount(ledger.getAccount(at))?.amount ?? 0n;
   return {
-    balanceOf: async (owner: string): Promise<bigint> => (await read(address(owner))).token?.amount ?? 0n,
+    balanceOf: async (owner: string): Promise<bigint> =>
+      amountAt(await associatedTokenAddress({ owner: address(owner), mint: usdc })),
     mint: async (owner: string, amount: bigint): Promise<void> => {
-      const { at, token } = await read(address(owner));
+      const at = await associatedTokenAddress({ owner: address(owner), mint: usdc });
+      // Nothing may wait between here and the write: another mint would be lost.
       supply += amount;
       writeMint(ledger, { authority, supply });
-      writeTokenAccount(ledger, at, { owner: address(owner), amount: (token?.amount ?? 0n) + amount });
+      writeTokenAccount(ledger, at, { owner: address(owner), amount: amountAt(at) + amount });
     },
   };
 };

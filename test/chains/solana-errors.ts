@@ -96,7 +96,7 @@ const instructionErrors = [
   'BorshIoError',
 ] as const;
 
-export type TransactionErrorName = (typeof transactionErrors)[number];
+type TransactionErrorName = (typeof transactionErrors)[number];
 
 /** An error as the RPC shows it: a name, or an object of one name. */
 export type RpcTransactionError = TransactionErrorName | Record<string, unknown>;

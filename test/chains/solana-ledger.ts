@@ -16,7 +16,7 @@ import { createSolanaSlots, type SolanaSlots } from './solana-slots.ts';
 export const signatureFee = 5_000;
 
 /** What the runtime said of a transaction. */
-export interface Execution {
+interface Execution {
   err: RpcTransactionError | null;
   logs: string[];
   unitsConsumed: number;
@@ -42,7 +42,7 @@ export interface LandedTransaction {
   after: (SolanaAccount | null)[];
 }
 
-export interface SendSwitches {
+interface SendSwitches {
   /** Transactions are taken, answered with their signature, and lost. */
   dropSends: boolean;
   /** Transactions are taken and wait for `landHeld`. */
@@ -65,7 +65,7 @@ export interface SolanaLedger {
   find(signature: string): LandedTransaction | null;
 }
 
-export interface SimulateOptions {
+interface SimulateOptions {
   sigVerify: boolean;
   replaceRecentBlockhash: boolean;
 }
@@ -110,6 +110,11 @@ const signatureOf = (transaction: Transaction): string => {
 /** The runtime knows a transaction by its message: another signature on it makes no other transaction. */
 const messageHashOf = (transaction: Transaction): string =>
   createHash('sha256').update(Uint8Array.from(transaction.messageBytes)).digest('hex');
+
+/** Only what ran pays a fee and gets into a block, failed or not; the other errors keep it out. */
+const isInBlock = ({ err }: Execution): boolean =>
+  err === null ||
+  (typeof err === 'object' && ('InstructionError' in err || 'InsufficientFundsForRent' in err));
 
 const compiledMessageOf = (transaction: Transaction) =>
   getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
@@ -174,8 +179,7 @@ export const createSolanaLedger = (): SolanaLedger => {
       outcome instanceof FailedTransactionMetadata
         ? readExecution(outcome.meta(), outcome)
         : readExecution(outcome, null);
-    // Only what ran pays a fee and gets into a block; the other errors keep it out.
-    if (typeof execution.err === 'string') return;
+    if (!isInBlock(execution)) return;
     processedMessages.add(messageHashOf(transaction));
     landed.set(signature, {
       signature,

@@ -16,7 +16,7 @@ import { signatureFee, type LandedTransaction, type SolanaLedger } from './solan
 import { viewAccount, viewOutcome, viewTokenAmount, viewTransaction } from './solana-views.ts';
 
 /** The genesis hash of Solana's devnet, from which its CAIP-2 name is cut. */
-export const devnetGenesisHash = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
+const devnetGenesisHash = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 
 const slotsToFinality = 32;
 const mostAccounts = 100;

@@ -9,7 +9,7 @@ import {
 } from '@solana/kit';
 import { invalidParams, RpcError } from './json-rpc.ts';
 import { readMint, readTokenAccount, tokenProgram, type SolanaAccount } from './solana-accounts.ts';
-import { signatureFee, type LandedTransaction, type SolanaLedger } from './solana-ledger.ts';
+import type { LandedTransaction, SolanaLedger } from './solana-ledger.ts';
 
 /** The ways in which an RPC node writes bytes down. */
 export type BinaryEncoding = 'base58' | 'base64';
@@ -132,6 +132,8 @@ export const viewOutcome = (err: unknown): { err: unknown; status: object } => (
   status: err === null ? { Ok: null } : { Err: err },
 });
 
+const sum = (amounts: number[]): number => amounts.reduce((total, amount) => total + amount, 0);
+
 /** A transaction as getTransaction shows it. */
 export const viewTransaction = (
   ledger: SolanaLedger,
@@ -147,7 +149,8 @@ export const viewTransaction = (
       : encodeBytes(getTransactionEncoder().encode(landed.transaction), encoding),
   meta: {
     ...viewOutcome(landed.execution.err),
-    fee: signatureFee * Object.keys(landed.transaction.signatures).length,
+    // Only the fee leaves the accounts of a transaction.
+    fee: sum(viewLamports(landed.before)) - sum(viewLamports(landed.after)),
     computeUnitsConsumed: landed.execution.unitsConsumed,
     innerInstructions: landed.execution.innerInstructions,
     loadedAddresses: { writable: [], readonly: [] },

@@ -51,6 +51,12 @@ describe('both local chains', () => {
     ]).toEqual([0n, 0n]);
   });
 
+  it('can be stopped twice', async () => {
+    const chains = await startChains();
+    await chains.stop();
+    await expect(chains.stop()).resolves.toBeUndefined();
+  });
+
   it('do not start when one of their ports is taken', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');

@@ -1,4 +1,4 @@
-import { createKeyPairSignerFromBytes, createSolanaRpc, getBase58Encoder } from '@solana/kit';
+import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import { x402Client } from '@x402/core/client';
 import { x402Facilitator } from '@x402/core/facilitator';
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types';
@@ -50,6 +50,8 @@ const baseClient = (chain: BaseChain): x402Client =>
     new EvmClientScheme(privateKeyToAccount(chain.buyer.privateKey), { rpcUrl: chain.rpcUrl }),
   );
 
+type EvmSignerClient = Parameters<typeof toFacilitatorEvmSigner>[0];
+
 const baseFacilitator = (chain: BaseChain): x402Facilitator => {
   const account = privateKeyToAccount(chain.facilitator.privateKey);
   const client = createWalletClient({
@@ -58,7 +60,12 @@ const baseFacilitator = (chain: BaseChain): x402Facilitator => {
     transport: http(chain.rpcUrl),
     pollingInterval: 20,
   }).extend(publicActions);
-  const signer = toFacilitatorEvmSigner({ ...client, address: account.address });
+  // The package's types of a client are looser than viem's own, which it is documented to take.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const signer = toFacilitatorEvmSigner({
+    ...client,
+    address: account.address,
+  } as unknown as EvmSignerClient);
   return new x402Facilitator().register([chain.network], new EvmFacilitatorScheme(signer));
 };
 
@@ -72,7 +79,7 @@ const solanaClient = async (chain: SolanaChain): Promise<x402Client> =>
   );
 
 const solanaFacilitator = async (chain: SolanaChain): Promise<x402Facilitator> => {
-  const signer = toFacilitatorSvmSigner(await signerFor(chain.facilitator), createSolanaRpc(chain.rpcUrl));
+  const signer = toFacilitatorSvmSigner(await signerFor(chain.facilitator), { defaultRpcUrl: chain.rpcUrl });
   return new x402Facilitator().register([chain.network], new SvmFacilitatorScheme(signer));
 };
 

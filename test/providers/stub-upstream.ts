@@ -38,7 +38,7 @@ export type StubBehaviour =
   /** The chat, in network pieces of this many bytes, with this line ending. */
   | { kind: 'split'; chat: StubChat; bytes: number; lineEnd?: '\n' | '\r\n' }
   /** The chat's stream up to so many content pieces; then nothing, a reset, or a clean end. */
-  | { kind: 'broken'; chat: StubChat; after: number; then: 'stall' | 'reset' | 'end' }
+  | { kind: 'broken'; chat: StubChat; after: number; ending: 'stall' | 'reset' | 'end' }
   /** A piece of content every few milliseconds, without end. */
   | { kind: 'endless'; everyMs: number }
   /** No answer at all, with the connection open or reset. */
@@ -269,14 +269,14 @@ const sendStream = async (response: ServerResponse, chunks: (string | Uint8Array
 
 const sendBroken = async (
   response: ServerResponse,
-  { chat, after, then }: StubBehaviour & { kind: 'broken' },
+  { chat, after, ending }: StubBehaviour & { kind: 'broken' },
 ): Promise<void> => {
   response.writeHead(200, eventStream);
   response.flushHeaders();
   for (const piece of (chat.pieces ?? []).slice(0, after))
     await write(response, event(chunk({ content: piece })));
-  if (then === 'end') response.end();
-  else if (then === 'reset') response.socket?.resetAndDestroy();
+  if (ending === 'end') response.end();
+  else if (ending === 'reset') response.socket?.resetAndDestroy();
 };
 
 const sendEndless = async (

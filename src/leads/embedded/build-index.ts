@@ -25,7 +25,7 @@ export interface BuildIndexInput {
   file: string;
   /** A further file beside it, for the time of the build. */
   sortFile: string;
-  /** Well-formed text, distinct usernames, followers within `maxFollowers`; in any order. */
+  /** Well-formed text, distinct usernames, followers from 0 to 2^31 - 1; in any order. */
   leads: Iterable<Lead>;
   identity: IndexIdentity;
 }

@@ -1,5 +1,5 @@
 /** The largest follower count an index can hold. */
-export const maxFollowers = 2 ** 31 - 1;
+const maxFollowers = 2 ** 31 - 1;
 /** How many profiles may share one follower count. */
 const ranks = 2 ** 21;
 

@@ -21,7 +21,7 @@ export interface EmbeddedLeadsOptions {
   startReadWorker?: (file: string) => Worker;
 }
 
-export interface EmbeddedLimits extends ReaderLimits {
+interface EmbeddedLimits extends ReaderLimits {
   /** The whole of checking and building the index. */
   buildTimeoutMs: number;
   /** The wait before the first new attempt after a failure, doubled with every further one. */
@@ -114,7 +114,10 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
       synthetic: reader?.synthetic ?? true,
       profiles: reader?.profiles ?? 0,
     }),
-    whenReady: () => ready.promise,
+    whenReady: async () => {
+      closing.signal.throwIfAborted();
+      return ready.promise;
+    },
     close: async () => {
       closing.abort(new AppError('shutting_down', 'The service is stopping. Try again in a moment.'));
       ready.reject(closing.signal.reason);

@@ -16,14 +16,14 @@ export interface EvmCall {
 export interface EvmSending {
   chain: EvmChain;
   signal: AbortSignal;
-  beforeBroadcast(outgoing: OutgoingTransaction): Promise<void>;
+  beforeBroadcast: (outgoing: OutgoingTransaction) => Promise<void>;
 }
 
 /** `accepted`: a node has it. `refused`: the node asked does not take it. `uncertain`: no usable answer. */
 export type BroadcastResult = 'accepted' | 'refused' | 'uncertain';
 
 export interface EvmSent {
-  transaction: Hex;
+  transaction: string;
   result: BroadcastResult;
 }
 
@@ -35,7 +35,7 @@ export interface EvmAccount {
    * RpcRefusal when it failed before anything was signed, AccountBusy, the signal's reason, and whatever
    * `beforeBroadcast` throws.
    */
-  send(call: EvmCall, sending: EvmSending): Promise<EvmSent>;
+  send(call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }>;
   /** Sends a transaction again that was signed earlier; `dead` when its place was taken and it can never land. */
   resend(transaction: string, rawTransaction: string, sending: EvmSending): Promise<BroadcastResult | 'dead'>;
   /** Asks the chain for the next nonce again: a transaction was not seen to land. */
@@ -53,7 +53,10 @@ const alreadyKnown = /already (?:known|imported|exists)|known transaction/i;
 const nonceTaken = /nonce (?:is )?too low|invalid nonce|nonce has already been used/i;
 const placeTaken = /replacement (?:transaction|fee)|underpriced/i;
 
-const broadcast = async (chain: EvmChain, rawTransaction: string): Promise<BroadcastResult | 'nonce' | 'place'> => {
+const broadcast = async (
+  chain: EvmChain,
+  rawTransaction: string,
+): Promise<BroadcastResult | 'nonce' | 'place'> => {
   try {
     await chain.sendRaw(rawTransaction);
     return 'accepted';
@@ -92,7 +95,8 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
     return { raw, transaction: keccak256(raw) };
   };
 
-  const sendNow = async (call: EvmCall, { chain, signal, beforeBroadcast }: EvmSending): Promise<EvmSent> => {
+  const sendNow = async (call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }> => {
+    const { chain, signal, beforeBroadcast } = sending;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       const nonce = nextNonce ?? (await chain.getNonce(account.address));

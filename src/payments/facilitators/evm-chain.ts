@@ -74,8 +74,7 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
     estimateGas: (request) => ask(quantity, 'eth_estimateGas', request),
     getBlock: () => ask(block, 'eth_getBlockByNumber', 'latest', false),
     getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
-    getNonce: async (address) =>
-      Number(await ask(quantity, 'eth_getTransactionCount', address, 'pending')),
+    getNonce: async (address) => Number(await ask(quantity, 'eth_getTransactionCount', address, 'pending')),
     sendRaw: async (rawTransaction) => {
       await ask(hex, 'eth_sendRawTransaction', rawTransaction);
     },

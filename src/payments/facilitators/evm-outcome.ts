@@ -1,9 +1,11 @@
-import { decodeAbiParameters, encodeFunctionData, pad, parseAbi, toEventSelector, type Hex } from 'viem';
-import type { EvmPayload, PaymentRequirements } from '../wire.ts';
+import { decodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector } from 'viem';
+import type { EvmPayload, Hex, PaymentRequirements } from '../wire.ts';
 import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
 import type { FoundOutcome } from './facilitator.ts';
 
-const tokenAbi = parseAbi(['function authorizationState(address authorizer, bytes32 nonce) view returns (bool)']);
+const tokenAbi = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+]);
 const transferEvent = toEventSelector('Transfer(address,address,uint256)');
 const authorizationUsedEvent = toEventSelector('AuthorizationUsed(address,bytes32)');
 const authorizationCanceledEvent = toEventSelector('AuthorizationCanceled(address,bytes32)');
@@ -19,6 +21,7 @@ export interface EvmOrder {
   requirements: PaymentRequirements;
 }
 
+const toTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 const isTransferOf = (log: EvmLog, { payload, requirements }: EvmOrder): boolean => {
@@ -28,8 +31,8 @@ const isTransferOf = (log: EvmLog, { payload, requirements }: EvmOrder): boolean
     from !== undefined &&
     to !== undefined &&
     isSame(log.address, requirements.asset) &&
-    isSame(from, pad(payload.authorization.from as Hex)) &&
-    isSame(to, pad(requirements.payTo as Hex)) &&
+    isSame(from, toTopic(payload.authorization.from)) &&
+    isSame(to, toTopic(requirements.payTo)) &&
     BigInt(log.data) === BigInt(requirements.amount)
   );
 };
@@ -50,7 +53,7 @@ const findAuthorizationLog = async (
     const start = end < logWindowBlocks ? 0n : end - logWindowBlocks + 1n;
     const logs = await chain.getLogs({
       address: order.requirements.asset,
-      topics: [[authorizationUsedEvent, authorizationCanceledEvent], [pad(from as Hex)], [nonce as Hex]],
+      topics: [[authorizationUsedEvent, authorizationCanceledEvent], [toTopic(from)], [nonce]],
       fromBlock: start,
       toBlock: end,
     });
@@ -92,7 +95,7 @@ export const findEvmOutcome = async (
     data: encodeFunctionData({
       abi: tokenAbi,
       functionName: 'authorizationState',
-      args: [from as Hex, nonce as Hex],
+      args: [from, nonce],
     }),
     block: block.number,
   });

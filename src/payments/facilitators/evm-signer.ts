@@ -84,8 +84,9 @@ export const createEvmSigner = (options: {
   };
   const send = async (to: Hex, data: Hex): Promise<Hex> => {
     const fees = await noting(estimate(chain, { from: account.address, to, data }));
-    record.sent = await noting(account.send({ to, data, ...fees }, sending));
-    return record.sent.transaction;
+    const sent = await noting(account.send({ to, data, ...fees }, sending));
+    record.sent = sent;
+    return sent.transaction;
   };
 
   return {

@@ -57,10 +57,7 @@ const judgeUnsent = async (
 };
 
 /** What a settlement came to. Only the chain's own records count; a missing one leaves it unknown. */
-export const judgeSettlement = async (
-  order: EvmOrder,
-  evidence: SettleEvidence,
-): Promise<SettleOutcome> => {
+export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence): Promise<SettleOutcome> => {
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
   const { transaction } = sent;

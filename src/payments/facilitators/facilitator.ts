@@ -28,7 +28,7 @@ export interface SettleOptions {
    * Called before anything leaves this process, again for each transaction signed anew. What it is given must be
    * durable when it resolves. When it rejects, nothing is sent and settle rejects with the same error.
    */
-  beforeBroadcast(outgoing: OutgoingTransaction): Promise<void>;
+  beforeBroadcast: (outgoing: OutgoingTransaction) => Promise<void>;
 }
 
 export type SettleOutcome =
@@ -72,7 +72,7 @@ export interface Facilitator {
   /** For logs and status. */
   readonly name: string;
   /** The facilitator address of the terms. */
-  readonly address: string;
+  readonly address: () => string;
   /** Null: not known yet. Changes only in `refresh`. */
   supports(): SupportedKind | 'unsupported' | null;
   /** Loads what is needed and asks anew what is supported and whether it works. */

@@ -1,5 +1,4 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
-import type { Hex } from 'viem';
 import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
@@ -39,7 +38,7 @@ const hasRaw = (
 /** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
 export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: LocalEvmOptions): LocalEngine => {
   const chainId = Number(network.id.split(':')[1]);
-  const account = createEvmAccount({ privateKey: privateKey as Hex, chainId });
+  const account = createEvmAccount({ privateKey: `0x${privateKey.slice(2)}`, chainId });
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
@@ -88,7 +87,7 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
     const result = await account.resend(transaction, rawTransaction, sending);
     if (result === 'dead' && (await chain.getReceipt(transaction)) === null) return null;
     const record = newCallRecord();
-    record.sent = { transaction: transaction as Hex, result: result === 'dead' ? 'accepted' : result };
+    record.sent = { transaction, result: result === 'dead' ? 'accepted' : result };
     if (result !== 'refused') record.receipt = await waitForEvmReceipt(chain, transaction, signal);
     return judge(order, { record, reason: undefined });
   };
@@ -147,7 +146,10 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
       if (actualChainId !== BigInt(chainId))
         return { ready: false, detail: `the RPC serves chain ${actualChainId}, not ${chainId}` };
       if (balance === 0n)
-        return { ready: false, detail: `the settling account ${account.address} has nothing to pay gas with` };
+        return {
+          ready: false,
+          detail: `the settling account ${account.address} has nothing to pay gas with`,
+        };
       return { ready: true, detail: null };
     },
   };

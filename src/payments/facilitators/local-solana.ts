@@ -17,7 +17,13 @@ import type { JsonRpc } from './json-rpc.ts';
 import { watchHandover, type LocalEngine } from './local-engine.ts';
 import { createSolanaChain, type SolanaChain } from './solana-chain.ts';
 import { findSolanaOutcome } from './solana-outcome.ts';
-import { createSolanaSigner, newSolanaRecord, signatureOf, type SolanaCallRecord } from './solana-signer.ts';
+import {
+  createSolanaSigner,
+  newSolanaRecord,
+  signatureOf,
+  type SolanaCallRecord,
+  type SolanaKeys,
+} from './solana-signer.ts';
 import { findTokenAccount } from './solana-token-account.ts';
 
 export interface LocalSolanaOptions {
@@ -67,7 +73,11 @@ interface Within {
 export const createLocalSolana = async (options: LocalSolanaOptions): Promise<LocalEngine> => {
   const { network, secretKey, payTo, rpc, timeouts, log, now } = options;
   const keyPair = await createKeyPairSignerFromBytes(secretKey);
-  const { getAddresses, signTransaction } = toFacilitatorSvmSigner(keyPair);
+  const ownKeys = toFacilitatorSvmSigner(keyPair);
+  const keys: SolanaKeys = {
+    getAddresses: () => ownKeys.getAddresses(),
+    signTransaction: (...signing) => ownKeys.signTransaction(...signing),
+  };
   const tokenAccount = await findTokenAccount({ owner: payTo, mint: network.asset.address });
 
   const within = (timeoutMs: number, outer?: AbortSignal): Within => {
@@ -80,7 +90,6 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
     record: SolanaCallRecord,
     beforeBroadcast: SettleOptions['beforeBroadcast'],
   ): ExactSvmScheme => {
-    const keys = { getAddresses, signTransaction };
     const signer = createSolanaSigner({ keys, chain, signal, record, beforeBroadcast });
     return new ExactSvmScheme(signer, undefined, feeLimits);
   };
@@ -105,10 +114,14 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
   };
 
   /** Ed25519 signatures do not depend on when they are made, so no record of it is needed. */
-  const findByOrder = async (order: PaymentOrder, ageMs: number, chain: SolanaChain): Promise<FoundOutcome> => {
+  const findByOrder = async (
+    order: PaymentOrder,
+    ageMs: number,
+    chain: SolanaChain,
+  ): Promise<FoundOutcome> => {
     try {
       const transaction = transactionOf(order);
-      const signed = await signTransaction(transaction, keyPair.address, network.id);
+      const signed = await keys.signTransaction(transaction, keyPair.address, network.id);
       const { blockhash } = readSolanaTransaction(transaction);
       return await findSolanaOutcome(chain, { signature: signatureOf(signed), blockhash, ageMs });
     } catch {
@@ -176,7 +189,10 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
       if (!hasTokenAccount)
         return { ready: false, detail: `the wallet ${payTo} has no USDC account (${tokenAccount}) yet` };
       if (lamports === 0)
-        return { ready: false, detail: `the settling account ${keyPair.address} has no SOL to pay fees with` };
+        return {
+          ready: false,
+          detail: `the settling account ${keyPair.address} has no SOL to pay fees with`,
+        };
       return { ready: true, detail: null };
     },
   };

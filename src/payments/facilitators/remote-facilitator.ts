@@ -45,7 +45,8 @@ const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|
 /** Refusals of the proof by checks that come before anything is sent. */
 const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed)/;
 /** Refusals that also come when this very payment is, or may be, on the chain. */
-const mayHaveMoved = /transaction_failed|nonce_already_used|transaction_state|simulation_failed|already|expired/;
+const mayHaveMoved =
+  /transaction_failed|nonce_already_used|transaction_state|simulation_failed|already|expired/;
 
 const isFinalRefusal = (reason: string): boolean =>
   refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
@@ -82,21 +83,25 @@ const toSettleOutcome = (answer: RemoteAnswer | null, isRepeated: boolean): Sett
   const reason = toReasonCode(errorReason, 'settlement_error');
   // After a first try whose end is not known, no refusal proves that nothing moved.
   if (isRepeated || answer === null || answer.status >= 500) return unknown(reason, transaction);
-  return isFinalRefusal(reason) && transaction === null
+  const isReverted = transaction !== null && reason.endsWith('_transaction_failed');
+  return isReverted || (isFinalRefusal(reason) && transaction === null)
     ? { outcome: 'failed', reason, transaction }
     : unknown(reason, transaction);
 };
 
-const readSupported = (answer: RemoteAnswer | null, network: PaymentNetwork): SupportedKind | 'unsupported' | null => {
+const readSupported = (
+  answer: RemoteAnswer | null,
+  network: PaymentNetwork,
+): SupportedKind | 'unsupported' | null => {
   const parsed = answer?.status === 200 ? supportedAnswer.safeParse(answer.body) : null;
   if (parsed?.success !== true) return null;
   const kind = parsed.data.kinds.find(
     ({ x402Version, scheme, network: id }) => x402Version === 2 && scheme === 'exact' && id === network.id,
   );
   if (kind === undefined) return 'unsupported';
-  const extra = kind.extra ?? {};
-  if (network.family === 'solana' && typeof extra['feePayer'] !== 'string') return 'unsupported';
-  return { extra };
+  if (network.family === 'evm') return { extra: {} };
+  const feePayer = kind.extra?.['feePayer'];
+  return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
 };
 
 /** A facilitator of somebody else, over HTTP (x402 v2: `/supported`, `/verify`, `/settle`). */
@@ -111,7 +116,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
   });
   return {
     name: 'remote',
-    address: url,
+    address: () => url,
     supports: () => supported,
     refresh: async (outer) => {
       const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
@@ -132,7 +137,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
       const signal = AbortSignal.timeout(timeouts.settleMs);
       return toSettleOutcome(await http.post('/settle', toRequest(order), signal), earlier !== null);
     },
-    // The facilitator itself is asked again: it settles a payment once, however often it is told to.
+    // Only the facilitator can tell, by settling again: the chain takes the same payment once.
     findOutcome: () => Promise.resolve({ outcome: 'open' }),
   };
 };

@@ -32,12 +32,17 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
   };
   return {
     simulate: async (transaction) => {
-      const answer = await ask(inContext(z.object({ err: z.unknown() })), 'simulateTransaction', transaction, {
-        encoding: 'base64',
-        sigVerify: false,
-        replaceRecentBlockhash: false,
-        commitment,
-      });
+      const answer = await ask(
+        inContext(z.object({ err: z.unknown() })),
+        'simulateTransaction',
+        transaction,
+        {
+          encoding: 'base64',
+          sigVerify: false,
+          replaceRecentBlockhash: false,
+          commitment,
+        },
+      );
       return answer.value.err ?? null;
     },
     send: async (transaction) => {

@@ -21,6 +21,9 @@ export const newSolanaRecord = (): SolanaCallRecord => ({
   status: null,
 });
 
+/** The fee payer's keys. */
+export type SolanaKeys = Pick<FacilitatorSvmSigner, 'getAddresses' | 'signTransaction'>;
+
 const pollMs = 300;
 /** Leaders drop transactions; sending the same one again cannot charge twice. */
 const resendMs = 2_000;
@@ -52,7 +55,7 @@ const awaitStatus = async (
  * reject, as the scheme would print the error, with the node's address in it.
  */
 export const createSolanaSigner = (options: {
-  keys: Pick<FacilitatorSvmSigner, 'getAddresses' | 'signTransaction'>;
+  keys: SolanaKeys;
   chain: SolanaChain;
   signal: AbortSignal;
   record: SolanaCallRecord;

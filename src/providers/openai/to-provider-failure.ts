@@ -15,7 +15,7 @@ export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): P
       status: thrown.status ?? statusIn(thrown.error),
       code: textOf(thrown.code),
       type: textOf(thrown.type),
-      message: thrown.message,
+      message: messageIn(thrown.error) ?? thrown.message,
       retryAfterMs: retryAfterMs(thrown.headers),
     });
   if (thrown instanceof OpenAIError || thrown instanceof SyntaxError)
@@ -36,6 +36,10 @@ const ownFailure = (thrown: unknown): ProviderError | null => {
   }
   return null;
 };
+
+/** The upstream's own words, without the status that the package puts before them. */
+const messageIn = (error: unknown): string | null =>
+  error !== null && typeof error === 'object' && 'message' in error ? textOf(error.message) : null;
 
 /** Some upstreams put the status into `code` of an error in the stream. */
 const statusIn = (error: unknown): number | undefined => {

@@ -60,7 +60,9 @@ const definitions = (list: Json | undefined): FunctionDefinition[] => {
   return list.flatMap((entry) => {
     const definition = asObject(asObject(entry)?.['function']) ?? asObject(entry);
     const name = definition?.['name'];
-    return typeof name === 'string' ? [{ name, schema: definition?.['parameters'] ?? {} }] : [];
+    // Arguments are an object, whether or not the schema says so.
+    const schema = { type: 'object', ...asObject(definition?.['parameters']) };
+    return typeof name === 'string' ? [{ name, schema }] : [];
   });
 };
 

@@ -28,8 +28,7 @@ export const openSqliteStore = async ({
   commandTimeoutMs = 30_000,
 }: SqliteStoreOptions): Promise<Store> => {
   const settings: Omit<WorkerLinkOptions, 'role'> = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
-  const writer = await openWorkerLink({ ...settings, role: 'writer' });
-  const reader = await openWorkerLink({ ...settings, role: 'reader' });
+  const [writer, reader] = await openBoth(settings);
   const queued = createJobSignal();
 
   const write = <N extends WriteName>(name: N, input: CommandInput<N>) => call(writer, name, input);
@@ -87,6 +86,23 @@ export const openSqliteStore = async ({
       await writer.close();
     },
   };
+};
+
+/** Whichever is first makes the schema; when one cannot open, the other is closed again. */
+const openBoth = async (
+  settings: Omit<WorkerLinkOptions, 'role'>,
+): Promise<[writer: WorkerLink, reader: WorkerLink]> => {
+  const opening = [
+    openWorkerLink({ ...settings, role: 'writer' }),
+    openWorkerLink({ ...settings, role: 'reader' }),
+  ] as const;
+  try {
+    return await Promise.all(opening);
+  } catch (error) {
+    for (const settled of await Promise.allSettled(opening))
+      if (settled.status === 'fulfilled') await settled.value.close();
+    throw error;
+  }
 };
 
 const call = <N extends CommandName>(

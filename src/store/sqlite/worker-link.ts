@@ -29,18 +29,21 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
   const workerData: WorkerSettings = { role, file, busyTimeoutMs };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
   const end = watchEnd(worker, name);
-  await greeted(worker, { name, ended: end.promise });
+  await greeted(worker, { name, ended: end });
 
   const pending = createPendingCommands({ worker: name, maxWaiting, timeoutMs: commandTimeoutMs });
   worker.on('message', (replies: Reply[]) => {
     for (const reply of replies) pending.settle(reply);
   });
   let closed: StoreError | null = null;
-  end.whenEnded((error) => {
-    closed ??= error;
+  const endWithWorker = async (): Promise<void> => {
+    const reason = await end;
+    closed ??= reason;
     pending.reject(closed);
     pending.stop();
-  });
+  };
+  void endWithWorker();
+
   const post = (message: ToWorker): void => worker.postMessage(message);
   let gathered: Request[] = [];
   const postGathered = (): void => {
@@ -69,30 +72,23 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
         post('close');
       }
       const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs);
-      await end.promise;
+      await end;
       clearTimeout(timer);
     },
   };
 };
 
-interface WorkerEnd {
-  /** Resolves with the reason, whatever ended the worker. */
-  promise: Promise<StoreError>;
-  /** Calls `listener` in the turn in which the worker ends. */
-  whenEnded(listener: (reason: StoreError) => void): void;
-}
-
-const watchEnd = (worker: Worker, name: string): WorkerEnd => {
+/** Resolves with the reason when the worker has ended, whatever ended it. */
+const watchEnd = (worker: Worker, name: string): Promise<StoreError> => {
   let fault: unknown;
   worker.on('error', (error) => {
     fault = error;
   });
-  const reasonOf = (code: number): StoreError =>
-    new StoreError('crashed', `${name} ended with code ${code}`, { cause: fault });
-  return {
-    promise: new Promise((resolve) => worker.once('exit', (code) => resolve(reasonOf(code)))),
-    whenEnded: (listener) => worker.once('exit', (code) => listener(reasonOf(code))),
-  };
+  return new Promise((resolve) => {
+    worker.once('exit', (code) =>
+      resolve(new StoreError('crashed', `${name} ended with code ${code}`, { cause: fault })),
+    );
+  });
 };
 
 const greeted = async (

@@ -3,20 +3,15 @@ import { openDatabase } from './database.ts';
 import { failureText, type Greeting, type Reply, type ToWorker, type WorkerSettings } from './messages.ts';
 import { migrateDatabase } from './migrate-database.ts';
 import { createReader } from './reader.ts';
-import { createWriter, type RequestHandler } from './writer.ts';
+import { createWriter } from './writer.ts';
 
 /** The thread that owns one connection to the file. It ends when told to, or when a fault escapes. */
 const start = async (port: NonNullable<typeof parentPort>, settings: WorkerSettings): Promise<void> => {
   const greet = (greeting: Greeting): void => port.postMessage(greeting);
   const send = (replies: Reply[]): void => port.postMessage(replies);
   const database = openDatabase(settings);
-  let handler: RequestHandler;
-  if (settings.role === 'writer') {
-    await migrateDatabase(database);
-    handler = createWriter(database, send);
-  } else {
-    handler = createReader(database, send);
-  }
+  await migrateDatabase(database);
+  const handler = settings.role === 'writer' ? createWriter(database, send) : createReader(database, send);
   port.on('message', (message: ToWorker) => {
     if (message !== 'close') {
       handler.take(message);

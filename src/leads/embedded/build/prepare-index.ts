@@ -56,20 +56,24 @@ const runWorker = async ({
   const workerData: BuildRequest = { file, temporary, synthetic, force };
   signal.throwIfAborted();
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const prepared = Promise.withResolvers<void>();
+  const abort = (): void => prepared.reject(signal.reason);
+  const timer = setTimeout(
+    () => prepared.reject(new Error('The lead index was not ready in time.')),
+    timeoutMs,
+  );
+  signal.addEventListener('abort', abort, { once: true });
+  worker.on('message', (message: BuildMessage) => {
+    if (message.kind === 'prepared') prepared.resolve();
+    else logProgress(message, { log, file });
+  });
+  worker.on('error', prepared.reject);
+  worker.on('exit', (code) => prepared.reject(new Error(`The lead index's build ended with code ${code}.`)));
   try {
-    await new Promise<void>((resolve, reject) => {
-      worker.on('message', (message: BuildMessage) => {
-        if (message.kind === 'prepared') resolve();
-        else logProgress(message, { log, file });
-      });
-      worker.once('error', reject);
-      worker.once('exit', (code) =>
-        reject(new Error(`The build of the lead index ended with code ${code}.`)),
-      );
-      limit.addEventListener('abort', () => reject(limit.reason), { once: true });
-    });
+    await prepared.promise;
   } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
     await worker.terminate();
   }
 };

@@ -10,7 +10,7 @@ export interface SearchQueueOptions {
   run: (id: number, query: LeadQuery) => void;
 }
 
-export type SearchOutcome = { leads: Lead[] } | { cause: unknown };
+type SearchOutcome = { leads: Lead[] } | { cause: unknown };
 
 /** Searches in line for one thread that runs them one at a time. */
 export interface SearchQueue {

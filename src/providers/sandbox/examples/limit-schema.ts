@@ -31,7 +31,7 @@ export const limitSchema = (schema: Json): Json => {
     if (Array.isArray(value)) return value.map((member) => limit(member, depth + 1));
     if (value === null || typeof value !== 'object') return value;
     const members = Object.entries(value).filter(([keyword]) => !foreignKeywords.has(keyword));
-    return withSmallSizes(
+    return smaller(
       Object.fromEntries(
         members.map(([keyword, member]) => [
           keyword,
@@ -51,6 +51,19 @@ export const limitSchema = (schema: Json): Json => {
       : Object.fromEntries(Object.entries(map).map(([name, member]) => [name, limit(member, depth + 1)]));
 
   return limit(schema, 0);
+};
+
+const smaller = (schema: JsonObject): JsonObject => withPrefixItems(withSmallSizes(schema));
+
+/** Draft 7's tuples in the form of 2020-12, the only one that the generator knows. */
+const withPrefixItems = (schema: JsonObject): JsonObject => {
+  const { items, additionalItems, ...rest } = schema;
+  if (!Array.isArray(items)) return schema;
+  return {
+    ...rest,
+    prefixItems: items,
+    ...(additionalItems === undefined ? {} : { items: additionalItems }),
+  };
 };
 
 const withSmallSizes = (schema: JsonObject): JsonObject => ({

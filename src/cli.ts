@@ -1,0 +1,13 @@
+import { runCommandLine } from './cli/run-command-line.ts';
+
+// Whoever reads the output may stop early, as `head` does; that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
+process.exitCode = await runCommandLine({
+  args: process.argv.slice(2),
+  environment: process.env,
+  write: (text) => process.stdout.write(text),
+  writeError: (text) => process.stderr.write(text),
+});

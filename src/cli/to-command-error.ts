@@ -1,0 +1,42 @@
+import { CommanderError } from 'commander';
+import { ConfigError } from '../errors.ts';
+import { StoreError } from '../store/store-error.ts';
+import { CommandError } from './command-error.ts';
+import { signedForm } from './read-amount.ts';
+
+/** Whether commander ended only because it had shown what was asked for: a help text, the version. */
+export const helpWasShown = (thrown: unknown): boolean =>
+  thrown instanceof CommanderError && thrown.exitCode === 0;
+
+/** Anything thrown while a command ran, as one line with an exit code. An `internal_error` keeps its cause. */
+export const toCommandError = (thrown: unknown): CommandError => {
+  if (thrown instanceof CommandError) return thrown;
+  if (thrown instanceof CommanderError) return new CommandError('invalid_usage', usageMessage(thrown));
+  if (thrown instanceof ConfigError) return new CommandError('invalid_setting', thrown.message);
+  if (thrown instanceof StoreError)
+    return new CommandError('store_failed', storeMessage(thrown), { cause: thrown });
+  return new CommandError(
+    'internal_error',
+    'This is a fault in Causeway itself; what it was stands on stderr.',
+    {
+      cause: thrown,
+    },
+  );
+};
+
+const usageMessage = ({ code, message }: CommanderError): string => {
+  if (code === 'commander.help') return 'A command is missing; --help lists them.';
+  const amount = /unknown option '(-[$€£]?[\d.,].*)'/.exec(message)?.[1];
+  if (amount !== undefined) return `${JSON.stringify(amount)} is not an amount. ${signedForm}`;
+  const line = message.replace(/^error: (?:command-argument value )?/, '').replace(/\s*\n\s*/g, ' ');
+  const sentence = `${line.charAt(0).toUpperCase()}${line.slice(1)}`.replace(/(?<![.)])$/, '.');
+  // The reader of an argument has said what it expects.
+  return code === 'commander.invalidArgument'
+    ? sentence
+    : `${sentence} Add --help to see how the command is written.`;
+};
+
+const storeMessage = ({ reason, message }: StoreError): string =>
+  reason === 'timeout' || reason === 'crashed'
+    ? `The store failed, and whether the change was made is not known; look before you repeat it: ${message}`
+    : `The store failed: ${message}`;

@@ -1,0 +1,18 @@
+import { systemClock } from '../clock.ts';
+import { silentLog } from '../log.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Session } from './command-context.ts';
+import type { StoreSettings } from './store-settings.ts';
+
+/** Opens the store that the settings name, uses it and closes it. */
+export const withStore = async (
+  { brand, ...place }: StoreSettings,
+  use: (session: Session) => Promise<void>,
+): Promise<void> => {
+  const store = await openStore(place, { log: silentLog });
+  try {
+    await use({ store, clock: systemClock, brand });
+  } finally {
+    await store.close();
+  }
+};

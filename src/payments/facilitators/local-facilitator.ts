@@ -1,0 +1,91 @@
+import type { Log } from '../../log.ts';
+import { decodeBase58, encodeBase58 } from '../base58.ts';
+import type { PaymentNetwork } from '../networks.ts';
+import { ConfigError } from '../../errors.ts';
+import type { Facilitator, FacilitatorTimeouts, SupportedKind } from './facilitator.ts';
+import { createJsonRpc } from './json-rpc.ts';
+import type { LocalEngine } from './local-engine.ts';
+
+export interface LocalFacilitatorOptions {
+  network: PaymentNetwork;
+  payTo: string;
+  rpcUrl: string;
+  /** EVM: 0x and 64 hex digits. Solana: base58 of 64 bytes. */
+  privateKey: string;
+  /** Where this service is reached: it is its own facilitator. */
+  address: () => string;
+  timeouts: FacilitatorTimeouts;
+  log: Log;
+  now: () => number;
+}
+
+const secretKeyBytes = 64;
+
+const readSolanaKey = (text: string): Uint8Array => {
+  const bytes = decodeBase58(text);
+  if (bytes?.length !== secretKeyBytes)
+    throw new ConfigError('X402_SOLANA_FACILITATOR_KEY: must be a base58 secret key of 64 bytes');
+  return bytes;
+};
+
+interface Loading {
+  kind: SupportedKind;
+  load: () => Promise<LocalEngine>;
+}
+
+/** The terms need no package of the chain; the engine is loaded when it is first needed. */
+const prepare = ({ network, privateKey, rpcUrl, timeouts, ...rest }: LocalFacilitatorOptions): Loading => {
+  const rpc = createJsonRpc({ url: rpcUrl, timeoutMs: timeouts.rpcMs });
+  if (network.family === 'evm')
+    return {
+      kind: { extra: {} },
+      load: async () => {
+        const { createLocalEvm } = await import('./local-evm.ts');
+        return createLocalEvm({ network, privateKey, rpc, timeouts, log: rest.log });
+      },
+    };
+  const secretKey = readSolanaKey(privateKey);
+  return {
+    kind: { extra: { feePayer: encodeBase58(secretKey.subarray(secretKeyBytes / 2)) } },
+    load: async () => {
+      const { createLocalSolana } = await import('./local-solana.ts');
+      return createLocalSolana({ network, secretKey, rpc, timeouts, ...rest });
+    },
+  };
+};
+
+/** A facilitator in this process, which asks the chain's RPC and pays the chain's fees itself. */
+export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facilitator => {
+  const { kind, load } = prepare(options);
+  let loading: Promise<LocalEngine> | null = null;
+  let supported: SupportedKind | 'unsupported' = kind;
+  const engine = async (): Promise<LocalEngine> => {
+    loading ??= load();
+    try {
+      return await loading;
+    } catch (error) {
+      loading = null;
+      throw error;
+    }
+  };
+  return {
+    name: 'local',
+    address: options.address,
+    supports: () => supported,
+    refresh: async (signal) => {
+      const loaded = await engine();
+      try {
+        const health = await loaded.check(signal);
+        // Nobody is asked to pay what could not be settled.
+        supported = health.ready ? kind : 'unsupported';
+        return health;
+      } catch (error) {
+        options.log.warn({ err: error, network: options.network.id }, 'the chain does not answer');
+        return { ready: false, detail: 'the RPC does not answer' };
+      }
+    },
+    verify: async (order, signal) => (await engine()).verify(order, signal),
+    settle: async (order, settling) => (await engine()).settle(order, settling),
+    findOutcome: async (payment, signal) => (await engine()).findOutcome(payment, signal),
+  };
+};

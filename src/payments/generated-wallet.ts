@@ -1,0 +1,123 @@
+import { generateKeyPair, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { X402NetworkConfig } from '../config.ts';
+import { ConfigError } from '../errors.ts';
+import { encodeBase58 } from './base58.ts';
+import { requireNetwork } from './networks.ts';
+import type { PayableNetwork } from './payment-methods.ts';
+
+const fileName = 'wallets.json';
+
+const walletsSchema = z.object({
+  evm: z.object({
+    address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+    privateKey: z.string().regex(/^0x[0-9a-f]{64}$/),
+  }),
+  solana: z.object({
+    address: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
+    /** Seed and public key, 64 bytes in base58, as wallets import it. */
+    secretKey: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/),
+  }),
+});
+
+type Wallets = z.infer<typeof walletsSchema>;
+
+const createEvmWallet = async (): Promise<Wallets['evm']> => {
+  const { generatePrivateKey, privateKeyToAddress } = await import('viem/accounts');
+  const privateKey = generatePrivateKey();
+  return { address: privateKeyToAddress(privateKey), privateKey };
+};
+
+const createSolanaWallet = async (): Promise<Wallets['solana']> => {
+  const { privateKey } = await promisify(generateKeyPair)('ed25519');
+  const { d: seed, x: publicKey } = privateKey.export({ format: 'jwk' });
+  if (seed === undefined || publicKey === undefined) throw new Error('an Ed25519 key has two halves');
+  const address = Buffer.from(publicKey, 'base64url');
+  const secretKey = Buffer.concat([Buffer.from(seed, 'base64url'), address]);
+  return { address: encodeBase58(address), secretKey: encodeBase58(secretKey) };
+};
+
+const readWallets = async (path: string): Promise<Wallets | null> => {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return walletsSchema.parse(JSON.parse(text));
+  } catch {
+    // A new wallet in its place would orphan what the old one holds. The cause could show a key.
+    throw new ConfigError(`DATA_DIR: ${fileName} cannot be read; restore it, or move it away`);
+  }
+};
+
+/** Whole or not at all, and for this user only. */
+const writeWallets = async (dataDir: string, wallets: Wallets): Promise<void> => {
+  await mkdir(dataDir, { recursive: true });
+  const temporary = join(dataDir, `.${fileName}.${randomUUID()}`);
+  try {
+    const file = await open(temporary, 'wx', 0o600);
+    try {
+      await file.writeFile(`${JSON.stringify(wallets, null, 2)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(dataDir, fileName));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+};
+
+const findOrCreate = async (dataDir: string): Promise<Wallets> => {
+  const existing = await readWallets(join(dataDir, fileName));
+  if (existing !== null) return existing;
+  const wallets = { evm: await createEvmWallet(), solana: await createSolanaWallet() };
+  await writeWallets(dataDir, wallets);
+  return wallets;
+};
+
+export interface AssignedWallets {
+  networks: PayableNetwork[];
+  /** A sentence for the log that says where payments go; null when every wallet was configured. */
+  notice: string | null;
+}
+
+/**
+ * The networks with a wallet each. Those without one in the configuration (test networks only) get the wallet in
+ * `dataDir`, which is made at the first start and kept. Throws ConfigError when its file is damaged.
+ */
+export const assignWallets = async (options: {
+  networks: readonly X402NetworkConfig[];
+  dataDir: string;
+}): Promise<AssignedWallets> => {
+  const { networks, dataDir } = options;
+  if (networks.every(({ payTo }) => payTo !== null))
+    return {
+      networks: networks.flatMap((network) =>
+        network.payTo === null ? [] : [{ ...network, payTo: network.payTo }],
+      ),
+      notice: null,
+    };
+  const wallets = await findOrCreate(dataDir);
+  const assigned = networks.map((network) => {
+    const { family, label } = requireNetwork(network.network);
+    const isGenerated = network.payTo === null;
+    return { ...network, payTo: network.payTo ?? wallets[family].address, label, isGenerated };
+  });
+  const places = assigned
+    .filter(({ isGenerated }) => isGenerated)
+    .map(({ label, payTo }) => `${label} to ${payTo}`);
+  return {
+    networks: assigned.map(({ network, payTo, facilitator }) => ({ network, payTo, facilitator })),
+    notice:
+      `No wallet is configured: payments with test money go on ${places.join(' and on ')}, a wallet generated into ` +
+      `${join(dataDir, fileName)}. Set X402_EVM_PAY_TO and X402_SOLANA_PAY_TO to be paid into your own.`,
+  };
+};

@@ -1,0 +1,54 @@
+import type { Nano } from '../money.ts';
+import { offeredTerms, type PaymentMethod } from './challenge.ts';
+import type { Proof } from './parse-proof.ts';
+import type { PaymentRequirements } from './wire.ts';
+
+export type TermsMatch =
+  | { outcome: 'match'; method: PaymentMethod; requirements: PaymentRequirements }
+  /** `reason` is a stable code, safe to show. */
+  | { outcome: 'mismatch'; reason: string }
+  /** The network is one of ours, and its terms are not known right now. */
+  | { outcome: 'unavailable' };
+
+const isSame = (a: string, b: string, isEvm: boolean): boolean =>
+  isEvm ? a.toLowerCase() === b.toLowerCase() : a === b;
+
+/** Why the proof does not pay these terms; null when it does, as far as it says itself. */
+const findMismatch = ({ accepted, payload, network }: Proof, terms: PaymentRequirements): string | null => {
+  const isEvm = network.family === 'evm';
+  if (accepted !== null) {
+    if (!isSame(accepted.asset, terms.asset, isEvm)) return 'payment_asset_mismatch';
+    if (!isSame(accepted.payTo, terms.payTo, isEvm)) return 'payment_recipient_mismatch';
+    if (accepted.amount !== terms.amount) return 'payment_amount_mismatch';
+  }
+  if ('authorization' in payload) {
+    if (!isSame(payload.authorization.to, terms.payTo, true)) return 'payment_recipient_mismatch';
+    if (payload.authorization.value !== terms.amount) return 'payment_amount_mismatch';
+  }
+  return null;
+};
+
+/**
+ * Finds the terms of ours that a proof answers. Terms do not change while a process runs, except for a Solana fee
+ * payer, so a proof made at the challenge still answers them; `recentFeePayers` has those that were offered lately.
+ */
+export const matchTerms = (
+  proof: Proof,
+  options: { methods: readonly PaymentMethod[]; price: Nano; recentFeePayers: ReadonlySet<string> },
+): TermsMatch => {
+  const { methods, price, recentFeePayers } = options;
+  const method = methods.find(({ network }) => network.id === proof.network.id);
+  if (method === undefined) return { outcome: 'mismatch', reason: 'payment_network_mismatch' };
+  const [offer] = offeredTerms([method], price);
+  if (offer === undefined) return { outcome: 'unavailable' };
+  const { requirements } = offer;
+  const reason = findMismatch(proof, requirements);
+  if (reason !== null) return { outcome: 'mismatch', reason };
+  const feePayer = proof.accepted?.feePayer ?? null;
+  if (feePayer === null || !recentFeePayers.has(feePayer)) return { outcome: 'match', method, requirements };
+  return {
+    outcome: 'match',
+    method,
+    requirements: { ...requirements, extra: { ...requirements.extra, feePayer } },
+  };
+};

@@ -1,0 +1,77 @@
+import { AppError } from '../errors.ts';
+import { encodeBase64Json } from '../payments/base64-json.ts';
+import { findNetwork } from '../payments/networks.ts';
+import type { SettleResponse } from '../payments/wire.ts';
+import type { Payment } from '../store/store.ts';
+
+/** What became of a settlement, as the buyer is told. */
+export interface Receipt {
+  /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
+  response: SettleResponse;
+  /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
+  headers: { 'payment-response': string; 'x-payment-response': string };
+}
+
+/** The receipt in every dialect; v1 has its own names of networks. */
+export const toReceipt = (response: SettleResponse): Receipt => ({
+  response,
+  headers: {
+    'payment-response': encodeBase64Json(response),
+    'x-payment-response': encodeBase64Json({
+      ...response,
+      network: findNetwork(response.network)?.v1Name ?? response.network,
+    }),
+  },
+});
+
+/** The settle response of a payment as it stands. */
+export const toSettleResponse = (
+  payment: Pick<Payment, 'network' | 'payer'>,
+  settlement: { transaction: string | null; errorReason?: string },
+): SettleResponse => ({
+  success: settlement.errorReason === undefined,
+  ...(settlement.errorReason === undefined ? {} : { errorReason: settlement.errorReason }),
+  ...(payment.payer === null ? {} : { payer: payment.payer }),
+  transaction: settlement.transaction ?? '',
+  network: payment.network,
+});
+
+export const paymentConflict = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment proof was used for a different request. Sign a new payment for this request.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentInProgress = (): AppError =>
+  new AppError(
+    'payment_in_progress',
+    'A request with this payment proof is being served. Send the same request again in a second; do not pay again.',
+    { retryAfterSeconds: 1 },
+  );
+
+export const paymentUnavailable = (): AppError =>
+  new AppError(
+    'payment_unavailable',
+    'Payments cannot be checked or settled right now, and nothing was charged. Send the same request with the same ' +
+      'payment proof again shortly.',
+    { retryAfterSeconds: 5 },
+  );
+
+/** `payment` carries the transaction where it is known. */
+export const paymentPending = (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
+  const { transaction } = payment;
+  const receipt = toReceipt(toSettleResponse(payment, { transaction, errorReason: 'settlement_pending' }));
+  return new AppError(
+    'payment_pending',
+    `The outcome of the payment${transaction === null ? '' : ` (transaction ${transaction})`} is not known yet. Send ` +
+      'the same request with the same payment proof again to get the result; do not pay again.',
+    {
+      retryAfterSeconds: 5,
+      headers: {
+        ...receipt.headers,
+        ...(transaction === null ? {} : { 'x-payment-transaction': transaction }),
+      },
+    },
+  );
+};

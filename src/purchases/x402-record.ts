@@ -1,0 +1,62 @@
+import type { Clock } from '../clock.ts';
+import { canonicalJson } from '../json.ts';
+import type { PaymentMethod } from '../payments/challenge.ts';
+import type { BegunPayment } from '../payments/facilitators/facilitator.ts';
+import type { Proof } from '../payments/parse-proof.ts';
+import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
+import type { NewPayment, Payment } from '../store/store.ts';
+
+/** A proof as it is stored: payload and terms in v2 form, whatever the buyer sent. */
+export const toNewPayment = (
+  input: {
+    identity: string;
+    requestHash: string;
+    proof: Proof;
+    requirements: PaymentRequirements;
+    resource: ResourceInfo;
+  },
+  { lease, clock }: { lease: { leaseOwner: string; leaseUntil: number }; clock: Clock },
+): NewPayment => {
+  const { identity, requestHash, proof, requirements, resource } = input;
+  const payload: PaymentPayload = {
+    x402Version: 2,
+    resource,
+    accepted: requirements,
+    payload: proof.payload,
+  };
+  return {
+    identity,
+    requestHash,
+    network: requirements.network,
+    asset: requirements.asset,
+    payTo: requirements.payTo,
+    amount: BigInt(requirements.amount),
+    payload: JSON.stringify(payload),
+    requirements: JSON.stringify(requirements),
+    ...lease,
+    now: clock.now(),
+  };
+};
+
+/** A stored payment as a facilitator takes it. */
+export const toBegunPayment = (payment: Payment): BegunPayment => {
+  const payload: PaymentPayload = JSON.parse(payment.payload);
+  const requirements: PaymentRequirements = JSON.parse(payment.requirements);
+  return {
+    payload,
+    requirements,
+    transaction: payment.transaction,
+    rawTransaction: payment.rawTransaction,
+    createdAt: payment.createdAt,
+  };
+};
+
+/**
+ * Whether the stored payment was made with this very proof. Chains show payer and nonce to everybody, so the
+ * identity alone must not be enough to be handed the answer.
+ */
+export const isSameProof = (payment: Payment, proof: Proof): boolean =>
+  canonicalJson(toBegunPayment(payment).payload.payload) === canonicalJson(proof.payload);
+
+export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
+  methods.find((method) => method.network.id === network) ?? null;

@@ -1,0 +1,214 @@
+import type { Clock } from '../clock.ts';
+import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { OutgoingTransaction } from '../payments/facilitators/facilitator.ts';
+import type { PaymentMethod } from '../payments/challenge.ts';
+import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../store/store.ts';
+import {
+  paymentInProgress,
+  paymentPending,
+  paymentUnavailable,
+  toReceipt,
+  toSettleResponse,
+  type Receipt,
+} from './x402-answers.ts';
+import { noLease, type PaymentLeases } from './x402-lease.ts';
+import { toBegunPayment } from './x402-record.ts';
+
+export type Settled =
+  | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
+  /** Proven: the buyer was not charged. */
+  | { outcome: 'failed'; reason: string; receipt: Receipt };
+
+/** A payment whose result is stored, on its way to be settled; its lease is ours. */
+export interface Settlements {
+  /** Settles; `earlier` is what an earlier try sent or may have sent. Throws AppError when there is no end yet. */
+  settle(
+    payment: Payment,
+    options: { method: PaymentMethod; earlier: OutgoingTransaction | null },
+  ): Promise<Settled>;
+  /** Finds out what became of a settlement that was begun, and settles again where that is safe. */
+  resolve(
+    payment: Payment,
+    options: { method: PaymentMethod; signal: AbortSignal },
+  ): Promise<Settled>;
+  /** What the chain says alone: writes it down when it is final. True when it was. */
+  look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<boolean>;
+  /** The settled payment as it was answered before. */
+  replay(payment: Payment): Settled;
+}
+
+/** Somebody else took the payment over: this process must do nothing more about it. */
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+const begun: readonly PaymentState[] = ['produced', 'broadcasting'];
+
+export const createSettlements = (context: {
+  store: Store;
+  leases: PaymentLeases;
+  clock: Clock;
+  log: Log;
+}): Settlements => {
+  const { store, leases, clock, log } = context;
+  const advance = (
+    { identity }: Payment,
+    change: Omit<AdvancePaymentInput, 'identity' | 'now'>,
+  ): Promise<Payment | null> => store.advancePayment({ identity, ...change, now: clock.now() });
+
+  const resultOf = ({ result }: Payment): string => {
+    if (result === null) throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
+    return result;
+  };
+
+  /** A fact of the chain counts whoever holds the lease, and is told to the buyer even if it cannot be stored. */
+  const markSettled = async (
+    payment: Payment,
+    { transaction, payer }: { transaction: string; payer: string | null },
+  ): Promise<Settled> => {
+    const paidBy = { network: payment.network, payer: payment.payer ?? payer };
+    const response = toSettleResponse(paidBy, { transaction });
+    try {
+      await advance(payment, {
+        from: ['produced', 'broadcasting', 'unknown'],
+        to: 'settled',
+        set: { transaction, receipt: JSON.stringify(response), payer: paidBy.payer, reason: null, ...noLease },
+      });
+    } catch (error) {
+      log.error({ err: error, payment: payment.identity }, 'a settled payment could not be written down');
+    }
+    return {
+      outcome: 'settled',
+      payment,
+      result: resultOf(payment),
+      receipt: toReceipt(response),
+      transaction,
+    };
+  };
+
+  const markFailed = async (
+    payment: Payment,
+    { reason, transaction }: { reason: string; transaction: string | null },
+  ): Promise<Settled> => {
+    const failed = await advance(payment, {
+      from: begun,
+      to: 'failed',
+      owner: leases.owner,
+      set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
+    });
+    if (failed === null) throw paymentInProgress();
+    const response = toSettleResponse(payment, { transaction, errorReason: reason });
+    return { outcome: 'failed', reason, receipt: toReceipt(response) };
+  };
+
+  const markUnknown = async (
+    payment: Payment,
+    { reason, transaction }: { reason: string; transaction: string | null },
+  ): Promise<never> => {
+    const unknown = await advance(payment, {
+      from: begun,
+      to: 'unknown',
+      owner: leases.owner,
+      set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
+    });
+    log.warn({ payment: payment.identity, reason, transaction }, 'the outcome of a payment is not known');
+    throw unknown === null ? paymentInProgress() : paymentPending(unknown);
+  };
+
+  /** Nothing was sent: whoever asks next may go on from the stored result. */
+  const giveBack = async (payment: Payment): Promise<never> => {
+    await advance(payment, {
+      from: ['produced'],
+      to: 'produced',
+      owner: leases.owner,
+      set: { leaseUntil: clock.now() },
+    });
+    throw paymentUnavailable();
+  };
+
+  const settle: Settlements['settle'] = async (payment, { method, earlier }) => {
+    let hasLeft = earlier !== null;
+    const beforeBroadcast = async ({ transaction, rawTransaction }: OutgoingTransaction): Promise<void> => {
+      const moved = await advance(payment, {
+        from: begun,
+        to: 'broadcasting',
+        owner: leases.owner,
+        set: {
+          ...(transaction === null ? {} : { transaction, rawTransaction }),
+          leaseUntil: leases.take().leaseUntil,
+        },
+      });
+      if (moved === null) throw new LeaseLost();
+      hasLeft = true;
+    };
+    const order = toBegunPayment(payment);
+    const ended = await leases
+      .keep({ identity: payment.identity, states: begun }, () =>
+        method.facilitator.settle(order, { earlier, beforeBroadcast }),
+      )
+      .catch((error: unknown) => {
+        throw error instanceof LeaseLost ? paymentInProgress() : error;
+      });
+    switch (ended.outcome) {
+      case 'settled':
+        return markSettled(payment, ended);
+      case 'failed':
+        return markFailed(payment, ended);
+      case 'unknown':
+        return markUnknown(payment, ended);
+      case 'unavailable':
+        return hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment);
+    }
+  };
+
+  const find = (payment: Payment, { method, signal }: { method: PaymentMethod; signal: AbortSignal }) =>
+    method.facilitator.findOutcome(toBegunPayment(payment), signal);
+
+  return {
+    settle,
+    resolve: async (payment, { method, signal }) => {
+      const found = await leases.keep({ identity: payment.identity, states: begun }, () =>
+        find(payment, { method, signal }),
+      );
+      switch (found.outcome) {
+        case 'settled':
+          return markSettled(payment, { ...found, payer: null });
+        case 'failed':
+          return markFailed(payment, { ...found, transaction: null });
+        case 'unknown':
+          return markUnknown(payment, { ...found, transaction: null });
+        case 'open': {
+          const { transaction, rawTransaction } = payment;
+          return settle(payment, { method, earlier: { transaction, rawTransaction } });
+        }
+      }
+    },
+    look: async (payment, options) => {
+      const found = await find(payment, options);
+      if (found.outcome === 'settled') {
+        await markSettled(payment, { ...found, payer: null });
+        return true;
+      }
+      const isFailed = found.outcome === 'failed';
+      if (!isFailed && payment.state === 'unknown') return false;
+      const moved = await advance(payment, {
+        from: [payment.state],
+        to: isFailed ? 'failed' : 'unknown',
+        ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
+        set: { reason: found.outcome === 'open' ? 'not_settled' : found.reason, ...noLease },
+      });
+      return isFailed && moved !== null;
+    },
+    replay: (payment) => {
+      const transaction = payment.transaction ?? '';
+      return {
+        outcome: 'settled',
+        payment,
+        result: resultOf(payment),
+        receipt: toReceipt(toSettleResponse(payment, { transaction })),
+        transaction,
+      };
+    },
+  };
+};

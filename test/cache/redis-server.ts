@@ -1,0 +1,79 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listeningPort } from './listening-port.ts';
+
+/** A redis-server of the test's own, which may be killed, frozen and started again at the same address. */
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  start(): Promise<void>;
+  /** Ends it without a farewell; its data are lost. */
+  kill(): Promise<void>;
+  /** Leaves its connections open and answers nothing. */
+  freeze(): void;
+  thaw(): void;
+  /** Kills it and removes its folder. */
+  remove(): Promise<void>;
+}
+
+/** Whether `redis-server` can be run; says so when not, and fails in CI. */
+export const hasRedisServer = (): boolean => {
+  if (spawnSync('redis-server', ['--version']).status === 0) return true;
+  if (process.env['CI'] !== undefined) throw new Error('redis-server cannot be run');
+  console.warn('skipped: redis-server cannot be run');
+  return false;
+};
+
+export const createRedisServer = async (): Promise<RedisServer> => {
+  const folder = await mkdtemp(join(tmpdir(), 'causeway-redis-'));
+  const port = await freePort();
+  let child: ChildProcess | null = null;
+
+  const kill = async (): Promise<void> => {
+    const running = child;
+    child = null;
+    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
+    const exit = once(running, 'exit');
+    running.kill('SIGKILL');
+    await exit;
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    async start() {
+      const address = ['--port', `${port}`, '--bind', '127.0.0.1'];
+      child = spawn('redis-server', [...address, '--dir', folder, '--save', '', '--appendonly', 'no']);
+      await untilReady(child);
+    },
+    kill,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    async remove() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  const port = await listeningPort(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+const untilReady = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.includes('Ready to accept connections')) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)));
+  });

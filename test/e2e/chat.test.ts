@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseUsd } from '../../src/money.ts';
+import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway();
+});
+
+afterAll(() => gateway.stop());
+
+const ask = (content: string, more: object = {}, headers: Record<string, string> = {}) =>
+  gateway.call('/v1/chat/completions', {
+    body: { messages: [{ role: 'user', content }], max_tokens: 400, ...more },
+    headers,
+  });
+
+const balance = async (): Promise<bigint> => {
+  const body = (await (await gateway.call('/v1/balance')).json()) as { balance_usd: string };
+  return parseUsd(body.balance_usd);
+};
+
+const events = (text: string): string[] =>
+  text
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => event.slice('data: '.length));
+
+describe('a chat completion', () => {
+  it('charges exactly what its usage costs at the rates of the SKU', async () => {
+    const before = await balance();
+    const completion = (await (await ask('Hello there')).json()) as {
+      usage: { prompt_tokens: number; completion_tokens: number };
+    };
+    const { prompt_tokens: input, completion_tokens: output } = completion.usage;
+    const exact = BigInt(input) * 1050n + BigInt(output) * 6300n;
+    expect(before - (await balance())).toBe(exact);
+  });
+
+  it('echoes conversation_id in body and header, and says that the sandbox answered', async () => {
+    const response = await ask('Hi', { conversation_id: 'c-1' });
+    expect(response.headers.get('x-conversation-id')).toBe('c-1');
+    expect(response.headers.get('x-causeway-sandbox')).toBe('true');
+    expect(await response.json()).toMatchObject({ conversation_id: 'c-1', metadata: { sandbox: true } });
+  });
+
+  it('can be read as a job by the id of its completion', async () => {
+    const completion = (await (await ask('Remember me')).json()) as { id: string };
+    const job = (await (await gateway.call(`/v1/jobs/${completion.id}`)).json()) as Record<string, unknown>;
+    expect(job).toMatchObject({ status: 'done', error: null, data: [], response: completion });
+  });
+
+  it('streams role, pieces, finish reason, usage and [DONE], in that order', async () => {
+    const response = await ask('Stream please', { stream: true });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const datas = events(await response.text());
+    expect(datas.at(-1)).toBe('[DONE]');
+    const chunks = datas.slice(0, -1).map((data) => JSON.parse(data));
+    expect(chunks[0].choices[0].delta.role).toBe('assistant');
+    expect(chunks.at(-2).choices[0].finish_reason).toBe('stop');
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: expect.any(Number) } });
+    expect(response.headers.get('x-chat-completion-id')).toBe(chunks[0].id);
+  });
+
+  it('fails without a charge when the upstream fails, and releases its hold', async () => {
+    const before = await balance();
+    for (const stream of [false, true]) {
+      const response = await ask('[sandbox:fail]', { stream });
+      expect(response.status).toBe(502);
+      expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
+    }
+    expect(await balance()).toBe(before);
+  });
+
+  it('answers a moderated refusal as a content policy violation', async () => {
+    const response = await ask('[sandbox:moderated]');
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'content_policy_violation' } });
+  });
+
+  it('ends at the output limit with finish_reason length', async () => {
+    const completion = (await (await ask('Talk for long', { max_tokens: 5 })).json()) as {
+      choices: { finish_reason: string }[];
+      usage: { completion_tokens: number };
+    };
+    expect(completion.choices[0]?.finish_reason).toBe('length');
+    expect(completion.usage.completion_tokens).toBeLessThanOrEqual(5);
+  });
+
+  it('goes on when the client leaves, and is charged and readable', async () => {
+    const leaving = new AbortController();
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: '[sandbox:slow=1] hello' }], stream: true }),
+      signal: leaving.signal,
+    });
+    const id = response.headers.get('x-chat-completion-id');
+    leaving.abort();
+    await response.text().catch(() => undefined);
+    const job = await gateway.services.jobs.wait({
+      job: await readJob(id),
+      timeoutMs: 20_000,
+      signal: new AbortController().signal,
+    });
+    expect(job).toMatchObject({ status: 'done', holdState: 'captured' });
+    expect(job.charged).toBeGreaterThan(0n);
+  });
+});
+
+const readJob = async (completionId: string | null) => {
+  const found = await gateway.services.store.listAccounts({ limit: 1 });
+  const job = await gateway.services.store.getJob({
+    id: (completionId ?? '').replace('chatcmpl-', ''),
+    accountId: found[0]?.id ?? '',
+  });
+  if (job === null) throw new Error('the job is not there');
+  return job;
+};
+
+describe('an idempotency key', () => {
+  it('gets the stored completion again, as JSON or as a stream, charged once', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const first = await ask('Once only', {}, headers);
+    const completion = (await first.json()) as { id: string; choices: { message: { content: string } }[] };
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    const before = await balance();
+    const again = await ask('Once only', {}, headers);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await again.json()).toEqual(completion);
+    const streamed = await ask('Once only', { stream: true }, headers);
+    const chunks = events(await streamed.text()).slice(0, -1).map((data) => JSON.parse(data));
+    expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe(
+      completion.choices[0]?.message.content,
+    );
+    expect(chunks[0].id).toBe(completion.id);
+    expect(await balance()).toBe(before);
+  });
+
+  it('makes one job of twenty calls at once', async () => {
+    const headers = { 'idempotency-key': 'crowd' };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask('[sandbox:slow=0] crowd', {}, headers)));
+    const ids = await Promise.all(answers.map(async (answer) => ((await answer.json()) as { id: string }).id));
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('is refused with another request', async () => {
+    const headers = { 'idempotency-key': 'conflict' };
+    await ask('one', {}, headers);
+    const other = await ask('two', {}, headers);
+    expect(other.status).toBe(409);
+    expect(other.headers.get('x-should-retry')).toBe('false');
+    expect(await other.json()).toMatchObject({ error: { code: 'idempotency_conflict' } });
+  });
+});
+
+describe('a deadline', () => {
+  it('answers 408 with the id, while the job goes on and can be read', async () => {
+    const hurried = await startTestGateway({ environment: { CHAT_DEADLINE_MS: '50' } });
+    try {
+      const body = { messages: [{ role: 'user', content: '[sandbox:slow=1] x' }] };
+      const response = await hurried.call('/v1/chat/completions', { body });
+      expect(response.status).toBe(408);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      const id = response.headers.get('x-chat-completion-id');
+      expect(await (await hurried.call(`/v1/jobs/${id}`)).json()).toMatchObject({ status: 'running' });
+    } finally {
+      await hurried.stop();
+    }
+  });
+});
+
+describe('money', () => {
+  it('refuses a limit that the balance does not cover, and lowers one that was not set', async () => {
+    const poor = await startTestGateway();
+    try {
+      const [account] = await poor.services.store.listAccounts({ limit: 1 });
+      const spend = { id: crypto.randomUUID(), accountId: account?.id ?? '', type: 'adjustment' as const };
+      await poor.services.store.postEntry({ ...spend, amount: parseUsd('-24.999'), note: 'test', now: Date.now() });
+      const messages = [{ role: 'user', content: 'Hi' }];
+      const refused = await poor.call('/v1/chat/completions', { body: { messages, max_tokens: 65_536 } });
+      expect(refused.status).toBe(402);
+      expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+      const lowered = await poor.call('/v1/chat/completions', { body: { messages } });
+      expect(lowered.status).toBe(200);
+      const image = await poor.call('/v1/images/generations', { body: { model: 'imagemodel-1.0', prompt: 'x' } });
+      expect(image.status).toBe(402);
+      expect(await poor.services.store.checkLedger()).toMatchObject({ problems: [], openHolds: 0 });
+    } finally {
+      await poor.stop();
+    }
+  });
+});

@@ -1,0 +1,248 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  openSync,
+  closeSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  openEmbeddedLeads,
+  type EmbeddedLeads,
+  type EmbeddedLeadsOptions,
+} from '../../../src/leads/embedded/open-embedded-leads.ts';
+import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
+import { createReferenceSearch } from '../../../src/leads/reference-search.ts';
+import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+
+const signal = new AbortController().signal;
+const profiles = 400;
+const reference = createReferenceSearch([...generateLeads({ seed: 1, profiles })]);
+
+let folder: string;
+let file: string;
+let lines: { msg: string; level: number; reason?: string; tookMs?: number }[];
+let open: EmbeddedLeads[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'leads-'));
+  file = join(folder, 'data', 'leads.db');
+  lines = [];
+  open = [];
+});
+afterEach(async () => {
+  await Promise.all(open.map((leads) => leads.close()));
+  await rm(folder, { recursive: true });
+});
+
+const start = async (options: Partial<EmbeddedLeadsOptions> = {}): Promise<EmbeddedLeads> => {
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const leads = await openEmbeddedLeads({ file, syntheticProfiles: profiles, log, ...options });
+  open.push(leads);
+  return leads;
+};
+
+const startReady = async (options: Partial<EmbeddedLeadsOptions> = {}): Promise<EmbeddedLeads> => {
+  const leads = await start(options);
+  await leads.whenReady();
+  return leads;
+};
+
+const expectAnswersAsReference = async (leads: EmbeddedLeads): Promise<void> => {
+  for (const query of [
+    { limit: 100 },
+    { query: 'style', limit: 20 },
+    { query: 'yoga', country: 'US', limit: 5 },
+  ]) {
+    expect(await leads.search(query, { signal })).toEqual(reference(query));
+  }
+};
+
+/** Another process that starts to build an index in `file` and does not get far before a test ends it. */
+const startBigBuild = () => {
+  const module = (path: string): string =>
+    JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
+  const code = `import { openEmbeddedLeads } from ${module('leads/embedded/open-embedded-leads.ts')};
+    import { silentLog } from ${module('log.ts')};
+    const file = ${JSON.stringify(file)};
+    await openEmbeddedLeads({ file, syntheticProfiles: 1_000_000, log: silentLog });`;
+  return spawn(process.execPath, ['--input-type=module', '--eval', code]);
+};
+
+const logged = (message: string) => lines.filter(({ msg }) => msg.includes(message));
+const leftOvers = (): string[] =>
+  readdirSync(join(folder, 'data')).filter((name) => name.includes('building'));
+
+describe('the embedded leads at their first start', () => {
+  it('open before there is an index, refuse searches clearly, and answer them once it is built', async () => {
+    const leads = await start();
+    expect(leads.status()).toEqual({ ready: false, synthetic: true, profiles: 0 });
+    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({
+      code: 'upstream_error',
+      status: 502,
+      retryAfterSeconds: 5,
+    });
+    await leads.whenReady();
+    expect(leads.status()).toEqual({ ready: true, synthetic: true, profiles });
+    await expectAnswersAsReference(leads);
+    expect(leftOvers()).toEqual([]);
+  });
+
+  it('build and search 20,000 profiles', async () => {
+    const syntheticProfiles = 20_000;
+    const leads = await startReady({ syntheticProfiles });
+    const expected = createReferenceSearch([...generateLeads({ seed: 1, profiles: syntheticProfiles })]);
+    for (const query of [
+      { query: 'yoga', limit: 50 },
+      { category: 'Travel', gender: 'female' as const, limit: 100 },
+    ]) {
+      expect(await leads.search(query, { signal })).toEqual(expected(query));
+    }
+    console.info(`20,000 profiles were built in ${logged('built')[0]?.tookMs} ms`);
+  });
+
+  it('can be closed while they build, and leave nothing half done', async () => {
+    const leads = await start({ syntheticProfiles: 1_000_000 });
+    const waiting = leads.whenReady();
+    await leads.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
+    await expect(leads.whenReady()).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(readdirSync(join(folder, 'data'))).toEqual([]);
+  });
+
+  it('leave no index when they are killed while they build, and build it at the next start', async () => {
+    await (await startReady()).close();
+    for (const name of readdirSync(join(folder, 'data'))) rmSync(join(folder, 'data', name));
+    const watcher = watch(join(folder, 'data'));
+    const child = startBigBuild();
+    await once(watcher, 'change');
+    watcher.close();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(existsSync(file)).toBe(false);
+    expect(leftOvers().length).toBeGreaterThan(0);
+
+    const longAgo = new Date(Date.now() - 120_000);
+    for (const name of leftOvers()) utimesSync(join(folder, 'data', name), longAgo, longAgo);
+    await expectAnswersAsReference(await startReady());
+    expect(leftOvers()).toEqual([]);
+  });
+});
+
+describe('the embedded leads with an index in place', () => {
+  it('serve it without building', async () => {
+    await (await startReady()).close();
+    const written = statSync(file).mtimeMs;
+    await expectAnswersAsReference(await startReady());
+    expect(statSync(file).mtimeMs).toBe(written);
+    expect(logged('built')).toHaveLength(1);
+  });
+
+  const harm: Record<string, (file: string) => void> = {
+    'is cut off': (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
+    'is empty': (file) => truncateSync(file, 0),
+    'has one wrong byte': (file) => overwrite(file, { at: Math.floor(statSync(file).size / 2), length: 1 }),
+    'has a wrong header': (file) => overwrite(file, { at: 0, length: 64 }),
+    'is something else': (file) => writeFileSync(file, 'not an index'),
+    'has no seal': (file) => rmSync(`${file}.seal`),
+    'has a broken seal': (file) => writeFileSync(`${file}.seal`, '{"bytes"'),
+  };
+  it.each(Object.keys(harm))('build it anew, with a logged line, when it %s', async (name) => {
+    await (await startReady()).close();
+    harm[name]!(file);
+    await expectAnswersAsReference(await startReady());
+    expect(logged('cannot be used')).toMatchObject([
+      { level: 40, reason: expect.stringContaining('damaged') },
+    ]);
+    expect(logged('built anew')).toHaveLength(1);
+  });
+
+  it('build it anew when another number or seed of profiles is wanted', async () => {
+    await (await startReady({ syntheticProfiles: 100 })).close();
+    await (await startReady({ seed: 2 })).close();
+    await expectAnswersAsReference(await startReady());
+    expect(logged('cannot be used')).toMatchObject([{ reason: 'it holds another set of profiles' }, {}]);
+  });
+
+  it('stop serving it and build it anew when it turns out damaged', async () => {
+    const leads = await startReady();
+    overwrite(file, { at: 0, length: statSync(file).size });
+    await expect(leads.search({ limit: 100 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(leads.status().ready).toBe(false);
+    await leads.whenReady();
+    await expectAnswersAsReference(leads);
+    expect(logged('found it damaged')).toHaveLength(1);
+  });
+
+  it('replace a thread that dies', async () => {
+    const threads: Worker[] = [];
+    const leads = await startReady({
+      startReadWorker: (file) => {
+        const worker = startReadWorker(file);
+        threads.push(worker);
+        return worker;
+      },
+    });
+    for (const round of [1, 2]) {
+      const thread = threads.at(-1)!;
+      await Promise.all([once(thread, 'exit'), thread.terminate()]);
+      await leads.whenReady();
+      await expectAnswersAsReference(leads);
+      expect(threads).toHaveLength(round + 1);
+    }
+    expect(logged('crashed')).toHaveLength(2);
+    expect(logged('built')).toHaveLength(1);
+  });
+
+  it('let an aborted search go', async () => {
+    const leads = await startReady();
+    await expect(
+      leads.search({ limit: 1 }, { signal: AbortSignal.abort(new Error('gone')) }),
+    ).rejects.toThrow('gone');
+    const abort = new AbortController();
+    const search = leads.search({ limit: 1 }, { signal: abort.signal });
+    abort.abort(new Error('went away'));
+    await expect(search).rejects.toThrow('went away');
+    await expectAnswersAsReference(leads);
+  });
+
+  it('answer many searches at once, each its own', async () => {
+    const leads = await startReady();
+    const limits = Array.from({ length: 60 }, (_, index) => index + 1);
+    const answers = await Promise.all(limits.map((limit) => leads.search({ limit }, { signal })));
+    expect(answers.map(({ length }) => length)).toEqual(limits);
+  });
+
+  it('refuse searches after they are closed', async () => {
+    const leads = await startReady();
+    await leads.close();
+    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
+  });
+});
+
+const overwrite = (path: string, { at, length }: { at: number; length: number }): void => {
+  const original = readFileSync(path).subarray(at, at + length);
+  const descriptor = openSync(path, 'r+');
+  writeSync(
+    descriptor,
+    original.map((byte) => byte ^ 0xff),
+    0,
+    length,
+    at,
+  );
+  closeSync(descriptor);
+};

@@ -1,0 +1,87 @@
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+import { openReader, type ReaderLimits } from '../../../src/leads/embedded/read/open-reader.ts';
+
+const limits: ReaderLimits = {
+  maxWaiting: 3,
+  searchTimeoutMs: 60_000,
+  stuckAfterMs: 60_000,
+  openTimeoutMs: 60_000,
+};
+const signal = new AbortController().signal;
+const query = { limit: 1 };
+
+const opened = `const { parentPort } = require('node:worker_threads');
+  parentPort.postMessage({ kind: 'opened', synthetic: true, profiles: 7 });`;
+/** Threads that behave as a real one does in its bad moments. */
+const threads = {
+  silent: `${opened} parentPort.on('message', () => {});`,
+  throwing: `${opened} parentPort.on('message', () => { throw new Error('out of order'); });`,
+  exiting: `${opened} parentPort.on('message', () => process.exit(3));`,
+  finding: `${opened} parentPort.on('message', () => parentPort.postMessage({ kind: 'damaged', cause: 'malformed' }));`,
+  failing: `${opened} parentPort.on('message', ({ id }) =>
+    parentPort.postMessage({ kind: 'failed', id, cause: 'secret detail' }));`,
+  unopened: `require('node:worker_threads').parentPort.on('message', () => {});`,
+};
+
+const open = (thread: keyof typeof threads, changed: Partial<ReaderLimits> = {}) =>
+  openReader({
+    file: 'unused',
+    limits: { ...limits, ...changed },
+    startWorker: () => new Worker(threads[thread], { eval: true }),
+  });
+
+describe('a reader', () => {
+  it.each(['throwing', 'exiting'] as const)(
+    'refuses all its searches when its thread is lost (%s)',
+    async (thread) => {
+      const reader = await open(thread);
+      const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => reader.search(query, signal)));
+      for (const outcome of outcomes) {
+        expect(outcome).toMatchObject({
+          status: 'rejected',
+          reason: { code: 'upstream_error', retryAfterSeconds: 1 },
+        });
+      }
+      expect(await reader.ended).toMatchObject({ kind: 'crashed' });
+      await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
+    },
+  );
+
+  it('ends as damaged when its thread finds the file so', async () => {
+    const reader = await open('finding');
+    await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(await reader.ended).toMatchObject({ kind: 'damaged' });
+  });
+
+  it('gives up a thread that does not end a search', async () => {
+    const reader = await open('silent', { stuckAfterMs: 5 });
+    await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
+    expect(await reader.ended).toMatchObject({ kind: 'crashed' });
+  });
+
+  it('gives up a thread that does not open the index', async () => {
+    await expect(open('unopened', { openTimeoutMs: 5 })).rejects.toThrow('did not open in time');
+  });
+
+  it('refuses what would wait beyond its bound', async () => {
+    const reader = await open('silent');
+    const taken = Promise.allSettled([1, 2, 3, 4].map(() => reader.search(query, signal)));
+    await expect(reader.search(query, signal)).rejects.toMatchObject({
+      message: expect.stringContaining('Too many searches'),
+    });
+    await reader.close();
+    expect((await taken).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(await reader.ended).toEqual({ kind: 'closed' });
+  });
+
+  it('goes on after a search that failed, and tells nothing of the cause', async () => {
+    const reader = await open('failing');
+    for (const attempt of [1, 2]) {
+      const error: unknown = await reader.search(query, signal).catch((thrown: unknown) => thrown);
+      expect(error, `attempt ${attempt}`).toMatchObject({ code: 'upstream_error' });
+      expect(String(error)).not.toContain('secret');
+    }
+    await reader.close();
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { createReferenceSearch } from '../../src/leads/reference-search.ts';
+import { queryProblem, queryTerms } from '../../src/leads/search-terms.ts';
+import { buildLead } from './build-lead.ts';
+
+const finds = (fields: Parameters<typeof buildLead>[0], query: string): boolean =>
+  createReferenceSearch([buildLead(fields)])({ query, limit: 1 }).length === 1;
+
+describe('a query', () => {
+  it.each(['username', 'full_name', 'category', 'bio'] as const)('is looked for in %s', (field) => {
+    expect(finds({ [field]: 'pottery' }, 'pottery')).toBe(true);
+  });
+
+  it.each(['city', 'public_email', 'profile_pic_url'] as const)('is not looked for in %s', (field) => {
+    expect(finds({ [field]: 'pottery' }, 'pottery')).toBe(false);
+  });
+
+  it('matches beginnings of words from three characters on, and nothing within words', () => {
+    expect(finds({ bio: 'Home pottery' }, 'pot')).toBe(true);
+    expect(finds({ bio: 'Home pottery' }, 'po')).toBe(false);
+    expect(finds({ bio: 'Home pottery' }, 'ottery')).toBe(false);
+  });
+
+  it('matches whole words of one and two characters', () => {
+    expect(finds({ bio: 'My AI and I' }, 'ai')).toBe(true);
+    expect(finds({ bio: 'My AI and I' }, 'i')).toBe(true);
+    expect(finds({ bio: 'Air' }, 'ai')).toBe(false);
+  });
+
+  it('needs all of its words, in any field and order', () => {
+    const fields = { full_name: 'Mira Oakford', bio: 'yoga in Lyon' };
+    expect(finds(fields, 'lyon mira')).toBe(true);
+    expect(finds(fields, 'lyon mira surf')).toBe(false);
+  });
+
+  it.each([
+    ['Café & Crème', 'cafe creme'],
+    ['cafe creme', 'CAFÉ CRÈME'],
+    ['Łódź, Tromsø', 'lodz tromso'],
+    ['Straße', 'strasse'],
+    ['İstanbul', 'istanbul'],
+    ['ISTANBUL', 'ıstanbul'],
+    ['Ταξίδια', 'ταξιδια'],
+    ['ΟΔΟΣ', 'οδοσ'],
+    ['cafe\u0301', 'caf\u00E9'],
+    ['ｆｉｔ', 'fit'],
+    ['مَرحبا', 'مرحبا'],
+  ])('ignores case and accents: %s is found by %s', (bio, query) => {
+    expect(finds({ bio }, query)).toBe(true);
+  });
+
+  it('tells letters apart that only look like accented ones', () => {
+    expect(finds({ bio: 'ガム' }, 'カム')).toBe(false);
+    expect(finds({ bio: 'मीठा' }, 'मठ')).toBe(false);
+  });
+
+  it.each(['john', 'doe', 'doe99', '99', 'johndoe', 'johndoe99', 'john.doe99', 'John_Doe99', '@john.doe99'])(
+    'finds the username john.doe99 by %s',
+    (query) => {
+      expect(finds({ username: 'john.doe99' }, query)).toBe(true);
+    },
+  );
+
+  it.each([
+    ['FitnessGirl', 'girl'],
+    ['HTMLCoach', 'coach'],
+    ['fit4life', 'life'],
+    ['éliseÉtoile', 'etoile'],
+    ['fitnessgirl', 'FitnessGirl'],
+  ])('splits usernames at digits and case changes: %s is found by %s', (username, query) => {
+    expect(finds({ username }, query)).toBe(true);
+  });
+
+  it('splits no other field at case changes', () => {
+    expect(finds({ bio: '#FitnessGirl' }, 'girl')).toBe(false);
+    expect(finds({ bio: '#FitnessGirl' }, '#fitnessgirl')).toBe(true);
+  });
+
+  it('takes two or more neighbouring characters of scripts without spaces for a word', () => {
+    expect(finds({ bio: '美食旅行' }, '食旅')).toBe(true);
+    expect(finds({ bio: '美食旅行' }, '旅')).toBe(true);
+    expect(finds({ bio: '美食旅行' }, '美行')).toBe(false);
+    expect(finds({ bio: 'iphone手機殼' }, '手機')).toBe(true);
+    expect(finds({ bio: 'รักการเดินทาง' }, 'เดินทาง')).toBe(true);
+  });
+
+  it('sees emojis and punctuation as spaces', () => {
+    expect(finds({ bio: 'yoga🔥surf' }, '🌊surf!')).toBe(true);
+    expect(finds({ bio: 'yoga🔥surf' }, '🔥')).toBe(false);
+    expect(finds({ bio: '"AND" * ^' }, '"*^')).toBe(false);
+  });
+
+  it('has a problem that a caller can be told when it would not be searched as it stands', () => {
+    expect(queryProblem('yoga')).toBeNull();
+    expect(queryProblem(' 🔥 -- ')).toBe('no_words');
+    expect(queryProblem('x'.repeat(201))).toBe('too_long');
+    expect(queryProblem('a b c d e f g h i j k l m n o p q r s t u v w x y')).toBe('too_many_words');
+    expect(queryProblem('yoga '.repeat(30).trim())).toBeNull();
+  });
+
+  it('is bounded in words and length', () => {
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz0123456789');
+    expect(queryTerms(letters.join(' '))).toHaveLength(24);
+    expect(queryTerms('x'.repeat(5000))).toEqual([{ text: 'x'.repeat(64), isPrefix: true }]);
+  });
+});

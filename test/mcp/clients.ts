@@ -1,0 +1,104 @@
+import {
+  Client as NextClient,
+  StreamableHTTPClientTransport as NextHttp,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport as NextStdio } from '@modelcontextprotocol/client/stdio';
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as FirstStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+export interface ToolResult {
+  content: { type: string; text?: string; uri?: string; name?: string; mimeType?: string }[];
+  structuredContent?: { [name: string]: unknown };
+  isError?: boolean;
+  _meta?: { [name: string]: unknown };
+}
+
+export interface CallOptions {
+  meta?: { [name: string]: unknown };
+  onprogress?: (progress: { progress: number; message?: string }) => void;
+  signal?: AbortSignal;
+}
+
+/** What the tests do with a client, whichever it is. */
+export interface TestClient {
+  listTools(): Promise<{ name: string; outputSchema?: object }[]>;
+  callTool(name: string, input?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
+  instructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+export interface ChildProcess {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+export interface ClientKind {
+  name: string;
+  connect(url: string, apiKey: string | null): Promise<TestClient>;
+  spawn(child: ChildProcess): Promise<TestClient>;
+}
+
+const identity = { name: 'causeway-test', version: '1.0.0' };
+
+const requestInit = (apiKey: string | null) => ({
+  headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+});
+
+const drive = (client: FirstClient | NextClient): TestClient => ({
+  listTools: async () => (await client.listTools()).tools,
+  callTool: async (name, input = {}, { meta, onprogress, signal } = {}) => {
+    const params = { name, arguments: input, ...(meta === undefined ? {} : { _meta: meta }) };
+    const options = {
+      ...(onprogress === undefined ? {} : { onprogress }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    const result =
+      client instanceof FirstClient
+        ? await client.callTool(params, undefined, options)
+        : await client.callTool(params, options);
+    return result as ToolResult;
+  },
+  instructions: () => client.getInstructions(),
+  close: () => client.close(),
+});
+
+const first: ClientKind = {
+  name: 'the v1 client',
+  connect: async (url, apiKey) => {
+    const client = new FirstClient(identity);
+    await client.connect(new FirstHttp(new URL(url), { requestInit: requestInit(apiKey) }));
+    return drive(client);
+  },
+  spawn: async (child) => {
+    const client = new FirstClient(identity);
+    await client.connect(new FirstStdio(child));
+    return drive(client);
+  },
+};
+
+const next = (name: string, mode: 'legacy' | 'auto' | { pin: string }): ClientKind => {
+  const create = (): NextClient => new NextClient(identity, { versionNegotiation: { mode } });
+  return {
+    name,
+    connect: async (url, apiKey) => {
+      const client = create();
+      await client.connect(new NextHttp(new URL(url), { requestInit: requestInit(apiKey) }));
+      return drive(client);
+    },
+    spawn: async (child) => {
+      const client = create();
+      await client.connect(new NextStdio(child));
+      return drive(client);
+    },
+  };
+};
+
+/** Every way in which the two client libraries speak to a server. */
+export const clientKinds: readonly ClientKind[] = [
+  first,
+  next('the v2 client on the 2025 revisions', 'legacy'),
+  next('the v2 client that negotiates', 'auto'),
+  next('the v2 client pinned to 2026-07-28', { pin: '2026-07-28' }),
+];

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { Caller } from '../../src/accounts/caller.ts';
+import { readConfig } from '../../src/config.ts';
+import { AppError } from '../../src/errors.ts';
+import type { Log } from '../../src/log.ts';
+import type { JsonAnswer, ReadOperation, Services } from '../../src/operations/operation.ts';
+
+/** Operations for what no real one does on demand: throwing, waiting for the test, telling progress at once. */
+const define = (
+  name: string,
+  handle: ReadOperation<{ text?: string }>['handle'],
+): ReadOperation<{ text?: string }> => ({
+  name,
+  title: name,
+  description: `For tests: ${name}.`,
+  group: 'generation',
+  payment: 'none',
+  input: z.object({ text: z.string().optional() }),
+  output: z.looseObject({ text: z.string() }),
+  rest: { method: 'GET', path: `/v1/${name}`, query: ['text'], validation: 'envelope', errors: [] },
+  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  handle,
+});
+
+const answer = (text: string): JsonAnswer => ({
+  kind: 'json',
+  status: 200,
+  body: { text },
+  headers: {},
+  isSandbox: false,
+  links: [],
+});
+
+export const secretOfTheUpstream = 'upstream said: sk-live-0123';
+
+export interface ExampleOperations {
+  operations: readonly ReadOperation<{ text?: string }>[];
+  /** Resolves when a call of `hang` has begun; the call ends only when its client goes. */
+  hanging: Promise<AbortSignal>;
+}
+
+export const createExampleOperations = (): ExampleOperations => {
+  const began = Promise.withResolvers<AbortSignal>();
+  const operations = [
+    define('echo', async ({ text = '' }) => answer(text)),
+    define('explode', async () => {
+      throw new Error(secretOfTheUpstream);
+    }),
+    define('refuse', async () => {
+      throw new AppError('upstream_unavailable', 'The model is busy. Try again.', {
+        retryAfterSeconds: 7,
+        cause: new Error(secretOfTheUpstream),
+      });
+    }),
+    define('work', async (_input, call) => {
+      for (const step of [1, 2, 3]) call.progress?.({ elapsedMs: step * 1000, message: `step ${step}` });
+      return answer('worked');
+    }),
+    define('hang', async (_input, { signal }) => {
+      began.resolve(signal);
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      return answer('nobody reads this');
+    }),
+  ];
+  return { operations, hanging: began.promise };
+};
+
+export const goodKey = 'sk_causeway_good';
+
+export const authenticateGoodKey = async (authorization: string | undefined): Promise<Caller | null> => {
+  if (authorization === undefined) return null;
+  if (authorization === `Bearer ${goodKey}`) return { accountId: 'account-1', keyId: 'key-1', available: 0n };
+  throw new AppError('invalid_api_key', 'The API key is wrong.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+};
+
+/** The services that the protocol itself and the example operations use. */
+export const exampleServices = (options: {
+  log: Log;
+  publicUrl: string;
+  env?: Record<string, string>;
+}): Services =>
+  ({
+    config: readConfig(options.env ?? {}, null),
+    log: options.log,
+    publicUrl: () => options.publicUrl,
+  }) as unknown as Services;

@@ -1,0 +1,95 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { countTokens } from 'gpt-tokenizer';
+import { describe, expect, it } from 'vitest';
+import { AppError, errorTable, type ErrorCode } from '../../src/errors.ts';
+import { createToolList } from '../../src/mcp/tool-list.ts';
+import { toErrorResult } from '../../src/mcp/tool-result.ts';
+import { operations } from '../../src/operations/index.ts';
+
+const tools = createToolList({ operations, maxSearchLimit: 50 });
+const all = tools.list('all', true).tools;
+const namesOf = (group: 'all' | 'search' | 'generation', hasKey: boolean): string[] =>
+  tools.list(group, hasKey).tools.map(({ name }) => name);
+const keyed = operations.filter(({ payment }) => payment !== 'x402').map(({ name }) => name);
+
+/** Every schema inside a schema. */
+const parts = (schema: unknown): Record<string, unknown>[] =>
+  typeof schema !== 'object' || schema === null
+    ? []
+    : [
+        ...(Array.isArray(schema) ? [] : [schema as Record<string, unknown>]),
+        ...Object.values(schema).flatMap(parts),
+      ];
+
+describe('the tool lists', () => {
+  it('show a visitor without a key what is paid call by call, and nothing else', () => {
+    expect(namesOf('all', false)).toEqual(['search_leads']);
+    expect(namesOf('search', false)).toEqual(['search_leads']);
+    expect(namesOf('generation', false)).toEqual([]);
+  });
+
+  it('show a visitor with a key every operation, in the order of the operations', () => {
+    expect(namesOf('all', true)).toEqual(operations.map(({ name }) => name));
+    expect(namesOf('search', true)).toEqual(['search_leads']);
+    expect(namesOf('generation', true)).toEqual(keyed);
+  });
+
+  it('are made once', () => {
+    expect(tools.list('all', true)).toBe(tools.list('all', true));
+  });
+
+  it('find a tool in its own group only', () => {
+    expect(tools.find('search', 'create_image')).toBeNull();
+    expect(tools.find('all', 'create_image')?.name).toBe('create_image');
+    expect(tools.find('all', 'toString')).toBeNull();
+  });
+
+  it('cost a model less than 6,000 tokens in all', () => {
+    expect(countTokens(JSON.stringify(tools.list('all', true)))).toBeLessThan(6_000);
+  });
+});
+
+describe.each(all)('the tool $name', (tool) => {
+  const operation = operations.find(({ name }) => name === tool.name)!;
+  const validator = new AjvJsonSchemaValidator();
+
+  it('has a name in snake_case, a title, a description and explicit hints', () => {
+    expect(tool.name).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(tool.title).not.toBe('');
+    expect(tool.description).not.toBe('');
+    expect(tool.annotations).toEqual({
+      readOnlyHint: expect.any(Boolean),
+      destructiveHint: false,
+      idempotentHint: expect.any(Boolean),
+      openWorldHint: expect.any(Boolean),
+    });
+  });
+
+  it('offers none of the members that only make sense over REST, and an idempotency key where something is bought', () => {
+    const offered = Object.keys(tool.inputSchema.properties ?? {});
+    for (const name of operation.tool.omit) expect(offered).not.toContain(name);
+    expect(offered.includes('idempotency_key')).toBe(operation.payment === 'hold');
+  });
+
+  it('refers to nothing outside of itself and says nothing empty', () => {
+    for (const part of parts([tool.inputSchema, tool.outputSchema])) {
+      expect(part).not.toHaveProperty('$ref');
+      expect(part).not.toHaveProperty('$defs');
+      expect(part['minimum']).not.toBe(Number.MIN_SAFE_INTEGER);
+    }
+  });
+
+  it('has an output schema that every refusal passes, as v1 clients check those too', () => {
+    const validate = validator.getValidator(tool.outputSchema as object);
+    for (const code of Object.keys(errorTable) as ErrorCode[]) {
+      const error = new AppError(code, 'Not now.', { param: 'model', retryAfterSeconds: 5 });
+      expect(validate(toErrorResult(error).structuredContent)).toMatchObject({ valid: true });
+    }
+  });
+});
+
+describe('the schema of search_leads', () => {
+  it('has the largest limit that is configured', () => {
+    expect(all[0]?.inputSchema.properties?.['limit']).toMatchObject({ maximum: 50, default: 20 });
+  });
+});

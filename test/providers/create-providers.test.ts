@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { silentLog } from '../../src/log.ts';
+import { createProviders, type Providers } from '../../src/providers/create-providers.ts';
+import type { ServedRoute } from '../../src/providers/route-attempts.ts';
+import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';
+import { startStubUpstream, type StubUpstream } from './stub-upstream.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((opened) => opened.close()));
+});
+
+const startStub = async (): Promise<StubUpstream> => {
+  const stub = await startStubUpstream();
+  open.push(stub);
+  return stub;
+};
+
+const create = (yaml: string | null): Providers => {
+  const providers = createProviders(readConfig({ KEY: 'sk-upstream' }, yaml), {
+    log: silentLog,
+    clock: systemClock,
+    sandboxPieceDelayMs: 0,
+  });
+  open.push(providers);
+  return providers;
+};
+
+const ask = async (providers: Providers, sku: string) => {
+  const served: ServedRoute[] = [];
+  const events = await collect(
+    providers
+      .text(sku)
+      .stream(
+        { messages: [{ role: 'user', content: 'Hello' }], maxOutputTokens: 100, options: {} },
+        { signal: noAbort(), onRoute: (route) => served.push(route) },
+      ),
+  );
+  return { content: contentOf(events), served };
+};
+
+const withUpstream = (stub: StubUpstream): string => `
+providers:
+  upstream: { type: openai, base_url: "${stub.baseUrl}", api_key_env: KEY }
+models:
+  chat-1:
+    kind: chat
+    price: { unit: token, input_usd_per_1m: 1, output_usd_per_1m: 2 }
+    routes: [{ provider: upstream, model: real-model }, { provider: sandbox }]
+  chat-2:
+    kind: chat
+    price: { unit: call, price_usd: 0.01 }
+    routes: [{ provider: upstream, model: real-model }]
+  image-1:
+    kind: image
+    price: { unit: call, price_usd: 0.04 }
+    routes: [{ provider: upstream, model: image-model }, { provider: sandbox }]
+`;
+
+describe('the providers of a configuration', () => {
+  it('are the sandbox for every default model, and say so', async () => {
+    const providers = create(null);
+    const { content, served } = await ask(providers, 'textmodel-3.5-flash');
+    expect(content).toContain('sandbox');
+    expect(served).toEqual([{ provider: 'sandbox', model: 'textmodel-3.5-flash', isSandbox: true }]);
+    const images = await providers
+      .image('imagemodel-1.0')
+      .generate({ prompt: 'A fox', aspectRatio: '1:1' }, { signal: noAbort() });
+    expect(images).toMatchObject([{ contentType: 'image/png' }]);
+  });
+
+  it('are asked with their own name of the model and their key', async () => {
+    const stub = await startStub();
+    const { content, served } = await ask(create(withUpstream(stub)), 'chat-1');
+    expect(content).toBe('Hello world');
+    expect(served).toEqual([{ provider: 'upstream', model: 'real-model', isSandbox: false }]);
+    expect(stub.requests[0]).toMatchObject({
+      body: { model: 'real-model' },
+      headers: { authorization: 'Bearer sk-upstream' },
+    });
+  });
+
+  it('fall over to the next route, which says that it is the sandbox', async () => {
+    const stub = await startStub();
+    stub.setDefault({ kind: 'error', status: 401 });
+    const providers = create(withUpstream(stub));
+    expect((await ask(providers, 'chat-1')).served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
+    const served: ServedRoute[] = [];
+    const call = { signal: noAbort(), onRoute: (route: ServedRoute) => served.push(route) };
+    await providers.image('image-1').generate({ prompt: 'A fox', aspectRatio: '1:1' }, call);
+    expect(served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
+  });
+
+  it('make one upstream call for a failure that cannot be repeated, three for one that can', async () => {
+    const stub = await startStub();
+    const providers = create(withUpstream(stub));
+    stub.setDefault({ kind: 'error', status: 400 });
+    await rejectionOf(ask(providers, 'chat-2'));
+    expect(stub.requests).toHaveLength(1);
+    stub.setDefault({ kind: 'error', status: 500 });
+    await rejectionOf(ask(providers, 'chat-2'));
+    expect(stub.requests).toHaveLength(4);
+  });
+
+  it('share a breaker between SKUs of one upstream model', async () => {
+    const stub = await startStub();
+    stub.setDefault({ kind: 'error', status: 401 });
+    const providers = create(withUpstream(stub));
+    for (let count = 0; count < 10; count += 1) await rejectionOf(ask(providers, 'chat-2'));
+    await ask(providers, 'chat-1');
+    expect(stub.requests).toHaveLength(10);
+    expect(await rejectionOf(ask(providers, 'chat-2'))).toMatchObject({ code: 'upstream_unavailable' });
+  });
+
+  it('refuse a SKU that is not on sale', () => {
+    const providers = create(null);
+    expect(() => providers.text('unknown')).toThrow(
+      expect.objectContaining({ code: 'upstream_unavailable' }),
+    );
+    expect(() => providers.image('textmodel-3.5-flash')).toThrow(
+      expect.objectContaining({ code: 'upstream_unavailable' }),
+    );
+  });
+});

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
+import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
+import { createOpenAiImage } from '../../../src/providers/openai/openai-image.ts';
+import { noAbort, rejectionOf } from '../collect.ts';
+import { contentPolicyRefusal, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46]);
+const webp = Buffer.from('RIFF\x04\0\0\0WEBPVP8 ', 'latin1');
+
+let stub: StubUpstream;
+let client: OpenAiClient;
+
+beforeAll(async () => {
+  stub = await startStubUpstream();
+  client = createOpenAiClient({
+    baseUrl: stub.baseUrl,
+    apiKey: 'sk-upstream',
+    timeouts: { connectMs: 5_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 25_000 },
+  });
+});
+afterAll(async () => {
+  await client.close();
+  await stub.close();
+});
+
+const generate = (signal = noAbort()) =>
+  createOpenAiImage({ client }).generate(
+    { model: 'gpt-image-1', prompt: 'a fox', aspectRatio: '16:9' },
+    { signal },
+  );
+
+describe('an image of an OpenAI-compatible upstream', () => {
+  it('is asked for alone, in the nearest size', async () => {
+    stub.script({ kind: 'images', images: [{ b64_json: png.toString('base64') }] });
+    await generate();
+    expect(stub.requests.at(-1)).toMatchObject({ method: 'POST', path: '/v1/images/generations' });
+    expect(stub.requests.at(-1)?.body).toEqual({
+      model: 'gpt-image-1',
+      prompt: 'a fox',
+      n: 1,
+      size: '1536x1024',
+    });
+  });
+
+  it.each([
+    ['image/png', png],
+    ['image/jpeg', jpeg],
+    ['image/webp', webp],
+  ])('may come as base64 and is %s by its bytes', async (contentType, bytes) => {
+    stub.script({
+      kind: 'images',
+      images: [{ b64_json: bytes.toString('base64'), revised_prompt: 'a red fox' }],
+    });
+    const [image] = await generate();
+    expect(image).toMatchObject({ contentType, revisedPrompt: 'a red fox' });
+    expect(Buffer.from(image?.bytes ?? []).equals(bytes)).toBe(true);
+  });
+
+  it('may come as a URL, which is fetched without the key', async () => {
+    const url = stub.serveFile('/files/fox.png', { bytes: png, contentType: 'application/octet-stream' });
+    stub.script({ kind: 'images', images: [{ url }] });
+    const [image] = await generate();
+    expect(image).toMatchObject({ contentType: 'image/png', revisedPrompt: null });
+    expect(Buffer.from(image?.bytes ?? []).equals(png)).toBe(true);
+    expect(stub.requests.at(-1)).toMatchObject({ method: 'GET', path: '/files/fox.png' });
+    expect(stub.requests.at(-1)?.headers.authorization).toBeUndefined();
+  });
+
+  it.each([
+    ['no image', []],
+    ['an image without bytes', [{ revised_prompt: 'x' }]],
+    ['bytes of another kind', [{ b64_json: Buffer.from('<svg/>').toString('base64') }]],
+    ['a URL of another scheme', [{ url: 'file:///etc/passwd' }]],
+    ['a URL that is none', [{ url: 'nowhere' }]],
+  ])('fails, and is not asked for again, when the answer is %s', async (_name, images) => {
+    stub.script({ kind: 'images', images });
+    expect(await rejectionOf(generate())).toMatchObject({ name: 'ProviderError', failure: 'ambiguous' });
+  });
+
+  it('fails when its URL has too many bytes', async () => {
+    const url = stub.serveFile('/files/huge', {
+      bytes: Buffer.alloc(33 * 1024 * 1024),
+      contentType: 'image/png',
+    });
+    stub.script({ kind: 'images', images: [{ url }] });
+    expect(await rejectionOf(generate())).toMatchObject({ failure: 'ambiguous' });
+  });
+
+  it('fails when its URL answers an error', async () => {
+    stub.script(
+      { kind: 'images', images: [{ url: `${stub.baseUrl}/gone` }] },
+      { kind: 'error', status: 404 },
+    );
+    expect(await rejectionOf(generate())).toMatchObject({ failure: 'ambiguous' });
+  });
+
+  it('is refused with the explanation of the content policy', async () => {
+    stub.script(contentPolicyRefusal);
+    expect(await rejectionOf(generate())).toMatchObject({
+      code: 'content_policy_violation',
+      explanation: 'Your request was rejected by the safety system.',
+    });
+  });
+
+  it('fails when the answer is not JSON', async () => {
+    stub.script({ kind: 'raw', headers: { 'content-type': 'application/json' }, chunks: ['{"data": ['] });
+    expect(await rejectionOf(generate())).toMatchObject({ name: 'ProviderError', failure: 'ambiguous' });
+  });
+
+  it('is given up when the caller aborts', async () => {
+    stub.script({ kind: 'silence' });
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const before = stub.requests.length;
+    const generating = generate(controller.signal);
+    while (stub.requests.length === before) await stub.nextRequest();
+    controller.abort(reason);
+    expect(await rejectionOf(generating)).toBe(reason);
+    await stub.requests.at(-1)?.closed;
+  });
+});
+
+describe('the size of an image', () => {
+  it.each([
+    ['gpt-image-1', 'auto', 'auto'],
+    ['gpt-image-1', '1:1', '1024x1024'],
+    ['gpt-image-1', '9:16', '1024x1536'],
+    ['dall-e-3', '21:9', '1792x1024'],
+    ['dall-e-3', '3:4', '1024x1792'],
+    ['dall-e-2', '16:9', '1024x1024'],
+    ['some-other', 'auto', null],
+    ['some-other', '2:3', '1024x1536'],
+  ] as const)('of %s for %s is %s', (model, ratio, size) => {
+    expect(upstreamSize(model, ratio)).toBe(size);
+  });
+});
