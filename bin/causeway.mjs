@@ -32,13 +32,10 @@ const forwardedSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
 /** Runs this same file under another Node and ends as that one ends. */
 const runUnder = (node) => {
-  const child = spawn(node, [self, ...words], { stdio: 'inherit' });
-  for (const signal of forwardedSignals) {
-    process.on(signal, () => {
-      // A terminal sends Ctrl-C to both processes by itself; a second one would mean "at once".
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
-    });
-  }
+  // After "--" Node leaves the words alone; it would take --env-file for its own option.
+  const child = spawn(node, ['--', self, ...words], { stdio: 'inherit' });
+  // A terminal sends Ctrl-C to both processes by itself; that the other one gets it twice does no harm.
+  for (const signal of forwardedSignals) process.on(signal, () => child.kill(signal));
   child.on('error', () => fail(oldNodeMessage(process.version)));
   child.on('exit', (code, signal) => {
     process.exit(signal === null ? code : 128 + constants.signals[signal]);

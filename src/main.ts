@@ -139,13 +139,12 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
   services.begin();
   if (isStdio) {
-    const session = await serveStdio({
+    await serveStdio({
       services,
       operations,
       authenticate: createAuthenticate(services),
       apiKey: process.env['CAUSEWAY_API_KEY'] ?? null,
     });
-    await session.closed;
     stop();
   }
 };

@@ -6,7 +6,7 @@ import { createJobRunner } from './jobs/job-runner.ts';
 import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
 import { createCache } from './cache/bounded-cache.ts';
-import { createRedisConnection } from './cache/redis-connection.ts';
+import type { RedisConnection } from './cache/redis-connection.ts';
 import { createCachedLeads } from './leads/cached-leads.ts';
 import { openEmbeddedLeads } from './leads/embedded/open-embedded-leads.ts';
 import { createSearchLimiter } from './limits/search-limiter.ts';
@@ -14,6 +14,7 @@ import type { Log } from './log.ts';
 import { createDiskMedia, type MediaFiles } from './media/disk-media.ts';
 import { createSaveMedia } from './media/media-library.ts';
 import type { Services } from './operations/operation.ts';
+import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
 import { repeat } from './repeat.ts';
@@ -38,12 +39,12 @@ export interface Readiness {
   ready: boolean;
   store: 'ready' | 'unavailable';
   search: 'ready' | 'building';
-  payments: Record<string, string>;
+  payments: { network: string; label: string; ready: boolean }[];
 }
 
 const queuedJobsAtOnce = 4;
 const searchCacheMs = 60_000;
-const searchCacheEntries = 1_000;
+const searchCacheEntries = 500;
 const reconcileEveryMs = 15_000;
 const reconcileBatch = 50;
 
@@ -53,8 +54,8 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   let listeningUrl = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? listeningUrl;
 
-  const store = await openStore(config);
-  const redis = config.redisUrl === null ? null : createRedisConnection({ url: config.redisUrl, log });
+  const store = await openStore(config, { log });
+  const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const providers = createProviders(config, { clock, log });
   const mediaFiles = createDiskMedia(join(config.dataDir, 'media'));
   const saveMedia = createSaveMedia({ files: mediaFiles, clock, retentionMs: config.mediaRetentionMs, publicUrl });
@@ -74,9 +75,10 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       syntheticProfiles: config.search.syntheticProfiles,
       log,
     }),
-    cache: createCache({ namespace: 'leads', ttlMs: searchCacheMs, maxEntries: searchCacheEntries, redis, log }),
+    cache: createCache({ namespace: 'leads-v1', ttlMs: searchCacheMs, maxEntries: searchCacheEntries, redis, log }),
   });
-  const x402 = await createX402Gate({ store, config: config.x402, dataDir: config.dataDir, publicUrl, clock, log });
+  const wallets = await assignWallets({ networks: config.x402.networks, dataDir: config.dataDir });
+  const x402 = createX402Gate({ store, networks: wallets.networks, publicUrl, clock, log, owner: jobs.owner });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
   const background = new AbortController();
 
@@ -102,24 +104,22 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
         ready: isStoreReady && isSearchReady,
         store: isStoreReady ? 'ready' : 'unavailable',
         search: isSearchReady ? 'ready' : 'building',
-        payments: x402.status(),
+        payments: x402.status().map(({ network, label, ready }) => ({ network, label, ready })),
       };
     },
     listeningAt: (url) => {
       listeningUrl = url;
     },
-    notices: () => x402.notices(),
+    notices: () => startNotices(config, wallets.notice),
     begin: () => {
       jobs.begin();
+      void x402.warmUp().catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
       void repeat({
         what: 'reconciling payments',
         intervalMs: reconcileEveryMs,
         signal: background.signal,
         log,
-        work: async () => {
-          await x402.warmUp(background.signal);
-          await x402.reconcile({ limit: reconcileBatch, signal: background.signal });
-        },
+        work: async () => void (await x402.reconcile({ limit: reconcileBatch })),
       });
     },
     drain: () => jobs.drain(config.drainMs),
@@ -130,4 +130,23 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       await store.close();
     },
   };
+};
+
+/** Loaded only where it is used: the client costs a third of a second of start. */
+const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => {
+  const { createRedisConnection } = await import('./cache/redis-connection.ts');
+  return createRedisConnection({ url, log });
+};
+
+const startNotices = (config: Config, walletNotice: string | null): string[] => {
+  const isSandbox = config.models.some(({ routes }) =>
+    routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
+  );
+  const remote = config.x402.networks.flatMap(({ facilitator }) => (facilitator.kind === 'remote' ? [facilitator.url] : []));
+  return [
+    ...(isSandbox ? ['Models without a configured provider are served by the sandbox: no real model answers.'] : []),
+    'Searches run over a generated, fictional data set.',
+    ...(walletNotice === null ? [] : [walletNotice]),
+    ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),
+  ];
 };

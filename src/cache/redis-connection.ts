@@ -64,8 +64,11 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn({ err: error, leftOut }, 'Redis does not answer: limits hold per process and nothing is cached');
   });
-  const dialler = watchDialling(client, { onFault: reportFault, onReady: () => breaker.succeeded() });
   let isClosed = false;
+  const onFault = (error: unknown): void => {
+    if (!isClosed) reportFault(error);
+  };
+  const dialler = watchDialling(client, { onFault, onReady: () => breaker.succeeded() });
 
   const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
     if (isClosed || !breaker.allows()) return undefined;
@@ -83,7 +86,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
     } catch (error) {
       isExpired = true;
       breaker.failed();
-      if (!isClosed) reportFault(error);
+      onFault(error);
       return undefined;
     }
   };

@@ -13,17 +13,24 @@ export const addLauncherCommands = (program: Command): void => {
     .summary('run the gateway: MCP and REST over HTTP')
     .description(
       'Runs the gateway until it is told to stop (Ctrl-C or SIGTERM). It is told what to do by environment variables ' +
-        'and causeway.yaml; with nothing set it serves the sandbox on http://127.0.0.1:8402.',
+        '(--env-file <file> reads them from a file) and causeway.yaml; with nothing set it serves the sandbox on ' +
+        'http://127.0.0.1:8402.',
     )
     .action(refuse('causeway start" or "npm start'));
-  addExamples(start, ['causeway start', 'PORT=8080 DATA_DIR=/var/lib/causeway causeway start']);
+  addExamples(start, [
+    'causeway start',
+    'PORT=8080 DATA_DIR=/var/lib/causeway causeway start --env-file .env',
+  ]);
   const mcp = program
     .command('mcp')
     .configureHelp({ showGlobalOptions: false })
-    .summary('serve MCP over stdin and stdout, for one local assistant')
-    .description('Serves the MCP tools over stdin and stdout, as local assistants start their servers.')
+    .summary('run the gateway and serve MCP over stdin and stdout too')
+    .description(
+      'Runs the gateway and serves its MCP tools over stdin and stdout too, as local assistants start their servers. ' +
+        'The key in CAUSEWAY_API_KEY opens the generation tools.',
+    )
     .action(refuse('causeway mcp'));
-  addExamples(mcp, ['causeway mcp', 'claude mcp add causeway -- causeway mcp']);
+  addExamples(mcp, ['causeway mcp', 'CAUSEWAY_API_KEY=sk_causeway_... causeway mcp --env-file .env']);
 };
 
 const refuse = (command: string) => (): void => {

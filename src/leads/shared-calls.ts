@@ -39,7 +39,7 @@ export const createSharedCalls = <T>(): SharedCalls<T> => {
       } finally {
         flight.waiting -= 1;
         if (flight.waiting === 0) {
-
+          forget(key, flight);
           flight.controller.abort();
         }
       }

@@ -40,9 +40,13 @@ export const toPaymentRequiredResult = ({ challenge }: PaymentRequiredAnswer): C
   _meta: { 'x402/error': challenge.paymentRequired },
 });
 
-/** A refusal: the error envelope, and in it what REST says with `Retry-After`. */
+/**
+ * A refusal: the error envelope, and in it what REST says with `Retry-After`. The receipt of a settlement whose end
+ * is not known goes where a settled one goes.
+ */
 export const toErrorResult = (error: AppError): CallToolResult => {
-  const { retryAfterSeconds } = error;
+  const { retryAfterSeconds, headers } = error;
+  const receipt = headers['payment-response'];
   return {
     ...sameTwice({
       error: {
@@ -51,5 +55,8 @@ export const toErrorResult = (error: AppError): CallToolResult => {
       },
     }),
     isError: true,
+    ...(receipt === undefined ? {} : { _meta: { 'x402/payment-response': fromBase64Json(receipt) } }),
   };
 };
+
+const fromBase64Json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64').toString('utf8'));

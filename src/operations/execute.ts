@@ -58,9 +58,15 @@ const executePaid = async (
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
     produce: async (signal) => JSON.stringify(await operation.produce(input, services, signal)),
+    isFree: (result) => operation.isFree(JSON.parse(result), services),
     signal: call.signal,
   });
-  if (paid.outcome === 'unpaid') return { kind: 'payment_required', challenge: paid.challenge };
+  if (paid.outcome === 'unpaid')
+    return {
+      kind: 'payment_required',
+      challenge: paid.challenge,
+      ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
+    };
   return {
     kind: 'json',
     status: 200,
@@ -68,7 +74,7 @@ const executePaid = async (
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: operation.isSandbox(services),
     links: [],
-    receipt: paid.receipt,
+    ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
   };
 };
 

@@ -61,6 +61,8 @@ export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input, services: Services): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** Whether a result is given away. */
+  isFree(result: JsonObject, services: Services): boolean;
   /** Whether the result is marked as sandbox data. */
   isSandbox(services: Services): boolean;
 }
@@ -155,6 +157,8 @@ export interface ServerSentEvent {
 export interface PaymentRequiredAnswer {
   kind: 'payment_required';
   challenge: Challenge;
+  /** Of a settlement that failed. */
+  receipt?: Receipt;
 }
 
 export type Answer = JsonAnswer | StreamAnswer | PaymentRequiredAnswer;

@@ -109,6 +109,8 @@ export const searchLeads: PaidOperation<Input> = {
     return { results: results.map((result) => ({ ...result })), count: results.length };
   },
 
+  isFree: ({ count }, { config }) => count === 0 && !config.search.chargeEmpty,
+
   isSandbox: ({ leads }) => leads.status().synthetic,
 };
 

@@ -20,6 +20,8 @@ export interface Providers {
   text(sku: string): RoutedText;
   /** The routes of an image SKU. Throws like `text`. */
   image(sku: string): RoutedImage;
+  /** Loads what would make the first chat half a second slower. */
+  warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
   close(): Promise<void>;
 }
@@ -82,6 +84,9 @@ export const createProviders = (
   return {
     text: (sku) => texts.get(sku) ?? notOnSale(sku),
     image: (sku) => images.get(sku) ?? notOnSale(sku),
+    warmUp: async (signal) => {
+      if (texts.size > 0) await counter.count([''], signal);
+    },
     close: async () => {
       await Promise.all([counter.close(), ...[...sources.values()].map((source) => source.close())]);
     },

@@ -9,7 +9,7 @@ import {
 } from './route-attempts.ts';
 import type { TextEvent, TextProvider, TextRequest } from './text/text-provider.ts';
 
-export interface RoutedCall {
+interface RoutedCall {
   signal: AbortSignal;
   /** Called once, with the route that serves, before the first event or with the result. */
   onRoute?: (route: ServedRoute) => void;

@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { OutgoingTransaction } from '../payments/facilitators/facilitator.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
+import type { SettleResponse } from '../payments/wire.ts';
 import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../store/store.ts';
 import {
   paymentInProgress,
@@ -28,10 +29,7 @@ export interface Settlements {
     options: { method: PaymentMethod; earlier: OutgoingTransaction | null },
   ): Promise<Settled>;
   /** Finds out what became of a settlement that was begun, and settles again where that is safe. */
-  resolve(
-    payment: Payment,
-    options: { method: PaymentMethod; signal: AbortSignal },
-  ): Promise<Settled>;
+  resolve(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled>;
   /** What the chain says alone: writes it down when it is final. True when it was. */
   look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<boolean>;
   /** The settled payment as it was answered before. */
@@ -58,7 +56,8 @@ export const createSettlements = (context: {
   ): Promise<Payment | null> => store.advancePayment({ identity, ...change, now: clock.now() });
 
   const resultOf = ({ result }: Payment): string => {
-    if (result === null) throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
+    if (result === null)
+      throw new AppError('server_error', 'The paid result is missing. Contact the operator.');
     return result;
   };
 
@@ -73,7 +72,13 @@ export const createSettlements = (context: {
       await advance(payment, {
         from: ['produced', 'broadcasting', 'unknown'],
         to: 'settled',
-        set: { transaction, receipt: JSON.stringify(response), payer: paidBy.payer, reason: null, ...noLease },
+        set: {
+          transaction,
+          receipt: JSON.stringify(response),
+          payer: paidBy.payer,
+          reason: null,
+          ...noLease,
+        },
       });
     } catch (error) {
       log.error({ err: error, payment: payment.identity }, 'a settled payment could not be written down');
@@ -150,16 +155,10 @@ export const createSettlements = (context: {
       .catch((error: unknown) => {
         throw error instanceof LeaseLost ? paymentInProgress() : error;
       });
-    switch (ended.outcome) {
-      case 'settled':
-        return markSettled(payment, ended);
-      case 'failed':
-        return markFailed(payment, ended);
-      case 'unknown':
-        return markUnknown(payment, ended);
-      case 'unavailable':
-        return hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment);
-    }
+    if (ended.outcome === 'settled') return markSettled(payment, ended);
+    if (ended.outcome === 'failed') return markFailed(payment, ended);
+    if (ended.outcome === 'unknown') return markUnknown(payment, ended);
+    return hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment);
   };
 
   const find = (payment: Payment, { method, signal }: { method: PaymentMethod; signal: AbortSignal }) =>
@@ -171,18 +170,11 @@ export const createSettlements = (context: {
       const found = await leases.keep({ identity: payment.identity, states: begun }, () =>
         find(payment, { method, signal }),
       );
-      switch (found.outcome) {
-        case 'settled':
-          return markSettled(payment, { ...found, payer: null });
-        case 'failed':
-          return markFailed(payment, { ...found, transaction: null });
-        case 'unknown':
-          return markUnknown(payment, { ...found, transaction: null });
-        case 'open': {
-          const { transaction, rawTransaction } = payment;
-          return settle(payment, { method, earlier: { transaction, rawTransaction } });
-        }
-      }
+      if (found.outcome === 'settled') return markSettled(payment, { ...found, payer: null });
+      if (found.outcome === 'failed') return markFailed(payment, { ...found, transaction: null });
+      if (found.outcome === 'unknown') return markUnknown(payment, { ...found, transaction: null });
+      const { transaction, rawTransaction } = payment;
+      return settle(payment, { method, earlier: { transaction, rawTransaction } });
     },
     look: async (payment, options) => {
       const found = await find(payment, options);
@@ -201,13 +193,15 @@ export const createSettlements = (context: {
       return isFailed && moved !== null;
     },
     replay: (payment) => {
-      const transaction = payment.transaction ?? '';
+      const { transaction, receipt } = payment;
+      const response: SettleResponse =
+        receipt === null ? toSettleResponse(payment, { transaction }) : JSON.parse(receipt);
       return {
         outcome: 'settled',
         payment,
         result: resultOf(payment),
-        receipt: toReceipt(toSettleResponse(payment, { transaction })),
-        transaction,
+        receipt: toReceipt(response),
+        transaction: response.transaction,
       };
     },
   };

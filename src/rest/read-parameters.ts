@@ -28,7 +28,7 @@ const fieldTypes = (operation: Operation): Map<string, string | undefined> => {
   return new Map(
     Object.entries(schema.properties ?? {}).map(([name, property]) => [
       name,
-      typeof property === 'object' ? property.type : undefined,
+      typeof property === 'object' && typeof property.type === 'string' ? property.type : undefined,
     ]),
   );
 };

@@ -103,7 +103,10 @@ const toCall = async (
     caller,
     clientAddress: context.clientAddress,
     idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
-    proofs: operation.payment === 'x402' ? [headers['payment-signature'], headers['x-payment']] : null,
+    proofs:
+      operation.payment === 'x402'
+        ? { paymentSignature: headers['payment-signature']?.toString(), xPayment: headers['x-payment']?.toString() }
+        : null,
     signal,
   };
 };

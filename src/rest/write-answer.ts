@@ -22,7 +22,7 @@ export const writeAnswer = async (
     case 'payment_required':
       return writeJson(response, {
         status: 402,
-        headers: { 'payment-required': answer.challenge.header, 'cache-control': 'no-store' },
+        headers: { 'payment-required': answer.challenge.header, 'cache-control': 'no-store', ...answer.receipt?.headers },
         body: answer.challenge.body,
       });
     case 'json':
@@ -31,9 +31,7 @@ export const writeAnswer = async (
         headers: {
           ...answer.headers,
           ...(answer.isSandbox ? { [`x-${brand}-sandbox`]: 'true' } : {}),
-          ...(answer.receipt === undefined
-            ? {}
-            : { 'payment-response': answer.receipt.header, 'x-payment-response': answer.receipt.header }),
+          ...answer.receipt?.headers,
         },
         body: answer.body,
       });

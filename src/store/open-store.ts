@@ -18,7 +18,7 @@ export const openStore = async (
 ): Promise<Store> => {
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./postgres/open-postgres-store.ts');
-    return openPostgresStore({ databaseUrl, log });
+    return openPostgresStore({ url: databaseUrl, log });
   }
   const { openSqliteStore } = await import('./sqlite/open-sqlite-store.ts');
   await makeFolder(dataDir);

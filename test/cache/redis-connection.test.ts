@@ -139,6 +139,8 @@ describe.skipIf(!hasRedisServer())('a connection to Redis', () => {
     expect(await read).toBe(false);
 
     const observer = connect(server.url);
+    expect(await readsBack(observer)).toBe(true);
+    expect([redis.client.isOpen, redis.client.isReady]).toEqual([false, false]);
     const clients = () => observer.attempt(() => observer.client.info('clients'), patientMs);
     await expect.poll(clients, untilUsedAgain).toContain('connected_clients:1\r\n');
   });

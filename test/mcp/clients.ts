@@ -32,6 +32,7 @@ export interface ChildProcess {
   command: string;
   args: string[];
   env: Record<string, string>;
+  stderr: 'ignore';
 }
 
 export interface ClientKind {

@@ -62,6 +62,7 @@ models:
 describe('the providers of a configuration', () => {
   it('are the sandbox for every default model, and say so', async () => {
     const providers = create(null);
+    await providers.warmUp(noAbort());
     const { content, served } = await ask(providers, 'textmodel-3.5-flash');
     expect(content).toContain('sandbox');
     expect(served).toEqual([{ provider: 'sandbox', model: 'textmodel-3.5-flash', isSandbox: true }]);

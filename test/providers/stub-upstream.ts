@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Usage as OpenAI reports it. */
-export interface StubUsage {
+interface StubUsage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens?: number;
@@ -12,7 +12,7 @@ export interface StubUsage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
-export interface StubToolCall {
+interface StubToolCall {
   id?: string;
   name: string;
   /** The pieces of the arguments' JSON text, one chunk each. */
@@ -61,7 +61,7 @@ export type StubBehaviour =
       chunks: (string | Uint8Array)[];
     };
 
-export interface StubRequest {
+interface StubRequest {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];

@@ -20,6 +20,7 @@ export interface LocalFacilitatorOptions {
 }
 
 const secretKeyBytes = 64;
+const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
 
 const readSolanaKey = (text: string): Uint8Array => {
   const bytes = decodeBase58(text);
@@ -68,14 +69,19 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
       throw error;
     }
   };
+  const loaded = (): Promise<LocalEngine | null> =>
+    engine().catch((error: unknown) => {
+      options.log.error({ err: error, network: options.network.id }, 'the chain could not be set up');
+      return null;
+    });
   return {
     name: 'local',
     address: options.address,
     supports: () => supported,
     refresh: async (signal) => {
-      const loaded = await engine();
+      const ready = await engine();
       try {
-        const health = await loaded.check(signal);
+        const health = await ready.check(signal);
         // Nobody is asked to pay what could not be settled.
         supported = health.ready ? kind : 'unsupported';
         return health;
@@ -84,8 +90,9 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
         return { ready: false, detail: 'the RPC does not answer' };
       }
     },
-    verify: async (order, signal) => (await engine()).verify(order, signal),
-    settle: async (order, settling) => (await engine()).settle(order, settling),
-    findOutcome: async (payment, signal) => (await engine()).findOutcome(payment, signal),
+    verify: async (order, signal) => (await loaded())?.verify(order, signal) ?? notLoaded,
+    settle: async (order, settling) => (await loaded())?.settle(order, settling) ?? notLoaded,
+    findOutcome: async (payment, signal) =>
+      (await loaded())?.findOutcome(payment, signal) ?? { outcome: 'unknown', reason: notLoaded.reason },
   };
 };

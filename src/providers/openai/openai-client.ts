@@ -20,7 +20,7 @@ export interface OpenAiClient {
   close(): Promise<void>;
 }
 
-export interface OpenAiConnection {
+interface OpenAiConnection {
   api: OpenAI;
   fetch: Fetch;
 }

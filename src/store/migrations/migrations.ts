@@ -5,3 +5,9 @@ import { initial } from './0001-initial.ts';
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
   '0001-initial': initial,
 };
+
+/** Whether exactly these migrations have run. */
+export const isCurrent = (executed: readonly string[]): boolean => {
+  const names = Object.keys(migrations);
+  return executed.length === names.length && names.every((name) => executed.includes(name));
+};

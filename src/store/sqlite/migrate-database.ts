@@ -1,13 +1,13 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { sqliteEngine } from '../migrations/engine.ts';
-import { migrations } from '../migrations/migrations.ts';
+import { isCurrent } from '../migrations/migrations.ts';
 
 /**
  * Brings the file to the newest schema. The write lock is held throughout, so a second process that opens
  * the file waits and then finds the work done. Kysely is loaded only when there is something to do.
  */
 export const migrateDatabase = async (database: DatabaseSync): Promise<void> => {
-  if (isCurrent(database)) return;
+  if (isCurrent(executedMigrations(database))) return;
   const [{ Kysely, SqliteDialect }, { migrateToLatest }] = await Promise.all([
     import('kysely'),
     import('../migrations/migrate.ts'),
@@ -25,14 +25,13 @@ export const migrateDatabase = async (database: DatabaseSync): Promise<void> => 
   }
 };
 
-const isCurrent = (database: DatabaseSync): boolean => {
-  const hasTable = database.prepare(`select 1 from sqlite_schema where name = 'kysely_migration'`).get();
-  if (hasTable === undefined) return false;
-  const executed = database.prepare('select name from kysely_migration').all();
-  const names = new Set(executed.map(({ name }) => name));
-  return (
-    names.size === Object.keys(migrations).length && Object.keys(migrations).every((name) => names.has(name))
-  );
+const executedMigrations = (database: DatabaseSync): string[] => {
+  const table = database.prepare(`select 1 from sqlite_schema where name = 'kysely_migration'`).get();
+  if (table === undefined) return [];
+  return database
+    .prepare('select name from kysely_migration')
+    .all()
+    .map(({ name }) => String(name));
 };
 
 const prepareForKysely = (database: DatabaseSync) => (text: string) => {

@@ -4,6 +4,7 @@ import {
   openSync,
   closeSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -80,7 +81,9 @@ const startBigBuild = () => {
     import { silentLog } from ${module('log.ts')};
     const file = ${JSON.stringify(file)};
     await openEmbeddedLeads({ file, syntheticProfiles: 1_000_000, log: silentLog });`;
-  return spawn(process.execPath, ['--input-type=module', '--eval', code]);
+  const script = join(folder, 'start.mjs');
+  writeFileSync(script, code);
+  return spawn(process.execPath, [script]);
 };
 
 const logged = (message: string) => lines.filter(({ msg }) => msg.includes(message));
@@ -117,19 +120,20 @@ describe('the embedded leads at their first start', () => {
 
   it('can be closed while they build, and leave nothing half done', async () => {
     const leads = await start({ syntheticProfiles: 1_000_000 });
-    const waiting = leads.whenReady();
-    await leads.close();
-    await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
+    const watcher = watch(join(folder, 'data'));
+    await once(watcher, 'change');
+    watcher.close();
+    const [waiting] = await Promise.allSettled([leads.whenReady(), leads.close()]);
+    expect(waiting).toMatchObject({ status: 'rejected', reason: { code: 'shutting_down' } });
     await expect(leads.whenReady()).rejects.toMatchObject({ code: 'shutting_down' });
     expect(readdirSync(join(folder, 'data'))).toEqual([]);
   });
 
   it('leave no index when they are killed while they build, and build it at the next start', async () => {
-    await (await startReady()).close();
-    for (const name of readdirSync(join(folder, 'data'))) rmSync(join(folder, 'data', name));
+    mkdirSync(join(folder, 'data'));
     const watcher = watch(join(folder, 'data'));
     const child = startBigBuild();
-    await once(watcher, 'change');
+    await Promise.race([once(watcher, 'change'), once(child, 'exit')]);
     watcher.close();
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -14,7 +14,7 @@ export const createExampleMaker = (): ExampleMaker => {
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
-    timeoutMs: 3_000,
+    timeoutMs: 5_000,
     maxHeapMb: 256,
   });
   return {

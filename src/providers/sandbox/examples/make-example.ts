@@ -40,7 +40,14 @@ export const makeExample = (schema: Json): unknown => {
 
 /** By JSON Schema 2020-12, or by draft 7 for what only that knows. Formats are not checked. */
 const compile = (schema: JsonSchema): ValidateFunction => {
-  const settings = { strict: false, validateFormats: false, logger: false } as const;
+  // Without the meta-schemas, which would be compiled anew each time.
+  const settings = {
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    meta: false,
+    validateSchema: false,
+  } as const;
   try {
     return new Ajv2020(settings).compile(schema);
   } catch {

@@ -5,9 +5,8 @@ import type { WorkerReply } from '../../worker-pool.ts';
 import { drawPicture, fontFamily, type PictureRequest } from './draw-picture.ts';
 
 /** Latin, Greek, Cyrillic, Hebrew and Vietnamese letters. */
-const fontFile = createRequire(import.meta.url).resolve(
-  '@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf',
-);
+const require = createRequire(import.meta.url);
+const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
 const render = (request: PictureRequest): WorkerReply<Uint8Array> => {
   try {

@@ -1,0 +1,268 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Nano } from '../money.ts';
+import type { Challenge, PaymentMethod } from '../payments/challenge.ts';
+import { matchTerms } from '../payments/match-terms.ts';
+import { hasProof, parseProof, type Proof, type Proofs } from '../payments/parse-proof.ts';
+import { paymentIdentity } from '../payments/payment-identity.ts';
+import type { PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
+import type { Payment, PaymentState, Store } from '../store/store.ts';
+import { paymentConflict, paymentInProgress, paymentUnavailable, type Receipt } from './x402-answers.ts';
+import { noLease, type PaymentLeases } from './x402-lease.ts';
+import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
+import type { Settled, Settlements } from './x402-settlement.ts';
+
+export interface PayRequest {
+  price: Nano;
+  /** Where it is sold. */
+  resource: 'rest' | 'mcp';
+  /** As they came, unread; null for none. */
+  proofs: Proofs | null;
+  /** Of the canonical request: a proof pays one request. */
+  requestHash: string;
+  /** Makes the JSON text that is sold. What it throws is passed on; nothing is charged then. */
+  produce: (signal: AbortSignal) => Promise<string>;
+  /** Whether that result is given away; absent: every result is charged. */
+  isFree?: (result: string) => boolean;
+  /** The client has gone. Ends the work up to the settlement, and never a settlement. */
+  signal: AbortSignal;
+}
+
+export type PayOutcome =
+  /** `receipt` tells of a settlement that failed. */
+  | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
+  | {
+      outcome: 'served';
+      result: string;
+      /** Undefined for a result that was given away. */
+      receipt: Receipt | undefined;
+      /** Whether the result was made for an earlier request with the same proof. */
+      replayed: boolean;
+      transaction: string | null;
+    };
+
+export interface PurchaseContext {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  methods: readonly PaymentMethod[];
+  leases: PaymentLeases;
+  settlements: Settlements;
+  recentFeePayers: ReadonlySet<string>;
+  resources: () => Record<PayRequest['resource'], ResourceInfo>;
+  /** `reason`: why a proof was refused. */
+  challenge: (request: { price: Nano; resource: PayRequest['resource']; reason?: string }) => Challenge;
+  /** Notes without delay that the buyer is being answered. */
+  noteDelivery: (identity: string) => void;
+}
+
+/** A proof that was read, with the request that it pays. */
+interface Purchase {
+  request: PayRequest;
+  proof: Proof;
+  identity: string;
+}
+
+interface Terms {
+  method: PaymentMethod;
+  requirements: PaymentRequirements;
+}
+
+/** What was reserved or verified, and given back: the proof can be used again. */
+const beforeResult: readonly PaymentState[] = ['reserved', 'verified'];
+
+/**
+ * Serves a request that is paid with x402. Each step is durable before the next touches the outside: reserved,
+ * verified, result stored, about to be broadcast, settled. A proof that is found half way is one of: being worked
+ * on, given up by a process that died, or of unknown outcome; each goes on from where it stands.
+ */
+export const createPurchasing = (
+  context: PurchaseContext,
+): ((request: PayRequest) => Promise<PayOutcome>) => {
+  const { store, clock, log, methods, leases, settlements, resources } = context;
+
+  const unpaid = ({ price, resource }: PayRequest, reason?: string, receipt?: Receipt): PayOutcome => ({
+    outcome: 'unpaid',
+    challenge: context.challenge({ price, resource, ...(reason === undefined ? {} : { reason }) }),
+    ...(receipt === undefined ? {} : { receipt }),
+  });
+
+  const finish = (request: PayRequest, settled: Settled, replayed: boolean): PayOutcome => {
+    if (settled.outcome === 'failed') return unpaid(request, settled.reason, settled.receipt);
+    if (settled.payment.state !== 'delivered') context.noteDelivery(settled.payment.identity);
+    const { result, receipt, transaction } = settled;
+    return { outcome: 'served', result, receipt, replayed, transaction };
+  };
+
+  /** Frees a proof that nothing was done with. */
+  const reject = async (identity: string, reason: string): Promise<void> => {
+    await store.advancePayment({
+      identity,
+      from: beforeResult,
+      to: 'rejected',
+      owner: leases.owner,
+      set: { reason, ...noLease },
+      now: clock.now(),
+    });
+  };
+
+  const step = async (
+    identity: string,
+    change: { from: PaymentState; to: PaymentState; set: { payer?: string | null; result?: string } },
+  ): Promise<Payment> => {
+    const { from, to, set } = change;
+    const { leaseUntil } = leases.take();
+    const payment = await store.advancePayment({
+      identity,
+      from: [from],
+      to,
+      owner: leases.owner,
+      set: { ...set, leaseUntil },
+      now: clock.now(),
+    });
+    if (payment === null) throw paymentInProgress();
+    return payment;
+  };
+
+  /** The result; or what it throws, once the proof is free again. */
+  const produce = async ({ request, identity }: Purchase): Promise<string> => {
+    try {
+      request.signal.throwIfAborted();
+      return await leases.keep({ identity, states: beforeResult }, () => request.produce(request.signal));
+    } catch (error) {
+      await reject(identity, 'not_produced').catch((failure: unknown) =>
+        log.error({ err: failure, payment: identity }, 'a payment proof could not be given back'),
+      );
+      throw error;
+    }
+  };
+
+  const settleProduced = async (
+    payment: Payment,
+    { request, method, replayed }: { request: PayRequest; method: PaymentMethod; replayed: boolean },
+  ): Promise<PayOutcome> => {
+    if (request.signal.aborted) {
+      await store.advancePayment({
+        identity: payment.identity,
+        from: ['produced'],
+        to: 'produced',
+        owner: leases.owner,
+        set: { leaseUntil: clock.now() },
+        now: clock.now(),
+      });
+      request.signal.throwIfAborted();
+    }
+    const settled = await settlements.settle(payment, { method, earlier: null });
+    return finish(request, settled, replayed);
+  };
+
+  /** From a reservation of ours to the answer. */
+  const serve = async (payment: Payment, purchase: Purchase, method: PaymentMethod): Promise<PayOutcome> => {
+    const { request, identity } = purchase;
+    const verified = await leases.keep({ identity, states: beforeResult }, () =>
+      method.facilitator.verify(toBegunPayment(payment), request.signal),
+    );
+    switch (verified.outcome) {
+      case 'invalid':
+        await reject(identity, verified.reason);
+        return unpaid(request, verified.reason);
+      case 'unavailable':
+        await reject(identity, verified.reason);
+        throw paymentUnavailable();
+      case 'valid':
+        await step(identity, { from: 'reserved', to: 'verified', set: { payer: verified.payer } });
+    }
+    const result = await produce(purchase);
+    if (request.isFree?.(result) === true) {
+      await reject(identity, 'not_charged');
+      return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
+    }
+    const produced = await step(identity, { from: 'verified', to: 'produced', set: { result } });
+    return settleProduced(produced, { request, method, replayed: false });
+  };
+
+  /** Takes over what a process left behind; null when somebody else was faster. */
+  const takeOver = (payment: Payment, to: PaymentState): Promise<Payment | null> =>
+    store.advancePayment({
+      identity: payment.identity,
+      from: [payment.state],
+      to,
+      ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
+      set: to === 'rejected' ? { reason: 'interrupted', ...noLease } : leases.take(),
+      now: clock.now(),
+    });
+
+  const reserve = async (purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
+    const { request, proof, identity } = purchase;
+    const { outcome, payment } = await store.reservePayment(
+      toNewPayment(
+        {
+          identity,
+          requestHash: request.requestHash,
+          proof,
+          requirements: terms.requirements,
+          resource: resources()[request.resource],
+        },
+        { lease: leases.take(), clock },
+      ),
+    );
+    return outcome === 'reserved' ? serve(payment, purchase, terms.method) : resume(payment, purchase, terms);
+  };
+
+  /** A proof that is known already. `terms` is null when it would not be accepted as a new one. */
+  const resume = async (payment: Payment, purchase: Purchase, terms: Terms | null): Promise<PayOutcome> => {
+    const { request, proof } = purchase;
+    if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
+    const method = findMethod(methods, payment.network);
+    switch (payment.state) {
+      case 'settled':
+      case 'delivered':
+        return finish(request, settlements.replay(payment), true);
+      case 'rejected':
+      case 'failed':
+        return unpaid(request, payment.reason ?? undefined);
+      case 'unknown':
+      case 'broadcasting': {
+        if (leases.isLive(payment)) throw paymentInProgress();
+        if (method === null) throw paymentUnavailable();
+        const taken = await takeOver(payment, 'broadcasting');
+        if (taken === null) throw paymentInProgress();
+        return finish(
+          request,
+          await settlements.resolve(taken, { method, signal: new AbortController().signal }),
+          true,
+        );
+      }
+      case 'produced': {
+        if (leases.isLive(payment)) throw paymentInProgress();
+        if (method === null) throw paymentUnavailable();
+        const taken = await takeOver(payment, 'produced');
+        if (taken === null) throw paymentInProgress();
+        return settleProduced(taken, { request, method, replayed: true });
+      }
+      case 'reserved':
+      case 'verified':
+        break;
+    }
+    if (leases.isLive(payment)) throw paymentInProgress();
+    if (terms === null) throw paymentUnavailable();
+    if ((await takeOver(payment, 'rejected')) === null) throw paymentInProgress();
+    return reserve(purchase, terms);
+  };
+
+  return async (request) => {
+    if (!hasProof(request.proofs)) return unpaid(request);
+    const proof = parseProof(request.proofs);
+    const match = matchTerms(proof, {
+      methods,
+      price: request.price,
+      recentFeePayers: context.recentFeePayers,
+    });
+    const purchase = { request, proof, identity: await paymentIdentity(proof) };
+    if (match.outcome === 'match') return reserve(purchase, match);
+    const known = await store.getPayment(purchase.identity);
+    if (known !== null && known.state !== 'rejected') return resume(known, purchase, null);
+    if (match.outcome === 'unavailable') throw paymentUnavailable();
+    return unpaid(request, match.reason);
+  };
+};

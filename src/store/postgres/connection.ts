@@ -1,0 +1,39 @@
+import { types, type ClientConfig, type CustomTypesConfig } from 'pg';
+
+export interface ConnectionOptions {
+  /** `postgres://` URL. */
+  url: string;
+  /** The schema that holds the tables. */
+  schema: string;
+  /** How long to wait for a connection, a free one of the pool included. */
+  connectTimeoutMs: number;
+  /** The server ends a statement that takes longer. */
+  statementTimeoutMs: number;
+}
+
+const int8 = 20;
+/** The server has the first word on a slow statement; ours is for a server that does not answer at all. */
+const answerGraceMs = 5_000;
+
+const readInt8 = (text: string): bigint => BigInt(text);
+
+const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
+  oid === int8 ? readInt8 : types.getTypeParser(oid, format);
+
+/** What every connection of the store has in common. */
+export const clientConfig = ({
+  url,
+  schema,
+  connectTimeoutMs,
+  statementTimeoutMs,
+}: ConnectionOptions): ClientConfig => ({
+  connectionString: url,
+  application_name: 'causeway',
+  options: `-c search_path=${schema}`,
+  connectionTimeoutMillis: connectTimeoutMs,
+  statement_timeout: statementTimeoutMs,
+  idle_in_transaction_session_timeout: statementTimeoutMs,
+  query_timeout: statementTimeoutMs + answerGraceMs,
+  keepAlive: true,
+  types: { getTypeParser },
+});

@@ -1,0 +1,61 @@
+import type { Pool } from 'pg';
+import { jobColumns, toJob, type JobRow } from '../rows.ts';
+import { findJob } from '../statements/jobs.ts';
+import type { FinishJobInput, FinishJobOutcome } from '../store.ts';
+import { prepare, sqlOn, type NamedQuery } from './sql.ts';
+
+/**
+ * One statement: the compare-and-set on the job feeds all the rest, so who loses it changes nothing. Rows are
+ * locked in the order job, hold, account, as everywhere.
+ */
+const finish: NamedQuery = {
+  name: 'finish_job',
+  text: `with j as (
+      update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7,
+        lease_owner = null, lease_until = null
+      where id = $1 and status = 'running' and lease_owner = $2
+        and exists (select 1 from holds where job_id = $1 and state = 'open')
+      returning *
+    ), h as (
+      update holds set captured = least(holds.amount, $8), ended_at = $7,
+        state = case when least(holds.amount, $8) > 0 then 'captured' else 'released' end
+      from j where holds.job_id = j.id and holds.state = 'open'
+      returning holds.*
+    ), account as (
+      update accounts set balance = accounts.balance - h.captured, held = accounts.held - h.amount
+      from h where accounts.id = h.account_id
+      returning accounts.balance - accounts.held as available
+    ), debit as (
+      insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
+      select $9, h.account_id, 'debit', -h.captured, h.job_id, $7 from h where h.captured > 0
+    ), files as (
+      insert into media (id, account_id, job_id, content_type, size_bytes, created_at, expires_at)
+      select file.id, file."accountId", file."jobId", file."contentType", file."sizeBytes", $7, file."expiresAt"
+      from j cross join json_to_recordset(cast($10 as json)) as file (
+        id text, "accountId" text, "jobId" text, "contentType" text, "sizeBytes" bigint, "expiresAt" bigint
+      )
+    )
+    select ${jobColumns}, account.available from j join h on h.job_id = j.id cross join account`,
+};
+
+const readJob = prepare(findJob);
+
+export const finishJobCommand = (pool: Pool): ((input: FinishJobInput) => Promise<FinishJobOutcome>) => {
+  const sql = sqlOn(pool);
+  return async (input) => {
+    const finished = await sql.get<JobRow & { available: bigint }>(finish, [
+      input.id,
+      input.owner,
+      input.status,
+      input.result,
+      input.error === null ? null : JSON.stringify(input.error),
+      input.metadata,
+      input.now,
+      input.charge,
+      input.entryId,
+      JSON.stringify(input.media),
+    ]);
+    if (finished === undefined) return { outcome: 'lost', job: await readJob(sql, input.id) };
+    return { outcome: 'finished', job: toJob(finished), available: finished.available };
+  };
+};

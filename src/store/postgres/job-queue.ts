@@ -1,0 +1,121 @@
+import type { Pool } from 'pg';
+import type { CommandInput, CommandOutput } from '../commands.ts';
+import { jobColumns, toJob, type JobRow } from '../rows.ts';
+import type { Job } from '../store.ts';
+import type { JobAnnouncement } from './open-job.ts';
+import { inTransaction, sqlOn, type NamedQuery, type Sql } from './sql.ts';
+
+const claim: NamedQuery = {
+  name: 'claim_jobs',
+  text: `with due as (
+      select id from jobs where status = 'queued' and deadline_at > $4 and kind = any($1)
+      order by created_at, id limit $5 for update skip locked
+    ), j as (
+      update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
+        started_at = coalesce(started_at, $4)
+      from due where jobs.id = due.id returning jobs.*
+    )
+    select ${jobColumns} from j join holds h on h.job_id = j.id order by j.created_at, j.id`,
+};
+
+export const claimJobsCommand = (
+  pool: Pool,
+): ((input: CommandInput<'claimJobs'>) => Promise<CommandOutput<'claimJobs'>>) => {
+  const sql = sqlOn(pool);
+  return async ({ owner, kinds, limit, leaseUntil, now }) =>
+    (await sql.all<JobRow>(claim, [kinds, owner, leaseUntil, now, limit])).map(toJob);
+};
+
+/** Jobs that another process is just ending are left to it. */
+const lapsed: NamedQuery = {
+  name: 'reap_lapsed',
+  text: `select id, attempts < max_attempts and deadline_at > $1 as may_retry from jobs
+    where status = 'running' and lease_until <= $1
+    order by lease_until limit $2 for no key update skip locked`,
+};
+
+const late: NamedQuery = {
+  name: 'reap_late',
+  text: `select id, false as may_retry from jobs where status = 'queued' and deadline_at <= $1
+    order by deadline_at limit $2 for no key update skip locked`,
+};
+
+const requeue: NamedQuery = {
+  name: 'reap_requeue',
+  text: `update jobs set status = 'queued', lease_owner = null, lease_until = null where id = any($1)`,
+};
+
+const announce: NamedQuery = { name: 'reap_announce', text: 'select pg_notify($1, $2)' };
+
+const fail: NamedQuery = {
+  name: 'reap_fail',
+  text: `update jobs set status = 'failed', error = $2, finished_at = $3, lease_owner = null, lease_until = null
+    where id = any($1)`,
+};
+
+const release: NamedQuery = {
+  name: 'reap_release',
+  text: `update holds set state = 'released', ended_at = $2 where job_id = any($1) and state = 'open'
+    returning account_id, amount`,
+};
+
+/** In the order of their ids, so that two that reap at once cannot wait for each other. */
+const lockAccounts: NamedQuery = {
+  name: 'reap_lock_accounts',
+  text: `select id from accounts where id = any($1) order by id for no key update`,
+};
+
+const unhold: NamedQuery = {
+  name: 'reap_unhold',
+  text: `update accounts set held = held - $2 where id = $1`,
+};
+
+const readJobs: NamedQuery = {
+  name: 'reap_read_jobs',
+  text: `select ${jobColumns} from jobs j join holds h on h.job_id = j.id where j.id = any($1)`,
+};
+
+interface DeadJobRow {
+  id: string;
+  may_retry: boolean;
+}
+
+export const reapJobsCommand = (
+  pool: Pool,
+  { channel, sender }: JobAnnouncement,
+): ((input: CommandInput<'reapJobs'>) => Promise<CommandOutput<'reapJobs'>>) => {
+  const reap = async (
+    sql: Sql,
+    { now, limit, error }: CommandInput<'reapJobs'>,
+  ): Promise<CommandOutput<'reapJobs'>> => {
+    const dead = await sql.all<DeadJobRow>(lapsed, [now, limit]);
+    if (dead.length < limit) dead.push(...(await sql.all<DeadJobRow>(late, [now, limit - dead.length])));
+    const retried = dead.filter((job) => job.may_retry).map(({ id }) => id);
+    const ended = dead.filter((job) => !job.may_retry).map(({ id }) => id);
+    if (retried.length > 0) {
+      await sql.all(requeue, [retried]);
+      await sql.all(announce, [channel, sender]);
+    }
+    if (ended.length > 0) {
+      await sql.all(fail, [ended, JSON.stringify(error), now]);
+      await releaseHolds(sql, ended, now);
+    }
+    return { requeued: await jobsOf(sql, retried), failed: await jobsOf(sql, ended) };
+  };
+  return (input) => inTransaction(pool, (sql) => reap(sql, input));
+};
+
+const releaseHolds = async (sql: Sql, jobIds: string[], now: number): Promise<void> => {
+  const holds = await sql.all<{ account_id: string; amount: bigint }>(release, [jobIds, now]);
+  const totals = new Map<string, bigint>();
+  for (const hold of holds) totals.set(hold.account_id, (totals.get(hold.account_id) ?? 0n) + hold.amount);
+  await sql.all(lockAccounts, [[...totals.keys()]]);
+  for (const [accountId, total] of totals) await sql.all(unhold, [accountId, total]);
+};
+
+const jobsOf = async (sql: Sql, ids: string[]): Promise<Job[]> => {
+  if (ids.length === 0) return [];
+  const rows = await sql.all<JobRow>(readJobs, [ids]);
+  const byId = new Map(rows.map((row) => [row.id, toJob(row)]));
+  return ids.map((id) => byId.get(id)).filter((job) => job !== undefined);
+};

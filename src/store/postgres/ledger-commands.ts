@@ -1,0 +1,112 @@
+import type { Pool } from 'pg';
+import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
+import { assertSameEntry } from '../same-entry.ts';
+import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
+import { inTransaction, isUniqueViolation, sqlOn, type NamedQuery, type Sql } from './sql.ts';
+
+interface AvailableRow {
+  available: bigint;
+}
+
+/** Gives no row when the account is missing, cannot afford it, or the entry is there already. */
+const postAtOnce: NamedQuery = {
+  name: 'post_entry',
+  text: `with account as (
+      update accounts set balance = balance + $4
+      where id = $2 and ($4 >= 0 or balance - held + $4 >= 0)
+        and not exists (select 1 from ledger_entries where id = $1)
+      returning id, balance - held as available
+    ), entry as (
+      insert into ledger_entries (${entryColumns})
+      select $1, account.id, $3, $4, $5, $6, $7 from account
+    )
+    select available from account`,
+};
+
+const readAvailable: NamedQuery = {
+  name: 'read_available',
+  text: 'select balance - held as available from accounts where id = $1',
+};
+
+const findEntry: NamedQuery = {
+  name: 'find_entry',
+  text: `select ${entryColumns} from ledger_entries where id = $1`,
+};
+
+const lockHold: NamedQuery = {
+  name: 'refund_lock_hold',
+  text: 'select account_id, captured, refunded from holds where job_id = $1 for no key update',
+};
+
+const markRefunded: NamedQuery = {
+  name: 'refund_mark',
+  text: 'update holds set refunded = refunded + $2 where job_id = $1',
+};
+
+const post = async (sql: Sql, entry: LedgerEntry): Promise<bigint | null> => {
+  const { id, accountId, type, amount, jobId, note, createdAt } = entry;
+  const values = [id, accountId, type, amount, jobId, note, createdAt];
+  return (await sql.get<AvailableRow>(postAtOnce, values))?.available ?? null;
+};
+
+/** The entry as it was posted before, or null. Throws RangeError when it was another one. */
+const findSame = async (sql: Sql, entry: LedgerEntry): Promise<LedgerEntry | null> => {
+  const row = await sql.get<EntryRow>(findEntry, [entry.id]);
+  if (row === undefined) return null;
+  const earlier = toEntry(row);
+  assertSameEntry(earlier, entry);
+  return earlier;
+};
+
+export const postEntryCommand = (pool: Pool): ((input: NewEntry) => Promise<PostEntryOutcome>) => {
+  const sql = sqlOn(pool);
+  const refusalOf = async (entry: LedgerEntry): Promise<PostEntryOutcome> => {
+    const account = await sql.get<AvailableRow>(readAvailable, [entry.accountId]);
+    if (account === undefined) return { outcome: 'no_account' };
+    const { available } = account;
+    const earlier = await findSame(sql, entry);
+    return earlier === null
+      ? { outcome: 'insufficient', available }
+      : { outcome: 'posted', entry: earlier, available };
+  };
+  return async ({ id, accountId, type, amount, note, now }) => {
+    const entry: LedgerEntry = { id, accountId, type, amount, jobId: null, note, createdAt: now };
+    try {
+      const available = await post(sql, entry);
+      if (available !== null) return { outcome: 'posted', entry, available };
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+    }
+    return refusalOf(entry);
+  };
+};
+
+export const refundJobCommand =
+  (pool: Pool): ((input: NewRefund) => Promise<RefundOutcome>) =>
+  ({ entryId, jobId, amount, note, now }) =>
+    inTransaction(pool, async (sql): Promise<RefundOutcome> => {
+      const hold = await sql.get<{ account_id: string; captured: bigint; refunded: bigint }>(lockHold, [
+        jobId,
+      ]);
+      if (hold === undefined) return { outcome: 'no_job' };
+      const { account_id: accountId, captured, refunded } = hold;
+      const entry: LedgerEntry = {
+        id: entryId,
+        accountId,
+        type: 'refund',
+        amount,
+        jobId,
+        note,
+        createdAt: now,
+      };
+      const earlier = await findSame(sql, entry);
+      if (earlier !== null) {
+        const account = await sql.get<AvailableRow>(readAvailable, [accountId]);
+        return { outcome: 'refunded', entry: earlier, refunded, available: account?.available ?? 0n };
+      }
+      if (amount > captured - refunded) return { outcome: 'too_much', refundable: captured - refunded };
+      await sql.all(markRefunded, [jobId, amount]);
+      const available = await post(sql, entry);
+      if (available === null) throw new Error(`the refund ${entryId} could not be posted`);
+      return { outcome: 'refunded', entry, refunded: refunded + amount, available };
+    });

@@ -1,0 +1,165 @@
+import type { Pool } from 'pg';
+import { newJobRecord } from '../new-job-record.ts';
+import { findJob } from '../statements/jobs.ts';
+import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
+import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
+
+const jobColumnList = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
+  lease_until, deadline_at, created_at, started_at, request, custom_data`;
+
+/** The parameters $1 to $15 of both ways to insert a job, in the order of the columns. */
+const jobValues = (input: OpenJobInput): unknown[] => {
+  const job = newJobRecord(input);
+  return [
+    job.id,
+    job.accountId,
+    job.keyId,
+    job.kind,
+    job.model,
+    job.status,
+    job.attempts,
+    job.maxAttempts,
+    job.leaseOwner,
+    job.leaseUntil,
+    job.deadlineAt,
+    job.createdAt,
+    job.startedAt,
+    job.request,
+    job.customData,
+  ];
+};
+
+/**
+ * The usual case in one statement: the account's row is locked by its update, so the balance is tested on its
+ * newest version. It gives no row when anything at all stands in the way. A second claim of the idempotency key
+ * at the same moment is a unique violation, which undoes the whole statement.
+ */
+const admitAtOnce: NamedQuery = {
+  name: 'open_job',
+  text: `with account as (
+      update accounts set held = held + $16
+      where id = $2 and status = 'active' and balance - held >= $16
+        and exists (select 1 from api_keys where id = $3 and account_id = $2 and revoked_at is null)
+        and not exists (
+          select 1 from idempotency_keys where account_id = $2 and endpoint = $17 and idempotency_key = $18
+        )
+      returning id, balance - held as available
+    ), job as (
+      insert into jobs (${jobColumnList})
+      select $1, account.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from account
+      returning id, account_id, status
+    ), hold as (
+      insert into holds (job_id, account_id, amount, state, expires_at)
+      select id, account_id, $16, 'open', $11 from job
+    ), claim as (
+      insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
+      select account_id, $17, $18, $19, id, $20 from job where cast($18 as text) is not null
+    ), notice as (
+      select pg_notify($21, $22) from job where status = 'queued'
+    )
+    select account.available from account left join notice on true`,
+};
+
+const lockAccount: NamedQuery = {
+  name: 'open_job_lock_account',
+  text: `select status, balance - held as available from accounts where id = $1 for no key update`,
+};
+
+const findClaim: NamedQuery = {
+  name: 'open_job_find_claim',
+  text: `select job_id, body_hash from idempotency_keys
+    where account_id = $1 and endpoint = $2 and idempotency_key = $3 and expires_at > $4`,
+};
+
+const findUsableKey: NamedQuery = {
+  name: 'open_job_find_key',
+  text: `select id from api_keys where id = $1 and account_id = $2 and revoked_at is null`,
+};
+
+const dropClaim: NamedQuery = {
+  name: 'open_job_drop_claim',
+  text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
+};
+
+const readJob = prepare(findJob);
+
+/** Where a process announces queued jobs, and the name under which it does so. */
+export interface JobAnnouncement {
+  channel: string;
+  sender: string;
+}
+
+export const openJobCommand = (
+  pool: Pool,
+  announcement: JobAnnouncement,
+): ((input: OpenJobInput) => Promise<OpenJobOutcome>) => {
+  const admit = (sql: Sql, input: OpenJobInput): Promise<bigint | null> => admitOn(sql, input, announcement);
+  return async (input) => {
+    const available = await admitUnlessRaced(() => admit(sqlOn(pool), input));
+    if (available !== null) return { outcome: 'opened', job: newJobRecord(input), available };
+    return inTransaction(pool, (sql) => openUnderLock(sql, input, admit));
+  };
+};
+
+/** Null when it was not admitted; what is available after it otherwise. */
+const admitOn = async (
+  sql: Sql,
+  input: OpenJobInput,
+  { channel, sender }: JobAnnouncement,
+): Promise<bigint | null> => {
+  const { idempotency } = input;
+  const account = await sql.get<{ available: bigint }>(admitAtOnce, [
+    ...jobValues(input),
+    input.hold,
+    idempotency?.endpoint ?? null,
+    idempotency?.key ?? null,
+    idempotency?.bodyHash ?? null,
+    idempotency?.expiresAt ?? null,
+    channel,
+    sender,
+  ]);
+  return account?.available ?? null;
+};
+
+const admitUnlessRaced = async (admit: () => Promise<bigint | null>): Promise<bigint | null> => {
+  try {
+    return await admit();
+  } catch (error) {
+    if (isUniqueViolation(error)) return null;
+    throw error;
+  }
+};
+
+/**
+ * Every other case, exact: whoever opens a job of the account has to lock its row first, so behind that lock
+ * nothing that is read here can change.
+ */
+const openUnderLock = async (
+  sql: Sql,
+  input: OpenJobInput,
+  admit: (sql: Sql, input: OpenJobInput) => Promise<bigint | null>,
+): Promise<OpenJobOutcome> => {
+  const { job, hold, idempotency, now } = input;
+  const account = await sql.get<{ status: string; available: bigint }>(lockAccount, [job.accountId]);
+  if (account === undefined) return { outcome: 'forbidden' };
+  const { status, available } = account;
+  if (idempotency !== null) {
+    const { endpoint, key, bodyHash } = idempotency;
+    const claim = await sql.get<{ job_id: string; body_hash: string }>(findClaim, [
+      job.accountId,
+      endpoint,
+      key,
+      now,
+    ]);
+    if (claim !== undefined && claim.body_hash !== bodyHash) return { outcome: 'conflict' };
+    const earlier = claim === undefined ? null : await readJob(sql, claim.job_id);
+    if (earlier !== null) return { outcome: 'replayed', job: earlier, available };
+  }
+  const key = await sql.get(findUsableKey, [job.keyId, job.accountId]);
+  if (key === undefined || status !== 'active') return { outcome: 'forbidden' };
+  if (available < hold) return { outcome: 'insufficient', available };
+  if (idempotency !== null) await sql.get(dropClaim, [job.accountId, idempotency.endpoint, idempotency.key]);
+  const left = await admit(sql, input);
+  if (left === null) throw new Error(`job ${job.id} was neither admitted nor refused`);
+  return { outcome: 'opened', job: newJobRecord(input), available: left };
+};

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'pg';
+import { createJobSignal } from '../job-signal.ts';
+import { silentLog, type Log } from '../../log.ts';
+import { StoreError } from '../store-error.ts';
+import {
+  createAccount,
+  createKey,
+  findKey,
+  getAccount,
+  listAccounts,
+  listKeys,
+  revokeKey,
+  setAccountStatus,
+} from '../statements/accounts.ts';
+import { getJob, getMedia, renewLeases } from '../statements/jobs.ts';
+import { advancePayment, getPayment, listPayments } from '../statements/payments.ts';
+import type { Statement } from '../statements/statement.ts';
+import type { Store } from '../store.ts';
+import { checkLedger } from './check-ledger.ts';
+import { createCommandGate } from './command-gate.ts';
+import { clientConfig, type ConnectionOptions } from './connection.ts';
+import { finishJobCommand } from './finish-job.ts';
+import { listenForJobs } from './job-listener.ts';
+import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
+import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
+import { migrateSchema } from './migrate-schema.ts';
+import { openJobCommand, type JobAnnouncement } from './open-job.ts';
+import { reservePaymentCommand } from './reserve-payment.ts';
+import { prepare, sqlOn } from './sql.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://` URL. */
+  url: string;
+  /** The schema that holds the tables; made when missing. Lower-case letters, digits and underscores. */
+  schema?: string;
+  /** Connections at most; listening for jobs takes one more. */
+  poolSize?: number;
+  /** How long a command waits for a connection. */
+  connectTimeoutMs?: number;
+  statementTimeoutMs?: number;
+  /** Commands that may wait at once; one more is refused with StoreError `overloaded`. */
+  maxWaiting?: number;
+  log?: Log;
+}
+
+/** For migrations and the ledger check, which read whole tables. */
+const longStatementTimeoutMs = 600_000;
+const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
+
+/**
+ * The distributed store. Any number of processes may use one schema. Needs session pooling where a pooler stands
+ * between, for LISTEN and prepared statements. Rejects with StoreError when it cannot be reached or migrated.
+ */
+export const openPostgresStore = async ({
+  url,
+  schema = 'public',
+  poolSize = 10,
+  connectTimeoutMs = 5_000,
+  statementTimeoutMs = 10_000,
+  maxWaiting = 10_000,
+  log = silentLog,
+}: PostgresStoreOptions): Promise<Store> => {
+  if (!schemaPattern.test(schema)) throw new StoreError('failed', `${schema} cannot be the name of a schema`);
+  const connection: ConnectionOptions = { url, schema, connectTimeoutMs, statementTimeoutMs };
+  await prepareSchema(connection, log);
+
+  const pool = createPool(connection, { size: poolSize, log });
+  const gate = createCommandGate({ maxWaiting });
+  const sql = sqlOn(pool);
+  const announcement: JobAnnouncement = { channel: `causeway_jobs_${schema}`, sender: randomUUID() };
+  const queued = createJobSignal();
+  let listener: { stop(): Promise<void> } | null = null;
+
+  const command =
+    <Input, Output>(run: (input: Input) => Promise<Output>) =>
+    (input: Input): Promise<Output> =>
+      gate.run(() => run(input));
+  const shared = <Input, Row, Output>(statement: Statement<Input, Row, Output>) => {
+    const run = prepare(statement);
+    return command((input: Input) => run(sql, input));
+  };
+  const openJob = openJobCommand(pool, announcement);
+  const reapJobs = reapJobsCommand(pool, announcement);
+
+  return {
+    kind: 'postgres',
+    createAccount: shared(createAccount),
+    getAccount: shared(getAccount),
+    listAccounts: shared(listAccounts),
+    setAccountStatus: shared(setAccountStatus),
+    createKey: shared(createKey),
+    listKeys: shared(listKeys),
+    revokeKey: shared(revokeKey),
+    findKey: shared(findKey),
+    postEntry: command(postEntryCommand(pool)),
+    refundJob: command(refundJobCommand(pool)),
+    checkLedger: () => gate.run(() => withPoolForLongWork(connection, log, checkLedger)),
+    openJob: command(async (input) => {
+      const opened = await openJob(input);
+      if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
+      return opened;
+    }),
+    claimJobs: command(claimJobsCommand(pool)),
+    renewLeases: shared(renewLeases),
+    finishJob: command(finishJobCommand(pool)),
+    reapJobs: command(async (input) => {
+      const reaped = await reapJobs(input);
+      if (reaped.requeued.length > 0) queued.emit();
+      return reaped;
+    }),
+    getJob: shared(getJob),
+    onJobQueued: (onQueued) => {
+      listener ??= listenForJobs({
+        config: clientConfig(connection),
+        announcement,
+        log,
+        onQueued: queued.emit,
+      });
+      return queued.listen(onQueued);
+    },
+    getMedia: shared(getMedia),
+    reservePayment: command(reservePaymentCommand(pool)),
+    advancePayment: shared(advancePayment),
+    getPayment: shared(getPayment),
+    listPayments: shared(listPayments),
+    ping: () =>
+      gate.run(async () => {
+        await pool.query('select 1');
+      }),
+    close: async () => {
+      await listener?.stop();
+      await gate.close();
+      if (!pool.ending) await pool.end();
+    },
+  };
+};
+
+const createPool = (connection: ConnectionOptions, { size, log }: { size: number; log: Log }): Pool => {
+  const pool = new Pool({ ...clientConfig(connection), max: size });
+  // The pool replaces a connection that broke while it was idle; unheard, the event would end the process.
+  pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
+  return pool;
+};
+
+const withPoolForLongWork = async <T>(
+  connection: ConnectionOptions,
+  log: Log,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> => {
+  const pool = createPool({ ...connection, statementTimeoutMs: longStatementTimeoutMs }, { size: 1, log });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+};
+
+const prepareSchema = async (connection: ConnectionOptions, log: Log): Promise<void> => {
+  try {
+    await withPoolForLongWork(connection, log, (pool) => migrateSchema(pool, connection.schema));
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError('failed', `PostgreSQL could not be opened: ${message}`, { cause });
+  }
+};

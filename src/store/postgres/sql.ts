@@ -1,0 +1,82 @@
+import type { Pool, PoolClient } from 'pg';
+import type { SqlValue } from '../rows.ts';
+import type { Dialect, Statement } from '../statements/statement.ts';
+
+/** A statement that is sent under its name, so that the server keeps its plan; one name, one text. */
+export interface NamedQuery {
+  name: string;
+  text: string;
+}
+
+/** Where statements run: the pool, or one connection inside a transaction. */
+export interface Sql {
+  all<Row>(query: NamedQuery, values: readonly unknown[]): Promise<Row[]>;
+  get<Row>(query: NamedQuery, values: readonly unknown[]): Promise<Row | undefined>;
+}
+
+export const sqlOn = (connection: Pick<Pool | PoolClient, 'query'>): Sql => {
+  const all = async <Row>({ name, text }: NamedQuery, values: readonly unknown[]): Promise<Row[]> => {
+    const { rows } = await connection.query({ name, text, values: [...values] });
+    return rows;
+  };
+  return {
+    all,
+    get: async <Row>(query: NamedQuery, values: readonly unknown[]) => (await all<Row>(query, values))[0],
+  };
+};
+
+const dialect: Dialect = {
+  stringsOf: (parameter) => `(select json_array_elements_text(cast(${parameter} as json)))`,
+};
+
+/** A statement that both engines share, made ready once. */
+export const prepare = <Input, Row, Output>(
+  statement: Statement<Input, Row, Output>,
+): ((sql: Sql, input: Input) => Promise<Output>) => {
+  const query = { name: statement.name, text: statement.text(dialect) };
+  return async (sql, input) => {
+    const values: SqlValue[] = statement.values(input);
+    return statement.read(await sql.all<Row>(query, values));
+  };
+};
+
+const beginText = {
+  write: 'begin isolation level read committed',
+  snapshot: 'begin isolation level repeatable read read only',
+};
+
+/** Runs `work` in one transaction, which is rolled back when it throws. */
+export const inTransaction = async <T>(
+  pool: Pool,
+  work: (sql: Sql) => Promise<T>,
+  mode: keyof typeof beginText = 'write',
+): Promise<T> => {
+  const client = await pool.connect();
+  let isBroken = false;
+  try {
+    await client.query(beginText[mode]);
+    const result = await work(sqlOn(client));
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    isBroken = !(await rolledBack(client));
+    throw error;
+  } finally {
+    client.release(isBroken);
+  }
+};
+
+/** False when the connection is of no more use; the server then rolls back by itself. */
+const rolledBack = async (client: PoolClient): Promise<boolean> => {
+  try {
+    await client.query('rollback');
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const uniqueViolation = '23505';
+
+export const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === uniqueViolation;

@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+
+export interface Ended {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  /** Settings beside PATH; nothing of the test's own environment gets through. */
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+const commandTimeoutMs = 120_000;
+
+/** Where the repository is. */
+export const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs Node on these words in a process of its own, and resolves when it has ended. */
+export const runNode = (args: readonly string[], { env = {}, cwd }: RunOptions = {}): Promise<Ended> =>
+  new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      args,
+      {
+        cwd,
+        env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...env },
+        timeout: commandTimeoutMs,
+        killSignal: 'SIGKILL',
+      },
+      (error, stdout, stderr) => {
+        if (error !== null && typeof error.code !== 'number') reject(error);
+        else resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr });
+      },
+    );
+  });
+
+/** Runs `causeway <args>` as `npm run cli` does. */
+export const runCli = (args: readonly string[], options?: RunOptions): Promise<Ended> =>
+  runNode(['--', join(repository, 'src/cli.ts'), ...args], options);
+
+/** A folder that goes with the test. */
+export const temporaryFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'causeway-cli-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+/** The operator's commands on one store, with --json; `answer` reads the document of a command that succeeds. */
+export const operatorOf = (env: Record<string, string>) => {
+  const run = (...args: string[]): Promise<Ended> => runCli([...args, '--json'], { env });
+  return {
+    answer: async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> => {
+      const ended = await run(...args);
+      if (ended.exitCode !== 0) throw new Error(`${args.join(' ')}: ${ended.stdout}${ended.stderr}`);
+      return schema.parse(JSON.parse(ended.stdout));
+    },
+    /** The exit code and error of a command that is refused. */
+    refusal: async (...args: string[]): Promise<{ exitCode: number; code: string; message: string }> => {
+      const { exitCode, stdout } = await run(...args);
+      return { exitCode, ...errorDocument.parse(JSON.parse(stdout)).error };
+    },
+  };
+};
+
+const money = z.string().regex(/^-?\d+\.\d{2,9}$/);
+
+export const accountView = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  status: z.enum(['pending', 'active', 'suspended']),
+  balance_usd: money,
+  held_usd: money,
+  ledger_usd: money,
+  created_at: z.iso.datetime(),
+});
+
+export const apiKeyView = z.strictObject({
+  id: z.uuid(),
+  account_id: z.uuid(),
+  display: z.string(),
+  label: z.string(),
+  created_at: z.iso.datetime(),
+  revoked_at: z.iso.datetime().nullable(),
+});
+
+const entryView = z.strictObject({
+  id: z.uuid(),
+  account_id: z.uuid(),
+  type: z.enum(['topup', 'adjustment', 'refund']),
+  amount_usd: money,
+  job_id: z.uuid().nullable(),
+  reason: z.string(),
+  created_at: z.iso.datetime(),
+});
+
+/** The documents that the commands print with --json. */
+export const documents = {
+  account: z.strictObject({ account: accountView }),
+  accountChange: z.strictObject({ account: accountView, changed: z.boolean() }),
+  accounts: z.strictObject({ accounts: z.array(accountView), has_more: z.boolean() }),
+  issuedKey: z.strictObject({ key: z.string().regex(/^sk_[a-z]+_[0-9A-Za-z]{43}$/), api_key: apiKeyView }),
+  apiKey: z.strictObject({ api_key: apiKeyView }),
+  apiKeys: z.strictObject({ api_keys: z.array(apiKeyView) }),
+  posted: z.strictObject({ entry: entryView, balance_usd: money }),
+  refunded: z.strictObject({ entry: entryView, refunded_usd: money, balance_usd: money }),
+  ledger: z.strictObject({
+    ok: z.boolean(),
+    accounts: z.int(),
+    entries: z.int(),
+    open_holds: z.int(),
+    problems: z.array(z.string()),
+  }),
+};
+
+const errorDocument = z.strictObject({
+  error: z.strictObject({ code: z.string(), message: z.string().regex(/^[^\n]+$/) }),
+});

@@ -1,0 +1,301 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { operations } from '../../src/operations/index.ts';
+import { clientKinds, type TestClient, type ToolResult } from './clients.ts';
+import { startGateway, type TestGateway } from './start-gateway.ts';
+import {
+  startStubFacilitator,
+  stubNetwork,
+  stubPayer,
+  stubTransaction,
+  type StubFacilitator,
+} from './stub-facilitator.ts';
+
+const payTo = '0x00000000000000000000000000000000000000aa';
+let facilitator: StubFacilitator;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  facilitator = await startStubFacilitator();
+  gateway = await startGateway({
+    X402_NETWORKS: stubNetwork,
+    X402_FACILITATOR_URL: facilitator.url,
+    X402_EVM_PAY_TO: payTo,
+    SEARCH_RATE_PER_MINUTE: '10000',
+  });
+  await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 30_000 });
+});
+afterAll(async () => {
+  await gateway.close();
+  await facilitator.close();
+});
+
+const keyless = operations.filter(({ payment }) => payment === 'x402').map(({ name }) => name);
+const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text ?? '');
+const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
+const chatInput = { messages: [{ role: 'user', content: 'Say hello.' }] };
+
+interface Terms {
+  accepts: { network: string; amount: string; payTo: string }[];
+  resource: { url: string };
+}
+
+/** A proof that answers the terms; whether its signature is right is for the facilitator to say. */
+const toProof = ({ accepts }: Terms) => {
+  const [accepted] = accepts;
+  return {
+    x402Version: 2,
+    accepted,
+    payload: {
+      signature: `0x${'11'.repeat(65)}`,
+      authorization: {
+        from: stubPayer,
+        to: accepted?.payTo,
+        value: accepted?.amount,
+        validAfter: '0',
+        validBefore: String(Math.floor(Date.now() / 1000) + 300),
+        nonce: `0x${randomBytes(32).toString('hex')}`,
+      },
+    },
+  };
+};
+
+const jobIdOf = (result: ToolResult): string => String(result.structuredContent?.['id']);
+
+describe.each(clientKinds)('$name', ({ connect }) => {
+  const using = async <T>(
+    apiKey: string | null,
+    use: (client: TestClient) => Promise<T>,
+    path = '/mcp',
+  ): Promise<T> => {
+    const client = await connect(`${gateway.url}${path}`, apiKey);
+    try {
+      // Clients check results against the schemas that they have listed.
+      await client.listTools();
+      return await use(client);
+    } finally {
+      await client.close();
+    }
+  };
+
+  describe('without a key', () => {
+    it('sees the tools that are paid call by call, and reads that a key opens more', async () => {
+      await using(null, async (client) => {
+        expect((await client.listTools()).map(({ name }) => name)).toEqual(keyless);
+        expect(client.instructions()).toMatch(/API key.*create_image/s);
+      });
+    });
+
+    it('sees none in the generation group', async () => {
+      const tools = await using(null, (client) => client.listTools(), '/mcp/generation');
+      expect(tools).toEqual([]);
+    });
+
+    it('reads from a generation tool how to get a key', async () => {
+      const result = await using(null, (client) => client.callTool('create_image', imageInput));
+      expect(result.isError).toBe(true);
+      expect(result.structuredContent?.['error']).toMatchObject({
+        code: 'invalid_api_key',
+        message: expect.stringContaining('Authorization: Bearer'),
+      });
+      expect(textOf(result)).toEqual(result.structuredContent);
+    });
+
+    it('is refused where a tool is not served', async () => {
+      await expect(using(null, (client) => client.callTool('no_such_tool'))).rejects.toThrow(
+        'Unknown tool: no_such_tool',
+      );
+      await expect(using(null, (client) => client.callTool('get_balance'), '/mcp/search')).rejects.toThrow(
+        'Unknown tool: get_balance',
+      );
+    });
+
+    it('gets the terms of a payment in structured content, in the text and in _meta', async () => {
+      const result = await using(null, (client) => client.callTool('search_leads', { limit: 5 }));
+      expect(result.isError).toBe(true);
+      expect(result.structuredContent).toMatchObject({
+        x402Version: 2,
+        resource: { url: 'mcp://tool/search_leads' },
+        accepts: [{ scheme: 'exact', network: stubNetwork, amount: '100000', payTo }],
+      });
+      expect(textOf(result)).toEqual(result.structuredContent);
+      expect(result._meta?.['x402/error']).toEqual(result.structuredContent);
+    });
+
+    it('is told of a wrong argument before it is asked to pay', async () => {
+      const result = await using(null, (client) => client.callTool('search_leads', { limit: 1000 }));
+      expect(result.structuredContent?.['error']).toMatchObject({
+        code: 'invalid_parameter',
+        param: 'limit',
+      });
+    });
+
+    it.each(['object', 'base64 text'])(
+      'pays with a proof as %s, and gets the result with a receipt',
+      async (form) => {
+        await using(null, async (client) => {
+          const input = { country: 'US', limit: 3 };
+          const terms = await client.callTool('search_leads', input);
+          const proof = toProof(terms.structuredContent as unknown as Terms);
+          const sent = form === 'object' ? proof : Buffer.from(JSON.stringify(proof)).toString('base64');
+          const before = facilitator.settlements();
+          const paid = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
+          expect(paid.isError ?? false).toBe(false);
+          expect(paid.structuredContent).toMatchObject({
+            count: expect.any(Number),
+            results: expect.any(Array),
+          });
+          expect(textOf(paid)).toEqual(paid.structuredContent);
+          expect(paid._meta).toMatchObject({
+            'causeway/sandbox': true,
+            'x402/payment-response': { success: true, transaction: stubTransaction, network: stubNetwork },
+          });
+          const again = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
+          expect(again.structuredContent).toEqual(paid.structuredContent);
+          expect(facilitator.settlements() - before).toBe(1);
+        });
+      },
+    );
+
+    it('reads what is wrong with a proof', async () => {
+      const result = await using(null, (client) =>
+        client.callTool('search_leads', {}, { meta: { 'x402/payment': 'not base64 of JSON' } }),
+      );
+      expect(result.isError).toBe(true);
+      expect(result.structuredContent?.['error']).toMatchObject({ code: 'invalid_payment' });
+    });
+  });
+
+  describe('with a key', () => {
+    it('sees every tool of an address, in a fixed order', async () => {
+      const names = async (path: string): Promise<string[]> =>
+        using(gateway.apiKey, async (client) => (await client.listTools()).map(({ name }) => name), path);
+      expect(await names('/mcp')).toEqual(operations.map(({ name }) => name));
+      expect(await names('/mcp/search')).toEqual(keyless);
+      expect(await names('/mcp/generation')).toEqual(
+        operations.map(({ name }) => name).filter((name) => !keyless.includes(name)),
+      );
+    });
+
+    it('gets the same from every free tool as text and as structured content', async () => {
+      await using(gateway.apiKey, async (client) => {
+        for (const name of ['list_models', 'get_balance']) {
+          const result = await client.callTool(name);
+          expect(result.isError ?? false).toBe(false);
+          expect(textOf(result)).toEqual(result.structuredContent);
+        }
+      });
+    });
+
+    it('gets an answer of a text model, marked as made by the sandbox', async () => {
+      const result = await using(gateway.apiKey, (client) =>
+        client.callTool('create_chat_completion', chatInput),
+      );
+      expect(result.isError ?? false).toBe(false);
+      expect(result.structuredContent).toMatchObject({
+        object: 'chat.completion',
+        choices: [{ finish_reason: 'stop' }],
+      });
+      expect(textOf(result)).toEqual(result.structuredContent);
+      expect(result._meta?.['causeway/sandbox']).toBe(true);
+    });
+
+    it('gets JSON even if it asks for a stream, as tools have none', async () => {
+      const result = await using(gateway.apiKey, (client) =>
+        client.callTool('create_chat_completion', {
+          ...chatInput,
+          stream: true,
+          webhook_url: 'https://example.com',
+        }),
+      );
+      expect(result.structuredContent).toMatchObject({ object: 'chat.completion' });
+    });
+
+    it('gets an image as a link, and its URL in the text too', async () => {
+      const result = await using(gateway.apiKey, (client) => client.callTool('create_image', imageInput));
+      const [text, link] = result.content;
+      expect(link).toMatchObject({
+        type: 'resource_link',
+        uri: expect.stringContaining(`${gateway.url}/`),
+        mimeType: 'image/png',
+        name: expect.stringMatching(/\.png$/),
+      });
+      expect(text?.text).toContain(link?.uri);
+      expect(textOf(result)).toEqual(result.structuredContent);
+      expect(result.structuredContent).toMatchObject({ status: 'done', data: [{ url: link?.uri }] });
+    });
+
+    it('reads a job, and that another one does not exist', async () => {
+      await using(gateway.apiKey, async (client) => {
+        const made = await client.callTool('create_image', { ...imageInput, async: true });
+        const read = await client.callTool('get_job', { job_id: jobIdOf(made), wait_ms: 20_000 });
+        expect(read.structuredContent).toMatchObject({ id: jobIdOf(made), status: 'done' });
+        expect(textOf(read)).toEqual(read.structuredContent);
+        const missing = await client.callTool('get_job', { job_id: randomUUID() });
+        expect(missing.isError).toBe(true);
+        expect(missing.structuredContent?.['error']).toMatchObject({ code: 'job_not_found' });
+      });
+    });
+
+    it('gets the same job for the same idempotency key, and a conflict for another request', async () => {
+      await using(gateway.apiKey, async (client) => {
+        const keyed = { ...imageInput, idempotency_key: randomUUID() };
+        const one = await client.callTool('create_image', keyed);
+        const two = await client.callTool('create_image', keyed);
+        expect(jobIdOf(two)).toBe(jobIdOf(one));
+        expect(one._meta?.['causeway/idempotent-replayed']).toBeUndefined();
+        expect(two._meta?.['causeway/idempotent-replayed']).toBe(true);
+        const other = await client.callTool('create_image', { ...keyed, prompt: 'a harbour' });
+        expect(other.structuredContent?.['error']).toMatchObject({ code: 'idempotency_conflict' });
+        const wrong = await client.callTool('create_image', { ...imageInput, idempotency_key: 7 });
+        expect(wrong.structuredContent?.['error']).toMatchObject({ param: 'idempotency_key' });
+      });
+    });
+
+    it('reads every refusal although its result has a schema', async () => {
+      await using(gateway.apiKey, async (client) => {
+        const wrong: [string, Record<string, unknown>, string][] = [
+          ['create_image', { model: 'no-such-model', prompt: 'x' }, 'model_not_found'],
+          ['create_image', { model: 'imagemodel-1.0' }, 'invalid_parameter'],
+          ['create_image', { ...imageInput, response_format: 'b64_json' }, 'unsupported_response_format'],
+          ['create_chat_completion', { messages: [] }, 'invalid_parameter'],
+          ['create_chat_completion', { ...chatInput, model: 'no-such-model' }, 'model_not_found'],
+          [
+            'create_chat_completion',
+            { messages: [{ role: 'user', content: '[sandbox:moderated]' }] },
+            'content_policy_violation',
+          ],
+        ];
+        for (const [name, input, code] of wrong) {
+          const result = await client.callTool(name, input);
+          expect([name, result.isError, result.structuredContent?.['error']]).toMatchObject([
+            name,
+            true,
+            { code },
+          ]);
+          expect(textOf(result)).toEqual(result.structuredContent);
+        }
+      });
+    });
+  });
+
+  it('cannot connect with a wrong key', async () => {
+    await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow();
+  });
+});
+
+describe('a waiting tool', () => {
+  it('tells a client that asked for it that work goes on', async () => {
+    const [kind] = clientKinds;
+    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+    const heard: string[] = [];
+    const result = await client.callTool(
+      'create_image',
+      { ...imageInput, prompt: '[sandbox:slow=6] a tower' },
+      { onprogress: ({ message }) => heard.push(message ?? '') },
+    );
+    expect(result.structuredContent).toMatchObject({ status: 'done' });
+    expect(heard).toEqual([expect.stringContaining(jobIdOf(result))]);
+    await client.close();
+  });
+});

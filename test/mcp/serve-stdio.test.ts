@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { AppError } from '../../src/errors.ts';
+import { silentLog } from '../../src/log.ts';
+import { serveStdio } from '../../src/mcp/serve-stdio.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { operations } from '../../src/operations/index.ts';
+import { clientKinds, type ChildProcess } from './clients.ts';
+import {
+  authenticateGoodKey,
+  createExampleOperations,
+  exampleServices,
+  goodKey,
+} from './example-operations.ts';
+import { openAccount } from './open-account.ts';
+
+const script = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
+let dataDir: string;
+let apiKey: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'mcp-stdio-'));
+  const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
+  ({ apiKey } = await openAccount({ store, clock: systemClock }));
+  await store.close();
+});
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+const child = (key: string | null): ChildProcess => ({
+  command: process.execPath,
+  args: [script],
+  env: {
+    DATA_DIR: dataDir,
+    SYNTHETIC_PROFILES: '100',
+    X402_NETWORKS: 'eip155:84532',
+    X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
+    // Nothing listens there, and an unpaid call asks nobody.
+    X402_FACILITATOR_URL: 'http://127.0.0.1:9',
+    ...(key === null ? {} : { CAUSEWAY_API_KEY: key }),
+  },
+  stderr: 'ignore',
+});
+
+describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
+  it('without a key sees search_leads, its terms, and how to get a key', async () => {
+    const client = await start(child(null));
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['search_leads']);
+    const unpaid = await client.callTool('search_leads', { limit: 1 });
+    expect(unpaid.isError).toBe(true);
+    expect(unpaid._meta?.['x402/error']).toMatchObject({ x402Version: 2 });
+    const refused = await client.callTool('get_balance');
+    expect(refused.structuredContent?.['error']).toMatchObject({
+      code: 'invalid_api_key',
+      message: expect.stringContaining('CAUSEWAY_API_KEY'),
+    });
+    await expect(client.callTool('no_such_tool')).rejects.toThrow('Unknown tool: no_such_tool');
+    await client.close();
+  });
+
+  it('with a key acts for its account', async () => {
+    const client = await start(child(apiKey));
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
+    const answer = await client.callTool('create_chat_completion', {
+      messages: [{ role: 'user', content: 'Say hello.' }],
+    });
+    expect(answer.structuredContent).toMatchObject({ object: 'chat.completion' });
+    const balance = await client.callTool('get_balance');
+    // Each kind of client buys one answer from the ten dollars.
+    expect(Number(balance.structuredContent?.['balance_usd'])).toBeLessThan(10);
+    await client.close();
+  });
+});
+
+describe('a stdio server', () => {
+  it('ends with an error when its key is wrong', async () => {
+    const { command, args, env } = child('sk_causeway_wrong');
+    const server = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    const [[code], output] = await Promise.all([
+      once(server, 'exit'),
+      text(server.stdout),
+      text(server.stderr),
+    ]);
+    expect([code, output]).toEqual([1, '']);
+  });
+
+  it('writes nothing but the protocol to standard output, and ends when its input ends', async () => {
+    const { command, args, env } = child(null);
+    const server = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    };
+    server.stdout.once('data', () => server.stdin.end());
+    server.stdin.write('this is not JSON\n');
+    server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    const [[code], output] = await Promise.all([once(server, 'exit'), text(server.stdout)]);
+    const messages = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(messages).toEqual([
+      { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ protocolVersion: '2025-11-25' }) },
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('turns calls into tool errors when its key is revoked meanwhile', async () => {
+    const { operations: examples } = createExampleOperations();
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    let isRevoked = false;
+    const ended = serveStdio({
+      services: exampleServices({ log: silentLog, publicUrl: 'https://gateway.example' }),
+      operations: examples,
+      authenticate: async (authorization) => {
+        if (isRevoked) throw new AppError('invalid_api_key', 'The API key was revoked.');
+        return authenticateGoodKey(authorization);
+      },
+      apiKey: goodKey,
+      input,
+      output,
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    // The transport is the same for both ends: lines of JSON.
+    await client.connect(new StdioServerTransport(output, input));
+    expect((await client.callTool({ name: 'echo', arguments: { text: 'a' } })).structuredContent).toEqual({
+      text: 'a',
+    });
+    isRevoked = true;
+    const refused = await client.callTool({ name: 'echo', arguments: { text: 'b' } });
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'invalid_api_key' } },
+    });
+    await client.close();
+    input.end();
+    await ended;
+  });
+
+  it('ends when it is told to', async () => {
+    const stop = new AbortController();
+    const ended = serveStdio({
+      services: exampleServices({ log: silentLog, publicUrl: 'https://gateway.example' }),
+      operations,
+      authenticate: authenticateGoodKey,
+      apiKey: null,
+      input: new PassThrough(),
+      output: new PassThrough(),
+      signal: stop.signal,
+    });
+    stop.abort();
+    await expect(ended).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/clock.ts';
+import { AppError } from '../../../src/errors.ts';
+import { sha256 } from '../../../src/ids.ts';
+import { silentLog } from '../../../src/log.ts';
+import { parseUsd } from '../../../src/money.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
+import {
+  createX402Gate,
+  type PayOutcome,
+  type PayRequest,
+  type Proofs,
+  type X402Gate,
+  type X402GateOptions,
+} from '../../../src/purchases/x402-gate.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { startChains, type Chains } from '../../chains/start-chains.ts';
+import { createBuyer, type Buyer, type ChainName } from './buyer.ts';
+
+export const price = parseUsd('0.10');
+/** $0.10 in the smallest unit of USDC. */
+export const priceUnits = 100_000n;
+
+export interface GateFixture {
+  chains: Chains;
+  store: Store;
+  buyer: Buyer;
+  /** A gate over the same store, as after a restart; in-process facilitators unless told otherwise. */
+  openGate(options?: Partial<X402GateOptions>): X402Gate;
+  localNetworks: PayableNetwork[];
+  balances(chain: ChainName): Promise<{ buyer: bigint; seller: bigint }>;
+  /** A buyer with keys of its own and so much USDC on both chains. */
+  createBuyer(amount: bigint): Promise<Buyer>;
+  close(): Promise<void>;
+}
+
+/** Both local chains, a funded buyer and a real store in a folder of its own. */
+export const startGateFixture = async (): Promise<GateFixture> => {
+  const chains = await startChains();
+  const { base, solana } = chains;
+  const dataDir = await mkdtemp(join(tmpdir(), 'causeway-x402-'));
+  const store = await openSqliteStore({ file: join(dataDir, 'store.sqlite') });
+  await base.mint(base.buyer.address, 1_000_000_000n);
+  await solana.mint(solana.buyer.address, 1_000_000_000n);
+  const localNetworks: PayableNetwork[] = [
+    {
+      network: base.network,
+      payTo: base.seller.address,
+      facilitator: { kind: 'local', rpcUrl: base.rpcUrl, privateKey: base.facilitator.privateKey },
+    },
+    {
+      network: solana.network,
+      payTo: solana.seller.address,
+      facilitator: {
+        kind: 'local',
+        rpcUrl: solana.rpcUrl,
+        privateKey: solana.facilitator.secretKeyBase58,
+      },
+    },
+  ];
+  const gates: X402Gate[] = [];
+  const balanceOf = (chain: ChainName, address: string): Promise<bigint> =>
+    chain === 'base' ? base.balanceOf(`0x${address.slice(2)}`) : solana.balanceOf(address);
+  return {
+    chains,
+    store,
+    buyer: await createBuyer(chains),
+    localNetworks,
+    openGate: (options) => {
+      const gate = createX402Gate({
+        store,
+        networks: localNetworks,
+        publicUrl: () => 'https://leads.example',
+        clock: systemClock,
+        log: silentLog,
+        owner: randomUUID(),
+        ...options,
+      });
+      gates.push(gate);
+      return gate;
+    },
+    balances: async (chain) => ({
+      buyer: await balanceOf(chain, chains[chain].buyer.address),
+      seller: await balanceOf(chain, chains[chain].seller.address),
+    }),
+    createBuyer: async (amount) => {
+      const buyer = await createBuyer(chains, true);
+      await base.mint(buyer.addresses.base, amount);
+      await solana.mint(buyer.addresses.solana, amount);
+      return buyer;
+    },
+    close: async () => {
+      await Promise.all(gates.map((gate) => gate.close()));
+      await store.close();
+      await chains.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+export interface Sale {
+  /** How often the result was made. */
+  readonly produced: number;
+  request(proofs: Proofs | null, changes?: Partial<PayRequest>): PayRequest;
+}
+
+/** One search for sale, that counts how often it ran. */
+export const createSale = (name: string): Sale => {
+  let produced = 0;
+  return {
+    get produced() {
+      return produced;
+    },
+    request: (proofs, changes) => ({
+      price,
+      resource: 'rest',
+      proofs,
+      requestHash: sha256(name),
+      produce: () => {
+        produced += 1;
+        return Promise.resolve(JSON.stringify({ results: [name], count: produced }));
+      },
+      signal: new AbortController().signal,
+      ...changes,
+    }),
+  };
+};
+
+/** The outcome as one that was served; throws when it is not. */
+export const served = (outcome: PayOutcome): Extract<PayOutcome, { outcome: 'served' }> => {
+  if (outcome.outcome === 'served') return outcome;
+  throw new Error(`unpaid: ${outcome.challenge.body.error}`);
+};
+
+/** The outcome as one that was refused; throws when it is not. */
+export const unpaid = (outcome: PayOutcome): Extract<PayOutcome, { outcome: 'unpaid' }> => {
+  if (outcome.outcome === 'unpaid') return outcome;
+  throw new Error('served');
+};
+
+/** The code of the AppError that `work` ends in. */
+export const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await refusalOf(work);
+  return error.code;
+};
+
+/** The AppError that `work` ends in. */
+export const refusalOf = async (work: Promise<unknown>): Promise<AppError> => {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('it was not refused');
+};
