@@ -6,6 +6,7 @@ import { clientAddress } from './auth/client-address.ts';
 import { AppError } from './errors.ts';
 import { createMcpMount } from './mcp/mount-mcp.ts';
 import { operations } from './operations/index.ts';
+import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
@@ -81,7 +82,7 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.disable('etag');
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult({ ...services, files: services.mediaFiles });
-  let openApi: string | null = null;
+  let openApi: Promise<string> | null = null;
 
   pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
   pages.get('/health/ready', async (_request, response) => {
@@ -92,17 +93,9 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
       .set('retry-after', '1')
       .json({ ...readiness, ready: isReady });
   });
-  pages.get('/openapi.json', (_request, response) => {
-    openApi ??= JSON.stringify(
-      createOpenApi({
-        operations,
-        publicUrl: services.publicUrl(),
-        title: `${services.config.brand[0]?.toUpperCase()}${services.config.brand.slice(1)}`,
-        paymentRequiredSchema: services.x402.paymentRequiredSchema,
-        searchMaxLimit: services.config.search.maxLimit,
-      }),
-    );
-    response.type('application/json').send(openApi);
+  pages.get('/openapi.json', async (_request, response) => {
+    openApi ??= makeOpenApi(services);
+    response.type('application/json').send(await openApi);
   });
   pages.get('/results/:name', (request, response) =>
     serveResult(request.params.name, request, response, requestIdOf(response)),
@@ -122,3 +115,14 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   );
   return pages;
 };
+
+const makeOpenApi = async ({ config, publicUrl }: GatewayServices): Promise<string> =>
+  JSON.stringify(
+    createOpenApi({
+      operations,
+      publicUrl: publicUrl(),
+      title: `${config.brand.charAt(0).toUpperCase()}${config.brand.slice(1)}`,
+      paymentRequiredSchema: await loadPaymentRequiredSchema(),
+      searchMaxLimit: config.search.maxLimit,
+    }),
+  );

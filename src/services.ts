@@ -58,7 +58,12 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const providers = createProviders(config, { clock, log });
   const mediaFiles = createDiskMedia(join(config.dataDir, 'media'));
-  const saveMedia = createSaveMedia({ files: mediaFiles, clock, retentionMs: config.mediaRetentionMs, publicUrl });
+  const saveMedia = createSaveMedia({
+    files: mediaFiles,
+    clock,
+    retentionMs: config.mediaRetentionMs,
+    publicUrl,
+  });
   const jobs = createJobRunner({
     store,
     clock,
@@ -75,10 +80,23 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       syntheticProfiles: config.search.syntheticProfiles,
       log,
     }),
-    cache: createCache({ namespace: 'leads-v1', ttlMs: searchCacheMs, maxEntries: searchCacheEntries, redis, log }),
+    cache: createCache({
+      namespace: 'leads-v1',
+      ttlMs: searchCacheMs,
+      maxEntries: searchCacheEntries,
+      redis,
+      log,
+    }),
   });
   const wallets = await assignWallets({ networks: config.x402.networks, dataDir: config.dataDir });
-  const x402 = createX402Gate({ store, networks: wallets.networks, publicUrl, clock, log, owner: jobs.owner });
+  const x402 = createX402Gate({
+    store,
+    networks: wallets.networks,
+    publicUrl,
+    clock,
+    log,
+    owner: jobs.owner,
+  });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
   const background = new AbortController();
 
@@ -113,7 +131,9 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     notices: () => startNotices(config, wallets.notice),
     begin: () => {
       jobs.begin();
-      void x402.warmUp().catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
+      void x402
+        .warmUp()
+        .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
       void repeat({
         what: 'reconciling payments',
         intervalMs: reconcileEveryMs,
@@ -142,9 +162,13 @@ const startNotices = (config: Config, walletNotice: string | null): string[] => 
   const isSandbox = config.models.some(({ routes }) =>
     routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
   );
-  const remote = config.x402.networks.flatMap(({ facilitator }) => (facilitator.kind === 'remote' ? [facilitator.url] : []));
+  const remote = config.x402.networks.flatMap(({ facilitator }) =>
+    facilitator.kind === 'remote' ? [facilitator.url] : [],
+  );
   return [
-    ...(isSandbox ? ['Models without a configured provider are served by the sandbox: no real model answers.'] : []),
+    ...(isSandbox
+      ? ['Models without a configured provider are served by the sandbox: no real model answers.']
+      : []),
     'Searches run over a generated, fictional data set.',
     ...(walletNotice === null ? [] : [walletNotice]),
     ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),

@@ -37,13 +37,16 @@ export const createTextRouter = (
         ({ source, model }) => begin(source.stream({ ...request, model }, { signal })),
         signal,
       );
-      onRoute?.(toServedRoute(route));
       try {
+        onRoute?.(toServedRoute(route));
         yield answer.first;
         yield* answer.rest;
       } catch (error) {
         settle(pass, error, signal);
         throw error;
+      } finally {
+        // A reader that stops early stops the upstream too.
+        await answer.stop();
       }
     },
   };
@@ -69,7 +72,7 @@ export const createImageRouter = (
 /** Waits for the first event. */
 const begin = async (
   events: AsyncIterable<TextEvent>,
-): Promise<{ first: TextEvent; rest: AsyncIterable<TextEvent> }> => {
+): Promise<{ first: TextEvent; rest: AsyncIterable<TextEvent>; stop: () => Promise<unknown> }> => {
   const iterator = events[Symbol.asyncIterator]();
   const result = await iterator.next();
   if (result.done === true)
@@ -77,7 +80,11 @@ const begin = async (
       failure: 'ambiguous',
       code: 'upstream_error',
     });
-  return { first: result.value, rest: { [Symbol.asyncIterator]: () => iterator } };
+  return {
+    first: result.value,
+    rest: { [Symbol.asyncIterator]: () => iterator },
+    stop: async () => iterator.return?.(),
+  };
 };
 
 const toServedRoute = ({ provider, model, isSandbox }: ServedRoute): ServedRoute => ({

@@ -105,7 +105,10 @@ const toCall = async (
     idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
     proofs:
       operation.payment === 'x402'
-        ? { paymentSignature: headers['payment-signature']?.toString(), xPayment: headers['x-payment']?.toString() }
+        ? {
+            paymentSignature: headers['payment-signature']?.toString(),
+            xPayment: headers['x-payment']?.toString(),
+          }
         : null,
     signal,
   };

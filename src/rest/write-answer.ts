@@ -22,7 +22,11 @@ export const writeAnswer = async (
     case 'payment_required':
       return writeJson(response, {
         status: 402,
-        headers: { 'payment-required': answer.challenge.header, 'cache-control': 'no-store', ...answer.receipt?.headers },
+        headers: {
+          'payment-required': answer.challenge.header,
+          'cache-control': 'no-store',
+          ...answer.receipt?.headers,
+        },
         body: answer.challenge.body,
       });
     case 'json':

@@ -68,7 +68,9 @@ describe('a chat completion', () => {
     for (const stream of [false, true]) {
       const response = await ask('[sandbox:fail]', { stream });
       expect(response.status).toBe(502);
-      expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
+      expect(await response.json()).toMatchObject({
+        error: { type: 'server_error', code: 'upstream_error' },
+      });
     }
     expect(await balance()).toBe(before);
   });
@@ -130,7 +132,9 @@ describe('an idempotency key', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toEqual(completion);
     const streamed = await ask('Once only', { stream: true }, headers);
-    const chunks = events(await streamed.text()).slice(0, -1).map((data) => JSON.parse(data));
+    const chunks = events(await streamed.text())
+      .slice(0, -1)
+      .map((data) => JSON.parse(data));
     expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe(
       completion.choices[0]?.message.content,
     );
@@ -140,8 +144,12 @@ describe('an idempotency key', () => {
 
   it('makes one job of twenty calls at once', async () => {
     const headers = { 'idempotency-key': 'crowd' };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask('[sandbox:slow=0] crowd', {}, headers)));
-    const ids = await Promise.all(answers.map(async (answer) => ((await answer.json()) as { id: string }).id));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => ask('[sandbox:slow=0] crowd', {}, headers)),
+    );
+    const ids = await Promise.all(
+      answers.map(async (answer) => ((await answer.json()) as { id: string }).id),
+    );
     expect(new Set(ids).size).toBe(1);
   });
 
@@ -177,14 +185,21 @@ describe('money', () => {
     try {
       const [account] = await poor.services.store.listAccounts({ limit: 1 });
       const spend = { id: crypto.randomUUID(), accountId: account?.id ?? '', type: 'adjustment' as const };
-      await poor.services.store.postEntry({ ...spend, amount: parseUsd('-24.999'), note: 'test', now: Date.now() });
+      await poor.services.store.postEntry({
+        ...spend,
+        amount: parseUsd('-24.999'),
+        note: 'test',
+        now: Date.now(),
+      });
       const messages = [{ role: 'user', content: 'Hi' }];
       const refused = await poor.call('/v1/chat/completions', { body: { messages, max_tokens: 65_536 } });
       expect(refused.status).toBe(402);
       expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
       const lowered = await poor.call('/v1/chat/completions', { body: { messages } });
       expect(lowered.status).toBe(200);
-      const image = await poor.call('/v1/images/generations', { body: { model: 'imagemodel-1.0', prompt: 'x' } });
+      const image = await poor.call('/v1/images/generations', {
+        body: { model: 'imagemodel-1.0', prompt: 'x' },
+      });
       expect(image.status).toBe(402);
       expect(await poor.services.store.checkLedger()).toMatchObject({ problems: [], openHolds: 0 });
     } finally {

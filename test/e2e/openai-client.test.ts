@@ -21,7 +21,10 @@ describe('the openai package, pointed at the gateway', () => {
   });
 
   it('chats', async () => {
-    const completion = await openai.chat.completions.create({ model: 'textmodel-3.5-flash', messages: question });
+    const completion = await openai.chat.completions.create({
+      model: 'textmodel-3.5-flash',
+      messages: question,
+    });
     expect(completion.id).toMatch(/^chatcmpl-[0-9a-f-]{36}$/);
     expect(completion.choices[0]?.message.content).toBeTruthy();
     expect(completion.choices[0]?.finish_reason).toBe('stop');

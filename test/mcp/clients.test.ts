@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { operations } from '../../src/operations/index.ts';
 import { clientKinds, type TestClient, type ToolResult } from './clients.ts';
 import { startGateway, type TestGateway } from './start-gateway.ts';
@@ -18,10 +19,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   facilitator = await startStubFacilitator();
   gateway = await startGateway({
-    X402_NETWORKS: stubNetwork,
-    X402_FACILITATOR_URL: facilitator.url,
-    X402_EVM_PAY_TO: payTo,
-    SEARCH_RATE_PER_MINUTE: '10000',
+    env: { X402_FACILITATOR_URL: facilitator.url, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
   });
   await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 30_000 });
 });
@@ -35,14 +33,13 @@ const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text
 const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
 const chatInput = { messages: [{ role: 'user', content: 'Say hello.' }] };
 
-interface Terms {
-  accepts: { network: string; amount: string; payTo: string }[];
-  resource: { url: string };
-}
+const termsSchema = z.object({
+  accepts: z.array(z.looseObject({ amount: z.string(), payTo: z.string() })).min(1),
+});
 
 /** A proof that answers the terms; whether its signature is right is for the facilitator to say. */
-const toProof = ({ accepts }: Terms) => {
-  const [accepted] = accepts;
+const toProof = (terms: unknown) => {
+  const [accepted] = termsSchema.parse(terms).accepts;
   return {
     x402Version: 2,
     accepted,
@@ -119,7 +116,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         accepts: [{ scheme: 'exact', network: stubNetwork, amount: '100000', payTo }],
       });
       expect(textOf(result)).toEqual(result.structuredContent);
-      expect(result._meta?.['x402/error']).toEqual(result.structuredContent);
+      expect(result._meta['x402/error']).toEqual(result.structuredContent);
     });
 
     it('is told of a wrong argument before it is asked to pay', async () => {
@@ -136,11 +133,11 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         await using(null, async (client) => {
           const input = { country: 'US', limit: 3 };
           const terms = await client.callTool('search_leads', input);
-          const proof = toProof(terms.structuredContent as unknown as Terms);
+          const proof = toProof(terms.structuredContent);
           const sent = form === 'object' ? proof : Buffer.from(JSON.stringify(proof)).toString('base64');
           const before = facilitator.settlements();
           const paid = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
-          expect(paid.isError ?? false).toBe(false);
+          expect(paid.isError).toBe(false);
           expect(paid.structuredContent).toMatchObject({
             count: expect.any(Number),
             results: expect.any(Array),
@@ -181,7 +178,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       await using(gateway.apiKey, async (client) => {
         for (const name of ['list_models', 'get_balance']) {
           const result = await client.callTool(name);
-          expect(result.isError ?? false).toBe(false);
+          expect(result.isError).toBe(false);
           expect(textOf(result)).toEqual(result.structuredContent);
         }
       });
@@ -191,13 +188,13 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       const result = await using(gateway.apiKey, (client) =>
         client.callTool('create_chat_completion', chatInput),
       );
-      expect(result.isError ?? false).toBe(false);
+      expect(result.isError).toBe(false);
       expect(result.structuredContent).toMatchObject({
         object: 'chat.completion',
         choices: [{ finish_reason: 'stop' }],
       });
       expect(textOf(result)).toEqual(result.structuredContent);
-      expect(result._meta?.['causeway/sandbox']).toBe(true);
+      expect(result._meta['causeway/sandbox']).toBe(true);
     });
 
     it('gets JSON even if it asks for a stream, as tools have none', async () => {
@@ -243,8 +240,8 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         const one = await client.callTool('create_image', keyed);
         const two = await client.callTool('create_image', keyed);
         expect(jobIdOf(two)).toBe(jobIdOf(one));
-        expect(one._meta?.['causeway/idempotent-replayed']).toBeUndefined();
-        expect(two._meta?.['causeway/idempotent-replayed']).toBe(true);
+        expect(one._meta['causeway/idempotent-replayed']).toBeUndefined();
+        expect(two._meta['causeway/idempotent-replayed']).toBe(true);
         const other = await client.callTool('create_image', { ...keyed, prompt: 'a harbour' });
         expect(other.structuredContent?.['error']).toMatchObject({ code: 'idempotency_conflict' });
         const wrong = await client.callTool('create_image', { ...imageInput, idempotency_key: 7 });
@@ -280,7 +277,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('cannot connect with a wrong key', async () => {
-    await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow();
+    await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow(/API key/);
   });
 });
 

@@ -6,13 +6,25 @@ import { StdioClientTransport as NextStdio } from '@modelcontextprotocol/client/
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as FirstStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { z } from 'zod';
 
-export interface ToolResult {
-  content: { type: string; text?: string; uri?: string; name?: string; mimeType?: string }[];
-  structuredContent?: { [name: string]: unknown };
-  isError?: boolean;
-  _meta?: { [name: string]: unknown };
-}
+const members = z.record(z.string(), z.unknown());
+const toolResult = z.object({
+  content: z.array(
+    z.object({
+      type: z.string(),
+      text: z.string().optional(),
+      uri: z.string().optional(),
+      name: z.string().optional(),
+      mimeType: z.string().optional(),
+    }),
+  ),
+  structuredContent: members.optional(),
+  isError: z.boolean().default(false),
+  _meta: members.default({}),
+});
+
+export type ToolResult = z.infer<typeof toolResult>;
 
 export interface CallOptions {
   meta?: { [name: string]: unknown };
@@ -37,8 +49,8 @@ export interface ChildProcess {
 
 export interface ClientKind {
   name: string;
-  connect(url: string, apiKey: string | null): Promise<TestClient>;
-  spawn(child: ChildProcess): Promise<TestClient>;
+  connect: (url: string, apiKey: string | null) => Promise<TestClient>;
+  spawn: (child: ChildProcess) => Promise<TestClient>;
 }
 
 const identity = { name: 'causeway-test', version: '1.0.0' };
@@ -59,7 +71,7 @@ const drive = (client: FirstClient | NextClient): TestClient => ({
       client instanceof FirstClient
         ? await client.callTool(params, undefined, options)
         : await client.callTool(params, options);
-    return result as ToolResult;
+    return toolResult.parse(result);
   },
   instructions: () => client.getInstructions(),
   close: () => client.close(),

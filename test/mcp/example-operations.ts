@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import type { Caller } from '../../src/accounts/caller.ts';
-import { readConfig } from '../../src/config.ts';
 import { AppError } from '../../src/errors.ts';
-import type { Log } from '../../src/log.ts';
-import type { JsonAnswer, ReadOperation, Services } from '../../src/operations/operation.ts';
+import type { JsonAnswer, ReadOperation } from '../../src/operations/operation.ts';
 
 /** Operations for what no real one does on demand: throwing, waiting for the test, telling progress at once. */
 const define = (
@@ -64,25 +61,3 @@ export const createExampleOperations = (): ExampleOperations => {
   ];
   return { operations, hanging: began.promise };
 };
-
-export const goodKey = 'sk_causeway_good';
-
-export const authenticateGoodKey = async (authorization: string | undefined): Promise<Caller | null> => {
-  if (authorization === undefined) return null;
-  if (authorization === `Bearer ${goodKey}`) return { accountId: 'account-1', keyId: 'key-1', available: 0n };
-  throw new AppError('invalid_api_key', 'The API key is wrong.', {
-    headers: { 'www-authenticate': 'Bearer' },
-  });
-};
-
-/** The services that the protocol itself and the example operations use. */
-export const exampleServices = (options: {
-  log: Log;
-  publicUrl: string;
-  env?: Record<string, string>;
-}): Services =>
-  ({
-    config: readConfig(options.env ?? {}, null),
-    log: options.log,
-    publicUrl: () => options.publicUrl,
-  }) as unknown as Services;

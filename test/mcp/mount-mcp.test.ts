@@ -1,36 +1,27 @@
 import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { clientKinds } from './clients.ts';
-import {
-  authenticateGoodKey,
-  createExampleOperations,
-  exampleServices,
-  goodKey,
-  secretOfTheUpstream,
-} from './example-operations.ts';
-import { serveMount, type ServedMount } from './serve-mount.ts';
+import { createExampleOperations, secretOfTheUpstream } from './example-operations.ts';
+import { startGateway, type TestGateway } from './start-gateway.ts';
 
 const { log, lines } = createRecordedLog();
 const { operations, hanging } = createExampleOperations();
-let served: ServedMount;
+let gateway: TestGateway;
 
 beforeAll(async () => {
-  served = await serveMount(() =>
-    createMcpMount({
-      operations,
-      authenticate: authenticateGoodKey,
-      services: exampleServices({
-        log,
-        publicUrl: 'https://gateway.example',
-        env: { MAX_BODY_BYTES: '4096', ALLOWED_ORIGINS: 'tools.example' },
-      }),
-    }),
-  );
+  gateway = await startGateway({
+    operations,
+    log,
+    env: {
+      PUBLIC_URL: 'https://gateway.example',
+      MAX_BODY_BYTES: '4096',
+      ALLOWED_ORIGINS: 'tools.example',
+    },
+  });
 });
-afterAll(() => served.close());
+afterAll(() => gateway.close());
 
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
@@ -40,7 +31,7 @@ interface PostOptions {
 }
 
 const post = (message: unknown, { path = '/mcp', headers = {} }: PostOptions = {}): Promise<Response> =>
-  fetch(`${served.url}${path}`, {
+  fetch(`${gateway.url}${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -51,7 +42,7 @@ const post = (message: unknown, { path = '/mcp', headers = {} }: PostOptions = {
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-const withKey = { authorization: `Bearer ${goodKey}` };
+const withKey = () => ({ authorization: `Bearer ${gateway.apiKey}` });
 
 /** The one message of a response that is an event stream or plain JSON. */
 const messageOf = async (
@@ -70,7 +61,10 @@ describe('the MCP mount', () => {
 
   it('answers POST only, and says so', async () => {
     for (const method of ['GET', 'DELETE', 'PUT', 'HEAD']) {
-      const response = await fetch(`${served.url}/mcp`, { method, headers: { accept: 'text/event-stream' } });
+      const response = await fetch(`${gateway.url}/mcp`, {
+        method,
+        headers: { accept: 'text/event-stream' },
+      });
       expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'POST']);
     }
   });
@@ -84,7 +78,11 @@ describe('the MCP mount', () => {
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
     expect(await response.json()).toEqual({
-      error: { type: 'authentication_error', code: 'invalid_api_key', message: 'The API key is wrong.' },
+      error: {
+        type: 'authentication_error',
+        code: 'invalid_api_key',
+        message: expect.stringContaining('Bearer'),
+      },
     });
   });
 
@@ -102,15 +100,17 @@ describe('the MCP mount', () => {
     const big = JSON.stringify({ ...listTools, params: { padding: 'x'.repeat(8192) } });
     expect((await post(big)).status).toBe(413);
 
-    const chunked = httpRequest(`${served.url}/mcp`, {
+    const chunked = httpRequest(`${gateway.url}/mcp`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     });
     chunked.on('error', () => undefined);
     chunked.write(big.slice(0, 6000));
-    const [response] = (await once(chunked, 'response')) as [{ statusCode: number }];
+    const [status] = await once(chunked, 'response').then((responses) =>
+      responses.map(({ statusCode }: { statusCode: number }) => statusCode),
+    );
     chunked.destroy();
-    expect(response.statusCode).toBe(413);
+    expect(status).toBe(413);
   });
 
   it('says that a tool does not exist as an error of the protocol', async () => {
@@ -120,13 +120,13 @@ describe('the MCP mount', () => {
       method: 'tools/call',
       params: { name: 'no_such_tool', arguments: {} },
     };
-    expect((await messageOf(await post(call, { headers: withKey }))).error).toEqual({
+    expect((await messageOf(await post(call, { headers: withKey() }))).error).toEqual({
       code: -32_602,
       message: 'Unknown tool: no_such_tool',
     });
     const elsewhere = { ...call, params: { name: 'echo', arguments: {} } };
     expect(
-      (await messageOf(await post(elsewhere, { path: '/mcp/search', headers: withKey }))).error?.code,
+      (await messageOf(await post(elsewhere, { path: '/mcp/search', headers: withKey() }))).error?.code,
     ).toBe(-32_602);
   });
 
@@ -138,7 +138,7 @@ describe('the MCP mount', () => {
       params: { name: 'echo', arguments: { text: `number ${id}` } },
     });
     const response = await post([echo(1), echo(2)], {
-      headers: { ...withKey, 'mcp-protocol-version': '2025-03-26' },
+      headers: { ...withKey(), 'mcp-protocol-version': '2025-03-26' },
     });
     const text = await response.text();
     expect(text).toContain('number 1');
@@ -148,7 +148,7 @@ describe('the MCP mount', () => {
 
 describe('requests of web pages', () => {
   const preflight = (origin: string): Promise<Response> =>
-    fetch(`${served.url}/mcp`, {
+    fetch(`${gateway.url}/mcp`, {
       method: 'OPTIONS',
       headers: {
         origin,
@@ -163,7 +163,7 @@ describe('requests of web pages', () => {
     'null',
     'https://evil.example:8402',
   ])('are refused from %s', async (origin) => {
-    const response = await post(listTools, { headers: { ...withKey, origin } });
+    const response = await post(listTools, { headers: { ...withKey(), origin } });
     expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
     expect((await preflight(origin)).status).toBe(403);
@@ -175,7 +175,7 @@ describe('requests of web pages', () => {
     'http://localhost:6274',
     'http://127.0.0.1:9',
   ])('are served from %s, with what a browser needs to read the answer', async (origin) => {
-    const response = await post(listTools, { headers: { ...withKey, origin } });
+    const response = await post(listTools, { headers: { ...withKey(), origin } });
     expect(response.status).toBe(200);
     expect(response.headers.get('access-control-allow-origin')).toBe(origin);
     const allowed = await preflight(origin);
@@ -195,7 +195,7 @@ describe('requests of web pages', () => {
 
 describe.each(clientKinds)('$name', ({ connect }) => {
   it('reads a refusal with when to try again, and nothing of its cause', async () => {
-    const client = await connect(`${served.url}/mcp`, goodKey);
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     await client.listTools();
     const result = await client.callTool('refuse');
     expect(result.isError).toBe(true);
@@ -212,7 +212,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('reads of a fault only that there was one, while the log has it all', async () => {
-    const client = await connect(`${served.url}/mcp`, goodKey);
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     const result = await client.callTool('explode');
     expect(result.isError).toBe(true);
     expect(result.structuredContent?.['error']).toMatchObject({ code: 'server_error' });
@@ -226,7 +226,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('is told of progress, in order, when it asks', async () => {
-    const client = await connect(`${served.url}/mcp`, goodKey);
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     const heard: { progress: number; message?: string }[] = [];
     const result = await client.callTool('work', {}, { onprogress: (progress) => heard.push(progress) });
     expect(result.structuredContent).toEqual({ text: 'worked' });
@@ -239,13 +239,13 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('works without progress when it does not ask', async () => {
-    const client = await connect(`${served.url}/mcp`, goodKey);
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     expect((await client.callTool('work')).structuredContent).toEqual({ text: 'worked' });
     await client.close();
   });
 
   it('sees its wrong arguments named, and its unknown ones ignored', async () => {
-    const client = await connect(`${served.url}/mcp`, goodKey);
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
     const wrong = await client.callTool('echo', { text: 5 });
     expect(wrong.structuredContent?.['error']).toMatchObject({ code: 'invalid_parameter', param: 'text' });
     const unknown = await client.callTool('echo', { text: 'hello', colour: 'green' });
@@ -257,13 +257,13 @@ describe.each(clientKinds)('$name', ({ connect }) => {
 describe('a client that goes away', () => {
   it('aborts its call', async () => {
     const gone = new AbortController();
-    const call = fetch(`${served.url}/mcp`, {
+    const call = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
       signal: gone.signal,
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        ...withKey,
+        ...withKey(),
       },
       body: JSON.stringify({
         jsonrpc: '2.0',

@@ -9,10 +9,10 @@ import type { Store } from '../../src/store/store.ts';
 export const openAccount = async (services: {
   store: Store;
   clock: Clock;
-}): Promise<{ apiKey: string; accountId: string }> => {
+}): Promise<{ apiKey: string; keyId: string }> => {
   const { id: accountId } = await createAccount(services, { name: 'Tester', status: 'active' });
   await credit(services, { accountId, amount: 10n * nanoPerUsd, reason: 'for tests' });
   const issued = await issueKey(services, { accountId, label: 'test', brand: 'causeway' });
   if (issued.outcome !== 'issued') throw new Error(`the key was not issued: ${issued.outcome}`);
-  return { apiKey: issued.key, accountId };
+  return { apiKey: issued.key, keyId: issued.apiKey.id };
 };

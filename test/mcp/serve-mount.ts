@@ -1,20 +1,10 @@
 import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { McpMount } from '../../src/mcp/mount-mcp.ts';
+import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
-export interface ServedMount {
-  /** Without a path. */
-  url: string;
-  close(): Promise<void>;
-}
-
-/** Serves a mount on a free port of loopback. `createMount` is told the address first. */
-export const serveMount = async (
-  createMount: (url: string) => McpMount | Promise<McpMount>,
-): Promise<ServedMount> => {
+/** Serves a mount as the application does: request id first, and 404 for what the mount leaves alone. */
+export const serveMount = (mount: McpMount): Promise<Listening> => {
   let requests = 0;
-  let mount: McpMount = () => false;
   const server = createServer((request, response) => {
     requests += 1;
     const requestId = `req_${requests}`;
@@ -26,17 +16,5 @@ export const serveMount = async (
     };
     if (!mount(request, response, facts)) response.writeHead(404).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
-  mount = await createMount(url);
-  return {
-    url,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  return listenOnLoopback(server);
 };

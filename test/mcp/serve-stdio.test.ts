@@ -9,20 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { revokeKey } from '../../src/accounts/revoke-key.ts';
+import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import { systemClock } from '../../src/clock.ts';
-import { AppError } from '../../src/errors.ts';
 import { silentLog } from '../../src/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { operations } from '../../src/operations/index.ts';
 import { clientKinds, type ChildProcess } from './clients.ts';
-import {
-  authenticateGoodKey,
-  createExampleOperations,
-  exampleServices,
-  goodKey,
-} from './example-operations.ts';
 import { openAccount } from './open-account.ts';
+import { paymentSettings, startServices } from './start-services.ts';
 
 const script = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
 let dataDir: string;
@@ -42,10 +38,7 @@ const child = (key: string | null): ChildProcess => ({
   env: {
     DATA_DIR: dataDir,
     SYNTHETIC_PROFILES: '100',
-    X402_NETWORKS: 'eip155:84532',
-    X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
-    // Nothing listens there, and an unpaid call asks nobody.
-    X402_FACILITATOR_URL: 'http://127.0.0.1:9',
+    ...paymentSettings,
     ...(key === null ? {} : { CAUSEWAY_API_KEY: key }),
   },
   stderr: 'ignore',
@@ -57,7 +50,7 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['search_leads']);
     const unpaid = await client.callTool('search_leads', { limit: 1 });
     expect(unpaid.isError).toBe(true);
-    expect(unpaid._meta?.['x402/error']).toMatchObject({ x402Version: 2 });
+    expect(unpaid._meta['x402/error']).toMatchObject({ x402Version: 2 });
     const refused = await client.callTool('get_balance');
     expect(refused.structuredContent?.['error']).toMatchObject({
       code: 'invalid_api_key',
@@ -119,43 +112,39 @@ describe('a stdio server', () => {
   });
 
   it('turns calls into tool errors when its key is revoked meanwhile', async () => {
-    const { operations: examples } = createExampleOperations();
+    const {
+      services,
+      apiKey: key,
+      keyId,
+      close,
+    } = await startServices({ PUBLIC_URL: 'https://gateway.example' });
     const [input, output] = [new PassThrough(), new PassThrough()];
-    let isRevoked = false;
-    const ended = serveStdio({
-      services: exampleServices({ log: silentLog, publicUrl: 'https://gateway.example' }),
-      operations: examples,
-      authenticate: async (authorization) => {
-        if (isRevoked) throw new AppError('invalid_api_key', 'The API key was revoked.');
-        return authenticateGoodKey(authorization);
-      },
-      apiKey: goodKey,
-      input,
-      output,
-    });
+    const authenticate = createAuthenticate(services);
+    const ended = serveStdio({ services, operations, authenticate, apiKey: key, input, output });
     const client = new Client({ name: 'test', version: '1' });
     // The transport is the same for both ends: lines of JSON.
     await client.connect(new StdioServerTransport(output, input));
-    expect((await client.callTool({ name: 'echo', arguments: { text: 'a' } })).structuredContent).toEqual({
-      text: 'a',
+    expect(await client.callTool({ name: 'get_balance' })).toMatchObject({
+      structuredContent: { balance_usd: '10.00' },
     });
-    isRevoked = true;
-    const refused = await client.callTool({ name: 'echo', arguments: { text: 'b' } });
-    expect(refused).toMatchObject({
+    await revokeKey(services, keyId);
+    expect(await client.callTool({ name: 'get_balance' })).toMatchObject({
       isError: true,
       structuredContent: { error: { code: 'invalid_api_key' } },
     });
     await client.close();
     input.end();
     await ended;
+    await close();
   });
 
   it('ends when it is told to', async () => {
+    const { services, close } = await startServices({ PUBLIC_URL: 'https://gateway.example' });
     const stop = new AbortController();
     const ended = serveStdio({
-      services: exampleServices({ log: silentLog, publicUrl: 'https://gateway.example' }),
+      services,
       operations,
-      authenticate: authenticateGoodKey,
+      authenticate: createAuthenticate(services),
       apiKey: null,
       input: new PassThrough(),
       output: new PassThrough(),
@@ -163,5 +152,6 @@ describe('a stdio server', () => {
     });
     stop.abort();
     await expect(ended).resolves.toBeUndefined();
+    await close();
   });
 });

@@ -1,47 +1,40 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
-import { readConfig } from '../../src/config.ts';
-import { silentLog } from '../../src/log.ts';
+import type { Log } from '../../src/log.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
-import { operations } from '../../src/operations/index.ts';
-import { createServices, type GatewayServices } from '../../src/services.ts';
-import { openAccount } from './open-account.ts';
+import { operations as realOperations } from '../../src/operations/index.ts';
+import type { Operation } from '../../src/operations/operation.ts';
 import { serveMount } from './serve-mount.ts';
+import { startServices, type StartedServices } from './start-services.ts';
 
-export interface TestGateway {
+export interface TestGateway extends StartedServices {
   /** Without a path. */
   url: string;
-  services: GatewayServices;
-  /** Of an account with ten dollars. */
-  apiKey: string;
-  accountId: string;
-  close(): Promise<void>;
 }
 
-/** The gateway as it is wired for its users, on the embedded store and the sandbox, with MCP on a free port. */
-export const startGateway = async (env: Record<string, string>): Promise<TestGateway> => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'mcp-'));
-  const config = readConfig(
-    { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '300', LOG_LEVEL: 'silent', ...env },
-    null,
-  );
-  const services = await createServices(config, silentLog);
-  const served = await serveMount((url) => {
-    services.listeningAt(url);
-    return createMcpMount({ services, operations, authenticate: createAuthenticate(services) });
-  });
+export interface StartGatewayOptions {
+  env?: Record<string, string>;
+  operations?: readonly Operation[];
+  log?: Log;
+}
+
+/** The gateway's MCP addresses on a free port of loopback. */
+export const startGateway = async ({
+  env = {},
+  operations = realOperations,
+  log,
+}: StartGatewayOptions): Promise<TestGateway> => {
+  const started = await startServices(env, log === undefined ? {} : { log });
+  const { services } = started;
+  const mount = createMcpMount({ services, operations, authenticate: createAuthenticate(services) });
+  const served = await serveMount(mount);
+  services.listeningAt(served.url);
   services.begin();
   return {
+    ...started,
     url: served.url,
-    services,
-    ...(await openAccount(services)),
     close: async () => {
       await served.close();
-      await services.drain();
-      await services.close();
-      await rm(dataDir, { recursive: true, force: true });
+      await started.close();
     },
   };
 };

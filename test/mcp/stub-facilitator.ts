@@ -1,13 +1,10 @@
 import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { json } from 'node:stream/consumers';
-import type { AddressInfo } from 'node:net';
+import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
-export interface StubFacilitator {
-  url: string;
+export interface StubFacilitator extends Listening {
   /** How often `/settle` was asked. */
   settlements(): number;
-  close(): Promise<void>;
 }
 
 export const stubNetwork = 'eip155:84532';
@@ -34,16 +31,5 @@ export const startStubFacilitator = async (): Promise<StubFacilitator> => {
     if (request.method === 'GET') reply();
     else json(request).then(reply, () => response.writeHead(400).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    settlements: () => settlements,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await listenOnLoopback(server)), settlements: () => settlements };
 };

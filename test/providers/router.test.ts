@@ -214,6 +214,28 @@ describe('a text router', () => {
     expect(second.calls).toEqual([]);
   });
 
+  it.each([1, 2])('stops the upstream when its reader stops after %i events', async (count) => {
+    let hasEnded = false;
+    const endless: TextProvider = {
+      stream: async function* () {
+        try {
+          for (;;) yield { type: 'content', text: 'and ' };
+        } finally {
+          hasEnded = true;
+        }
+      },
+    };
+    const { router } = setUp([endless]);
+    let seen = 0;
+    const request = { messages: [], maxOutputTokens: 1, options: {} };
+    for await (const event of router.stream(request, { signal: noAbort() })) {
+      expect(event.type).toBe('content');
+      seen += 1;
+      if (seen === count) break;
+    }
+    expect(hasEnded).toBe(true);
+  });
+
   it('passes on a fault that is no upstream failure', async () => {
     const fault = new TypeError('a bug');
     const broken: TextProvider = {

@@ -102,7 +102,7 @@ export const findEvmOutcome = async (
   const [isUsed] = decodeAbiParameters([{ type: 'bool' }], state);
   if (isUsed) return explainUsed(chain, order, block.number);
   if (block.timestamp > BigInt(validBefore) + expiryMarginSeconds)
-    return { outcome: 'failed', reason: 'authorization_expired' };
-  if (receipt?.status === 'reverted') return { outcome: 'failed', reason: 'transaction_reverted' };
+    return { outcome: 'failed', reason: 'invalid_exact_evm_payload_authorization_valid_before' };
+  if (receipt?.status === 'reverted') return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
   return { outcome: 'open' };
 };

@@ -6,7 +6,7 @@ const tokensPerMessage = 4;
 const tokensPerPrompt = 3;
 
 /** What a picture or a sound in a prompt is counted as when only we count: a picture at OpenAI's low detail. */
-export const tokensPerMediaPart = 85;
+const tokensPerMediaPart = 85;
 
 export interface PromptText {
   /** All that the model reads as text. */

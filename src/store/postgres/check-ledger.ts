@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import {
   ledgerChecks,
   ledgerCounts,

@@ -1,4 +1,6 @@
-import { types, type ClientConfig, type CustomTypesConfig } from 'pg';
+import { TypeOverrides, type ClientConfig, type Pool as PgPool } from 'pg';
+
+export type Pool = InstanceType<typeof PgPool>;
 
 export interface ConnectionOptions {
   /** `postgres://` URL. */
@@ -15,10 +17,12 @@ const int8 = 20;
 /** The server has the first word on a slow statement; ours is for a server that does not answer at all. */
 const answerGraceMs = 5_000;
 
-const readInt8 = (text: string): bigint => BigInt(text);
-
-const getTypeParser: CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
-  oid === int8 ? readInt8 : types.getTypeParser(oid, format);
+/** Integers come back as bigint, as from SQLite. */
+const typeParsers = (): TypeOverrides => {
+  const parsers = new TypeOverrides();
+  parsers.setTypeParser(int8, (text) => BigInt(text));
+  return parsers;
+};
 
 /** What every connection of the store has in common. */
 export const clientConfig = ({
@@ -35,5 +39,5 @@ export const clientConfig = ({
   idle_in_transaction_session_timeout: statementTimeoutMs,
   query_timeout: statementTimeoutMs + answerGraceMs,
   keepAlive: true,
-  types: { getTypeParser },
+  types: typeParsers(),
 });

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import { findJob } from '../statements/jobs.ts';
 import type { FinishJobInput, FinishJobOutcome } from '../store.ts';

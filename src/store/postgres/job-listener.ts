@@ -8,7 +8,7 @@ export interface JobListenerOptions {
   announcement: JobAnnouncement;
   log: Log;
   /** Called for what other processes announce, and whenever something may have been missed. */
-  onQueued(): void;
+  onQueued: () => void;
 }
 
 const firstRetryMs = 250;

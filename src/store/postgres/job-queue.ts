@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import type { Job } from '../store.ts';

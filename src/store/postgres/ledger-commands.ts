@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
 import { assertSameEntry } from '../same-entry.ts';
 import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
@@ -12,8 +12,8 @@ interface AvailableRow {
 const postAtOnce: NamedQuery = {
   name: 'post_entry',
   text: `with account as (
-      update accounts set balance = balance + $4
-      where id = $2 and ($4 >= 0 or balance - held + $4 >= 0)
+      update accounts set balance = balance + cast($4 as bigint)
+      where id = $2 and (cast($4 as bigint) >= 0 or balance - held + cast($4 as bigint) >= 0)
         and not exists (select 1 from ledger_entries where id = $1)
       returning id, balance - held as available
     ), entry as (

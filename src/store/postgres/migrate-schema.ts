@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import { postgresEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
 

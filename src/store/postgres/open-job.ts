@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import { newJobRecord } from '../new-job-record.ts';
 import { findJob } from '../statements/jobs.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Pool } from 'pg';
+import { Pool as PgPool } from 'pg';
 import { createJobSignal } from '../job-signal.ts';
 import { silentLog, type Log } from '../../log.ts';
 import { StoreError } from '../store-error.ts';
@@ -19,7 +19,7 @@ import type { Statement } from '../statements/statement.ts';
 import type { Store } from '../store.ts';
 import { checkLedger } from './check-ledger.ts';
 import { createCommandGate } from './command-gate.ts';
-import { clientConfig, type ConnectionOptions } from './connection.ts';
+import { clientConfig, type ConnectionOptions, type Pool } from './connection.ts';
 import { finishJobCommand } from './finish-job.ts';
 import { listenForJobs } from './job-listener.ts';
 import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
@@ -115,7 +115,7 @@ export const openPostgresStore = async ({
         config: clientConfig(connection),
         announcement,
         log,
-        onQueued: queued.emit,
+        onQueued: () => queued.emit(),
       });
       return queued.listen(onQueued);
     },
@@ -137,7 +137,7 @@ export const openPostgresStore = async ({
 };
 
 const createPool = (connection: ConnectionOptions, { size, log }: { size: number; log: Log }): Pool => {
-  const pool = new Pool({ ...clientConfig(connection), max: size });
+  const pool = new PgPool({ ...clientConfig(connection), max: size });
   // The pool replaces a connection that broke while it was idle; unheard, the event would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
   return pool;

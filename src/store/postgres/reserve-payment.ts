@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool } from './connection.ts';
 import type { CommandOutput } from '../commands.ts';
 import { getPayment, reservePayment } from '../statements/payments.ts';
 import type { NewPayment } from '../store.ts';

@@ -1,4 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
+import type { Pool } from './connection.ts';
 import type { SqlValue } from '../rows.ts';
 import type { Dialect, Statement } from '../statements/statement.ts';
 

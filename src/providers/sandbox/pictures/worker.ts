@@ -4,8 +4,8 @@ import { Resvg } from '@resvg/resvg-js';
 import type { WorkerReply } from '../../worker-pool.ts';
 import { drawPicture, fontFamily, type PictureRequest } from './draw-picture.ts';
 
-/** Latin, Greek, Cyrillic, Hebrew and Vietnamese letters. */
 const require = createRequire(import.meta.url);
+/** Latin, Greek, Cyrillic, Hebrew and Vietnamese letters. */
 const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
 const render = (request: PictureRequest): WorkerReply<Uint8Array> => {

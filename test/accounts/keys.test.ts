@@ -1,0 +1,85 @@
+import { assert, property, stringMatching } from 'fast-check';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { approveAccount, suspendAccount } from '../../src/accounts/change-account-status.ts';
+import { createAccount } from '../../src/accounts/create-account.ts';
+import { displayKey } from '../../src/accounts/display-key.ts';
+import { issueKey } from '../../src/accounts/issue-key.ts';
+import { revokeKey } from '../../src/accounts/revoke-key.ts';
+import { sha256 } from '../../src/ids.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+
+const openServices = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'causeway-accounts-'));
+  const store = await openSqliteStore({ file: join(folder, 'causeway.db') });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  let now = 1_000;
+  return { store, clock: { now: () => (now += 1) } };
+};
+
+test('a key is found by its hash, and the file holds the key nowhere', async () => {
+  const services = await openServices();
+  const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'active' });
+  const issued = await issueKey(services, { accountId, label: 'first', brand: 'acme' });
+  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  expect(issued.key).toMatch(/^sk_acme_[0-9A-Za-z]{43}$/);
+  const found = await services.store.findKey(sha256(issued.key));
+  expect(found).toMatchObject({ key: issued.apiKey, account: { id: accountId, name: 'Acme' } });
+  expect(JSON.stringify([found?.key, await services.store.listKeys(accountId)])).not.toContain(
+    issued.key.slice(8, -4),
+  );
+});
+
+test('keys are issued to active accounts only', async () => {
+  const services = await openServices();
+  const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'pending' });
+  const input = { accountId, label: '', brand: 'causeway' };
+  expect(await issueKey(services, input)).toMatchObject({
+    outcome: 'not_active',
+    account: { status: 'pending' },
+  });
+  await approveAccount(services, accountId);
+  expect(await issueKey(services, input)).toMatchObject({ outcome: 'issued' });
+  await suspendAccount(services, accountId);
+  expect(await issueKey(services, input)).toMatchObject({ outcome: 'not_active' });
+  expect(await issueKey(services, { ...input, accountId: 'none' })).toEqual({ outcome: 'no_account' });
+  expect(await services.store.listKeys(accountId)).toHaveLength(1);
+});
+
+test('a suspended account is made active again by approving it, and a change to the same state is told', async () => {
+  const services = await openServices();
+  const { id } = await createAccount(services, { name: 'Acme', status: 'active' });
+  expect(await approveAccount(services, id)).toMatchObject({ changed: false });
+  expect(await suspendAccount(services, id)).toMatchObject({
+    changed: true,
+    account: { status: 'suspended' },
+  });
+  expect(await approveAccount(services, id)).toMatchObject({ changed: true, account: { status: 'active' } });
+  expect(await suspendAccount(services, 'none')).toBeNull();
+});
+
+test('a key is revoked by its id or by the whole key, once', async () => {
+  const services = await openServices();
+  const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'active' });
+  const issued = await issueKey(services, { accountId, label: '', brand: 'causeway' });
+  if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+  const revoked = await revokeKey(services, issued.key);
+  expect(revoked).toMatchObject({ id: issued.apiKey.id, revokedAt: expect.any(Number) });
+  expect(await revokeKey(services, issued.apiKey.id)).toEqual(revoked);
+  expect(await revokeKey(services, issued.apiKey.display)).toBeNull();
+});
+
+test('what is shown of a key leaves 35 of its characters out', () => {
+  assert(
+    property(stringMatching(/^sk_[a-z]{2,20}_[0-9A-Za-z]{43}$/), (key) => {
+      const [start = '', end = ''] = displayKey(key).split('…');
+      expect(key.startsWith(start) && key.endsWith(end)).toBe(true);
+      expect(key.length - start.length - end.length).toBe(35);
+    }),
+  );
+});

@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import { silentLog, type Log } from '../../src/log.ts';
+import { createServices, type GatewayServices } from '../../src/services.ts';
+import { openAccount } from './open-account.ts';
+
+export interface StartedServices {
+  services: GatewayServices;
+  /** Of an account with ten dollars. */
+  apiKey: string;
+  keyId: string;
+  close(): Promise<void>;
+}
+
+/** What the gateway is made of, wired as for its users, on the embedded store and the sandbox in a folder of its own. */
+export const startServices = async (
+  env: Record<string, string>,
+  { log = silentLog }: { log?: Log } = {},
+): Promise<StartedServices> => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'mcp-'));
+  const settings = { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '300', ...paymentSettings, ...env };
+  const services = await createServices(readConfig(settings, null), log);
+  return {
+    services,
+    ...(await openAccount(services)),
+    close: async () => {
+      await services.drain();
+      await services.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+/** One network, whose terms can be told without asking anybody; nothing listens at the facilitator's address. */
+export const paymentSettings = {
+  X402_NETWORKS: 'eip155:84532',
+  X402_EVM_PAY_TO: '0x00000000000000000000000000000000000000aa',
+  X402_FACILITATOR_URL: 'http://127.0.0.1:9',
+};
