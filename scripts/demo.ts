@@ -35,6 +35,9 @@ const must: (claim: boolean, expectation: string) => asserts claim = (claim, exp
 const startingUsdc = 5_000_000n;
 const usdc = (units: bigint): string => `${(Number(units) / 1e6).toFixed(2)} USDC`;
 
+/** A started gateway, with the key of its first account. */
+type Gateway = GatewayProcess & { apiKey: string };
+
 interface Balances {
   buyerOnBase: bigint;
   sellerOnBase: bigint;
@@ -54,7 +57,7 @@ const sayBalances = (balances: Balances): void => {
   say(`Solana   buyer ${usdc(balances.buyerOnSolana)}   seller ${usdc(balances.sellerOnSolana)}`);
 };
 
-const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: GatewayProcess }> => {
+const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: Gateway }> => {
   const chains = await step('Start a local Base chain and a local Solana chain', async () => {
     const started = await startChains();
     await started.base.mint(started.base.buyer.address, startingUsdc);
@@ -65,13 +68,15 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
   });
   const gateway = await step('Start the gateway on an empty folder', async () => {
     const started = await startGatewayProcess({ ...chains.environment, DATA_DIR: join(folder, 'data') });
-    say(`${started.url}, first key ${started.apiKey.slice(0, 16)}…`);
-    return started;
+    const { apiKey } = started;
+    must(apiKey !== null, 'the first start prints a key');
+    say(`${started.url}, first key ${apiKey.slice(0, 16)}…`);
+    return { ...started, apiKey };
   });
   return { chains, gateway };
 };
 
-const connectAssistant = async ({ url, apiKey }: GatewayProcess): Promise<Client> => {
+const connectAssistant = async ({ url, apiKey }: Gateway): Promise<Client> => {
   const assistant = new Client({ name: 'demo-assistant', version: '1.0.0' });
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
@@ -95,7 +100,7 @@ const readBalance = async (assistant: Client): Promise<string> => {
   return data['balance_usd'];
 };
 
-const useGeneration = async (gateway: GatewayProcess, assistant: Client, question: string): Promise<void> => {
+const useGeneration = async (gateway: Gateway, assistant: Client, question: string): Promise<void> => {
   await step('The assistant lists its tools (MCP)', async () => {
     const { tools } = await assistant.listTools();
     must(tools.length >= 6, 'at least six tools');
@@ -165,7 +170,7 @@ const paySearch = async (url: string, payingFetch: typeof fetch): Promise<void> 
   say(`paid on ${receipt.network}: ${receipt.transaction}`);
 };
 
-const buyLeads = async (gateway: GatewayProcess, assistant: Client, chains: Chains): Promise<void> => {
+const buyLeads = async (gateway: Gateway, assistant: Client, chains: Chains): Promise<void> => {
   await step('A search without payment is refused, with terms', async () => {
     const { isError, data } = await callTool(assistant, 'search_leads', { query: 'coffee', limit: 20 });
     must(isError && Array.isArray(data['accepts']), 'a payment-required error with terms');

@@ -6,10 +6,13 @@ import { fileURLToPath } from 'node:url';
 /** A gateway in a process of its own, started as an operator would. */
 export interface GatewayProcess {
   url: string;
-  /** The key that the first start printed. */
-  apiKey: string;
+  /** The key that the first start printed; null on later starts. */
+  apiKey: string | null;
   /** SIGTERM, and the exit code. */
   stop(): Promise<number | null>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  pid: number;
 }
 
 const startTimeoutMs = 30_000;
@@ -25,13 +28,15 @@ export const startGatewayProcess = async (environment: Record<string, string>): 
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
 
-  const readStart = async (): Promise<{ url: string; apiKey: string }> => {
+  const exited = once(child, 'exit');
+  const readStart = async (): Promise<{ url: string; apiKey: string | null }> => {
     let url: string | undefined;
-    let apiKey: string | undefined;
+    let apiKey: string | null = null;
     for await (const line of createInterface({ input: child.stdout })) {
       url ??= /listening on (http:\/\/\S+)/.exec(line)?.[1];
-      apiKey ??= /\b(sk_[a-z]+_[0-9A-Za-z]{43})\b/.exec(line)?.[1];
-      if (url !== undefined && apiKey !== undefined) return { url, apiKey };
+      apiKey ??= /\b(sk_[a-z]+_[0-9A-Za-z]{43})\b/.exec(line)?.[1] ?? null;
+      // The last line of what a start prints.
+      if (url !== undefined && line.startsWith('Stop it with')) return { url, apiKey };
     }
     throw new Error('the gateway ended before it listened');
   };
@@ -39,18 +44,21 @@ export const startGatewayProcess = async (environment: Record<string, string>): 
   const { url, apiKey } = await readStart().finally(() => clearTimeout(timer));
   child.stdout.resume();
 
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    process.removeListener('exit', killWithUs);
+    child.kill(signal);
+    const timeout = setTimeout(killWithUs, stopTimeoutMs);
+    await exited;
+    clearTimeout(timeout);
+  };
   return {
     url,
     apiKey,
+    pid: child.pid ?? 0,
     stop: async () => {
-      process.removeListener('exit', killWithUs);
-      if (child.exitCode !== null) return child.exitCode;
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      const timeout = setTimeout(killWithUs, stopTimeoutMs);
-      await exited;
-      clearTimeout(timeout);
+      await end('SIGTERM');
       return child.exitCode;
     },
+    kill: () => end('SIGKILL'),
   };
 };

@@ -84,7 +84,8 @@ export interface X402NetworkConfig {
 
 export type FacilitatorConfig =
   | { kind: 'local'; rpcUrl: string; privateKey: string }
-  | { kind: 'remote'; url: string };
+  /** `rpcUrl`: the chain, asked what became of a settlement that the facilitator left open; null: the public one. */
+  | { kind: 'remote'; url: string; rpcUrl: string | null };
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const baseSepolia = 'eip155:84532';
@@ -347,7 +348,11 @@ const readNetworks = (env: Environment): X402NetworkConfig[] =>
     return {
       network,
       payTo,
-      facilitator: { kind: 'remote', url: env.X402_FACILITATOR_URL ?? publicTestFacilitator },
+      facilitator: {
+        kind: 'remote',
+        url: env.X402_FACILITATOR_URL ?? publicTestFacilitator,
+        rpcUrl: rpcUrl ?? null,
+      },
     };
   });
 

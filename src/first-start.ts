@@ -48,8 +48,8 @@ curl ${url}/v1/chat/completions \\
   -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" \\
   -d '{"model":"textmodel-3.5-flash","messages":[{"role":"user","content":"Hello"}]}'
 
-3. A search, paid with x402. Without a payment it answers 402 and the terms; @x402/fetch pays and repeats it:
+3. A search, paid with x402 by the wallet whose key you give (test USDC). With curl, it answers 402 and the terms:
 
-curl -i "${url}/v1/search?query=coffee&limit=20"
+BUYER_EVM_PRIVATE_KEY=0x... npm run pay -- "${url}/v1/search?query=coffee&limit=20"
 `;
 };

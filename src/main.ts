@@ -137,6 +137,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   print(`Causeway is listening on ${url}`);
   for (const notice of services.notices()) print(notice);
   if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
+  print('Stop it with Ctrl-C or SIGTERM; running answers finish first.');
   services.begin();
   if (isStdio) {
     await serveStdio({

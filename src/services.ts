@@ -131,6 +131,9 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     notices: () => startNotices(config, wallets.notice),
     begin: () => {
       jobs.begin();
+      void providers.warmUp(background.signal).catch((error: unknown) => {
+        if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
+      });
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));

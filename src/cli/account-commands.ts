@@ -18,7 +18,8 @@ const maxListed = 10_000;
 export const addAccountCommands = (program: Command, context: CommandContext): void => {
   const accounts = program
     .command('accounts')
-    .description('make, approve, suspend and list the accounts of customers');
+    .summary('make, approve, suspend and list accounts')
+    .description('Makes, approves, suspends and lists the accounts of customers.');
   addExamples(accounts, ['causeway accounts create --name "Acme Ltd" --approved', 'causeway accounts list']);
   addCreate(accounts, context);
   addApprove(accounts, context);

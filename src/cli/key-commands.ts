@@ -11,7 +11,10 @@ import { apiKeyJson, apiKeyTable } from './views.ts';
 
 /** Adds `keys issue`, `revoke` and `list`. */
 export const addKeyCommands = (program: Command, context: CommandContext): void => {
-  const keys = program.command('keys').description('issue, revoke and list the API keys of an account');
+  const keys = program
+    .command('keys')
+    .summary('issue, revoke and list API keys')
+    .description('Issues, revokes and lists the API keys of an account.');
   addExamples(keys, [
     `causeway keys issue ${exampleAccount} --label production`,
     `causeway keys list ${exampleAccount}`,

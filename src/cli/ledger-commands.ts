@@ -5,7 +5,10 @@ import { addExamples } from './examples.ts';
 
 /** Adds `ledger check`. */
 export const addLedgerCommands = (program: Command, context: CommandContext): void => {
-  const ledger = program.command('ledger').description('prove that the books are right');
+  const ledger = program
+    .command('ledger')
+    .summary('prove that the books are right')
+    .description('Proves that the books are right.');
   addExamples(ledger, ['causeway ledger check']);
   const check = ledger
     .command('check')

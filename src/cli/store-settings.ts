@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readConfig, type Config } from '../config.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
@@ -41,8 +42,7 @@ export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void 
   if (databaseUrl === null && !existsSync(embeddedStoreFile(dataDir)))
     throw new CommandError(
       'no_data',
-      `There is no gateway's data in ${dataDir}: check DATA_DIR or --data-dir, or start the gateway or use ` +
-        '"accounts create" first.',
+      `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" makes it.`,
     );
 };
 

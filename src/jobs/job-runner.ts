@@ -17,7 +17,7 @@ const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
 
 /** The public error of a job that a fault of ours ended. */
-export const serverFault: ErrorEnvelope = {
+const serverFault: ErrorEnvelope = {
   type: 'server_error',
   code: 'server_error',
   message: 'The service could not finish this job. It was not charged. Try again.',

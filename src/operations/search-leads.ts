@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import type { LeadQuery } from '../leads/lead-source.ts';
+import { queryProblem, type QueryProblem } from '../leads/search-terms.ts';
 import { nanoPerUsd, type Nano } from '../money.ts';
 import { invalidParameter } from './validate.ts';
 import type { PaidOperation, Services } from './operation.ts';
@@ -97,6 +98,8 @@ export const searchLeads: PaidOperation<Input> = {
   price: ({ limit }, { config }) => searchPrice(limit, config.search),
 
   check: (request, { config }) => {
+    const problem = request.query === undefined ? null : queryProblem(request.query);
+    if (problem !== null) throw invalidParameter(searchLeads, 'query', queryProblems[problem]);
     const { min_followers: least, max_followers: most } = request;
     if (request.limit > config.search.maxLimit)
       throw invalidParameter(searchLeads, 'limit', `must be at most ${config.search.maxLimit}`);
@@ -114,8 +117,14 @@ export const searchLeads: PaidOperation<Input> = {
   isSandbox: ({ leads }) => leads.status().synthetic,
 };
 
+const queryProblems: Record<QueryProblem, string> = {
+  no_words: 'must contain a letter or a digit',
+  too_long: 'must be at most 200 characters',
+  too_many_words: 'must have at most 24 words',
+};
+
 /** $0.10, and $0.002 for each result asked for above 20; or the flat $0.50. */
-export const searchPrice = (limit: number, { pricing }: Pick<Config['search'], 'pricing'>): Nano =>
+const searchPrice = (limit: number, { pricing }: Pick<Config['search'], 'pricing'>): Nano =>
   pricing === 'flat'
     ? nanoPerUsd / 2n
     : nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n);

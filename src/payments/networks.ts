@@ -23,6 +23,8 @@ export interface PaymentNetwork {
   /** For people. */
   label: string;
   isTest: boolean;
+  /** A node that everybody may ask, slowly. */
+  publicRpcUrl: string;
   asset: PaymentAsset;
 }
 
@@ -41,6 +43,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     family: 'evm',
     label: 'Base',
     isTest: false,
+    publicRpcUrl: 'https://mainnet.base.org',
     asset: usdc('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 'USD Coin'),
   },
   {
@@ -49,6 +52,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     family: 'evm',
     label: 'Base Sepolia',
     isTest: true,
+    publicRpcUrl: 'https://sepolia.base.org',
     asset: usdc('0x036CbD53842c5426634e7929541eC2318f3dCF7e', 'USDC'),
   },
   {
@@ -57,6 +61,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     family: 'solana',
     label: 'Solana',
     isTest: false,
+    publicRpcUrl: 'https://api.mainnet-beta.solana.com',
     asset: usdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', null),
   },
   {
@@ -65,6 +70,7 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     family: 'solana',
     label: 'Solana devnet',
     isTest: true,
+    publicRpcUrl: 'https://api.devnet.solana.com',
     asset: usdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU', null),
   },
 ];

@@ -38,6 +38,8 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
       : createRemoteFacilitator({
           network,
           url: facilitator.url,
+          rpcUrl: facilitator.rpcUrl ?? network.publicRpcUrl,
+          now,
           timeouts,
           ...(fetch === undefined ? {} : { fetch }),
         });

@@ -10,6 +10,8 @@ export interface SolanaTransaction {
   message: Uint8Array;
   /** The blockhash that bounds its life. */
   blockhash: string;
+  /** The accounts that it names itself. */
+  accounts: string[];
 }
 
 /**
@@ -24,5 +26,5 @@ export const readSolanaTransaction = (base64: string): SolanaTransaction => {
   if (Buffer.compare(message, Uint8Array.from(canonical)) !== 0)
     throw new TypeError('the message is not in canonical form');
   if (!('lifetimeToken' in compiled)) throw new TypeError('the message has no blockhash');
-  return { message, blockhash: compiled.lifetimeToken };
+  return { message, blockhash: compiled.lifetimeToken, accounts: [...compiled.staticAccounts] };
 };

@@ -3,7 +3,7 @@ import { errorTable, type ErrorCode } from '../errors.ts';
 import type { Operation } from '../operations/operation.ts';
 
 /** The contract's version of the interface description. */
-export const interfaceVersion = '0.1.0.2';
+const interfaceVersion = '0.1.0.2';
 
 export interface OpenApiOptions {
   operations: readonly Operation[];

@@ -34,7 +34,7 @@ export const writeError = (
 /** Seconds of `Retry-After` for a refusal that does not know better; every 429 and 503 carries one. */
 const defaultRetryAfterSeconds = 5;
 
-export const errorHeaders = (error: AppError): Record<string, string> => {
+const errorHeaders = (error: AppError): Record<string, string> => {
   const isTemporary = error.status === 429 || error.status === 503;
   const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetryAfterSeconds : undefined);
   return {

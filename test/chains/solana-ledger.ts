@@ -63,6 +63,8 @@ export interface SolanaLedger {
   /** Lands what `holdSends` kept back, as far as it is still valid. */
   landHeld(): void;
   find(signature: string): LandedTransaction | null;
+  /** Newest first. */
+  findByAddress(at: Address): LandedTransaction[];
 }
 
 interface SimulateOptions {
@@ -237,5 +239,9 @@ export const createSolanaLedger = (): SolanaLedger => {
       for (const transaction of waiting) land(transaction);
     },
     find: (signature) => landed.get(signature) ?? null,
+    findByAddress: (at) =>
+      [...landed.values()]
+        .filter(({ transaction }) => compiledMessageOf(transaction).staticAccounts.includes(at))
+        .reverse(),
   };
 };

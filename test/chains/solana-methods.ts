@@ -154,6 +154,9 @@ const simulateConfig = z
 const sendConfig = z
   .object({ encoding: binaryEncoding.default('base58'), skipPreflight: z.boolean().default(false) })
   .default({ encoding: 'base58', skipPreflight: false });
+const signaturesConfig = z
+  .object({ limit: z.int().min(1).max(1_000).default(1_000) })
+  .default({ limit: 1_000 });
 const transactionConfig = z
   .object({ encoding: z.enum(['base58', 'base64', 'json']).default('json') })
   .default({ encoding: 'json' });
@@ -191,6 +194,20 @@ const transactionMethods = (ledger: SolanaLedger, readers: Readers): Record<stri
           };
         }),
       ),
+  ),
+  getSignaturesForAddress: method(z.tuple([addressParam, signaturesConfig]), ([at, { limit }]) =>
+    ledger
+      .findByAddress(at)
+      .filter(({ signature }) => readers.findVisible(signature) !== null)
+      .slice(0, limit)
+      .map(({ signature, execution, slot, landedAtMs }) => ({
+        signature,
+        slot,
+        err: execution.err,
+        memo: null,
+        blockTime: Math.floor(landedAtMs / 1_000),
+        confirmationStatus: 'confirmed',
+      })),
   ),
   getTransaction: method(z.tuple([z.string(), transactionConfig]), ([signature, { encoding }]) => {
     const landed = readers.findVisible(signature);

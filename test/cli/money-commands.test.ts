@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -10,6 +10,9 @@ import { parseUsd, type Nano } from '../../src/money.ts';
 import { embeddedStoreFile, openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { documents, operatorOf, runCli, temporaryFolder } from './run-cli.ts';
+
+// Every command is a process.
+vi.setConfig({ testTimeout: 300_000 });
 
 /** An account with 10 USD, as a gateway in this process has it, and the operator's commands beside it. */
 const openBooks = async () => {
@@ -114,22 +117,28 @@ test('a credit repeated under its own entry id is posted once, and another credi
   });
 });
 
-test('what does not exist is named', async () => {
-  const { operator } = await openBooks();
-  const id = randomUUID();
-  const reason = ['--reason', 'x'];
-  const account = { exitCode: 1, code: 'account_not_found', message: `There is no account with id "${id}".` };
-  expect(await operator.refusal('credit', id, '1', ...reason)).toEqual(account);
-  expect(await operator.refusal('accounts', 'approve', id)).toEqual(account);
-  expect(await operator.refusal('keys', 'issue', id)).toEqual(account);
-  expect(await operator.refusal('keys', 'list', id)).toEqual(account);
-  expect(await operator.refusal('accounts', 'list', '--after', id)).toEqual(account);
-  expect(await operator.refusal('keys', 'revoke', id)).toMatchObject({ exitCode: 1, code: 'key_not_found' });
-  expect(await operator.refusal('refund', id, '1', ...reason)).toMatchObject({
-    exitCode: 1,
-    code: 'job_not_found',
-  });
-});
+test.each([
+  { command: ['credit', 'ID', '1', '--reason', 'x'], thing: 'account' },
+  { command: ['adjust', 'ID', '1', '--reason', 'x'], thing: 'account' },
+  { command: ['accounts', 'approve', 'ID'], thing: 'account' },
+  { command: ['accounts', 'suspend', 'ID'], thing: 'account' },
+  { command: ['accounts', 'list', '--after', 'ID'], thing: 'account' },
+  { command: ['keys', 'issue', 'ID'], thing: 'account' },
+  { command: ['keys', 'list', 'ID'], thing: 'account' },
+  { command: ['keys', 'revoke', 'ID'], thing: 'key' },
+  { command: ['refund', 'ID', '1', '--reason', 'x'], thing: 'job' },
+])(
+  '"$command.0 $command.1" with the beginning of an id names the $thing it did not find',
+  async ({ command, thing }) => {
+    const { accountId, operator } = await openBooks();
+    const beginning = accountId.slice(0, 8);
+    expect(await operator.refusal(...command.map((word) => (word === 'ID' ? beginning : word)))).toEqual({
+      exitCode: 1,
+      code: `${thing}_not_found`,
+      message: `There is no ${thing} with id "${beginning}".`,
+    });
+  },
+);
 
 test('"ledger check" names an account whose balance is not the sum of its entries and ends with 1', async () => {
   const { dataDir, accountId } = await openBooks();

@@ -72,7 +72,7 @@ export const operatorOf = (env: Record<string, string>) => {
 
 const money = z.string().regex(/^-?\d+\.\d{2,9}$/);
 
-export const accountView = z.strictObject({
+const accountView = z.strictObject({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(['pending', 'active', 'suspended']),
@@ -82,7 +82,7 @@ export const accountView = z.strictObject({
   created_at: z.iso.datetime(),
 });
 
-export const apiKeyView = z.strictObject({
+const apiKeyView = z.strictObject({
   id: z.uuid(),
   account_id: z.uuid(),
   display: z.string(),

@@ -1,25 +1,29 @@
 import type { Command } from 'commander';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { documents, operatorOf, runCli, temporaryFolder } from './run-cli.ts';
 
+vi.setConfig({ testTimeout: 300_000 });
+
 const ignore = () => {};
+
+/** The commands as they are defined, with nothing behind them. */
+const bareProgram = (): Command => {
+  const context = { run: () => Promise.resolve(), runCreating: () => Promise.resolve() };
+  return createProgram(context, { write: ignore, writeError: ignore });
+};
 
 /** The words of every command, `[]` being the program itself. */
 const allCommands = (): string[][] => {
-  const program = createProgram(
-    { run: () => Promise.resolve(), runCreating: () => Promise.resolve() },
-    { write: ignore, writeError: ignore },
-  );
   const below = (command: Command, words: string[]): string[][] => [
     words,
     ...command.commands.flatMap((child) => below(child, [...words, child.name()])),
   ];
-  return below(program, []);
+  return below(bareProgram(), []);
 };
 
 /** Runs a command in this process and answers what it printed. */
@@ -52,17 +56,23 @@ describe('the help', () => {
   );
 
   test('gives examples that are right as they stand', async () => {
-    const dataDir = await temporaryFolder();
     const examples: string[] = [];
     for (const words of allCommands().filter(([first]) => first !== 'start' && first !== 'mcp')) {
       const { stdout } = await print([...words, '--help']);
       examples.push(...[...stdout.matchAll(/^ {2}\$ causeway (.*)$/gm)].map(([, example = '']) => example));
     }
     expect(examples.length).toBeGreaterThan(20);
-    for (const example of examples) {
-      const { exitCode } = await print([...wordsOf(example), '--json'], { DATA_DIR: join(dataDir, 'data') });
-      expect(exitCode, example).not.toBe(2);
-    }
+    const readings = await Promise.all(
+      examples.map((example) =>
+        bareProgram()
+          .parseAsync(wordsOf(example), { from: 'user' })
+          .then(
+            () => 'right',
+            (error: unknown) => `${example}: ${String(error)}`,
+          ),
+      ),
+    );
+    expect(new Set(readings)).toEqual(new Set(['right']));
   });
 
   test('and the version are printed by the process itself', async () => {
@@ -134,7 +144,8 @@ describe('the settings', () => {
   test('that a command does not need may be wrong', async () => {
     const dataDir = await temporaryFolder();
     const operator = operatorOf({ DATA_DIR: dataDir, PORT: 'wrong' });
-    await operator.answer(documents.account, 'accounts', 'create', '--name', 'Acme');
+    const { account } = await operator.answer(documents.account, 'accounts', 'create', '--name', 'Acme');
+    expect(account.name).toBe('Acme');
   });
 
   test('come from --env-file too, and the environment wins over it', async () => {

@@ -277,7 +277,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
   });
 
   it('cannot connect with a wrong key', async () => {
-    await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow(/API key/);
+    await expect(connect(`${gateway.url}/mcp`, 'sk_causeway_wrong')).rejects.toThrow(/API key|HTTP 401/);
   });
 });
 

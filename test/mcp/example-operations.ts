@@ -32,12 +32,12 @@ export const secretOfTheUpstream = 'upstream said: sk-live-0123';
 
 export interface ExampleOperations {
   operations: readonly ReadOperation<{ text?: string }>[];
-  /** Resolves when a call of `hang` has begun; the call ends only when its client goes. */
-  hanging: Promise<AbortSignal>;
+  /** Resolves when the next call of `hang` has begun; that call ends only when its client goes. */
+  nextHanging: () => Promise<AbortSignal>;
 }
 
 export const createExampleOperations = (): ExampleOperations => {
-  const began = Promise.withResolvers<AbortSignal>();
+  let began = Promise.withResolvers<AbortSignal>();
   const operations = [
     define('echo', async ({ text = '' }) => answer(text)),
     define('explode', async () => {
@@ -59,5 +59,11 @@ export const createExampleOperations = (): ExampleOperations => {
       return answer('nobody reads this');
     }),
   ];
-  return { operations, hanging: began.promise };
+  return {
+    operations,
+    nextHanging: () => {
+      began = Promise.withResolvers<AbortSignal>();
+      return began.promise;
+    },
+  };
 };

@@ -7,7 +7,7 @@ import { createExampleOperations, secretOfTheUpstream } from './example-operatio
 import { startGateway, type TestGateway } from './start-gateway.ts';
 
 const { log, lines } = createRecordedLog();
-const { operations, hanging } = createExampleOperations();
+const { operations, nextHanging } = createExampleOperations();
 let gateway: TestGateway;
 
 beforeAll(async () => {
@@ -255,25 +255,38 @@ describe.each(clientKinds)('$name', ({ connect }) => {
 });
 
 describe('a client that goes away', () => {
-  it('aborts its call', async () => {
+  const envelope = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const ways = [
+    { revision: '2025-11-25', headers: {}, meta: {} },
+    {
+      revision: '2026-07-28',
+      headers: { 'mcp-method': 'tools/call', 'mcp-name': 'hang' },
+      meta: { _meta: envelope },
+    },
+  ];
+
+  it.each(ways)('aborts its call on revision $revision', async ({ revision, headers, meta }) => {
+    const began = nextHanging();
     const gone = new AbortController();
+    const params = { name: 'hang', arguments: {}, ...meta };
     const call = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
       signal: gone.signal,
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': revision,
+        ...headers,
         ...withKey(),
       },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 9,
-        method: 'tools/call',
-        params: { name: 'hang', arguments: {} },
-      }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params }),
     }).then((response) => response.text());
     call.catch(() => undefined);
-    const signal = await hanging;
+    const signal = await began;
     expect(signal.aborted).toBe(false);
     const aborted = once(signal, 'abort');
     gone.abort();

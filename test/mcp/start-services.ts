@@ -11,7 +11,7 @@ export interface StartedServices {
   /** Of an account with ten dollars. */
   apiKey: string;
   keyId: string;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** What the gateway is made of, wired as for its users, on the embedded store and the sandbox in a folder of its own. */

@@ -339,7 +339,9 @@ describe('garbage in place of a proof', () => {
     const proofs = await fixture.buyer.prove(challenge, 'base');
     const callsBefore = fixture.chains.base.controls.callCount('eth_call');
     const exponent = tamper(proofs, ({ payload }) => void (payload.authorization['value'] = '1e5'));
-    const solanaPayload = tamper(proofs, (proof) => Object.assign(proof, { payload: { transaction: 'AAAA' } }));
+    const solanaPayload = tamper(proofs, (proof) =>
+      Object.assign(proof, { payload: { transaction: 'AAAA' } }),
+    );
     const { paymentSignature } = await fixture.buyer.prove(challenge, 'solana');
     const noTransaction = tamper({ paymentSignature }, (proof) =>
       Object.assign(proof, { payload: { transaction: 'AAAA' } }),

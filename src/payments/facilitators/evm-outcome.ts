@@ -103,6 +103,7 @@ export const findEvmOutcome = async (
   if (isUsed) return explainUsed(chain, order, block.number);
   if (block.timestamp > BigInt(validBefore) + expiryMarginSeconds)
     return { outcome: 'failed', reason: 'invalid_exact_evm_payload_authorization_valid_before' };
-  if (receipt?.status === 'reverted') return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
+  if (receipt?.status === 'reverted')
+    return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
   return { outcome: 'open' };
 };

@@ -9,11 +9,16 @@ import {
   type SupportedKind,
   type VerifyOutcome,
 } from './facilitator.ts';
+import { createJsonRpc } from './json-rpc.ts';
 import { createRemoteHttp, type RemoteAnswer } from './remote-http.ts';
 
 export interface RemoteFacilitatorOptions {
   network: PaymentNetwork;
   url: string;
+  /** The chain, for what the facilitator leaves open. */
+  rpcUrl: string;
+  /** Epoch milliseconds. */
+  now: () => number;
   timeouts: FacilitatorTimeouts;
   fetch?: typeof globalThis.fetch;
 }
@@ -108,6 +113,7 @@ const readSupported = (
 export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Facilitator => {
   const { network, url, timeouts } = options;
   const http = createRemoteHttp(url, options.fetch ?? globalThis.fetch);
+  const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: timeouts.rpcMs });
   let supported: SupportedKind | 'unsupported' | null = null;
   const toRequest = ({ payload, requirements }: PaymentOrder) => ({
     x402Version: 2,
@@ -137,7 +143,12 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
       const signal = AbortSignal.timeout(timeouts.settleMs);
       return toSettleOutcome(await http.post('/settle', toRequest(order), signal), earlier !== null);
     },
-    // Only the facilitator can tell, by settling again: the chain takes the same payment once.
-    findOutcome: () => Promise.resolve({ outcome: 'open' }),
+    findOutcome: async (payment, outer) => {
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
+      const { askChain } = await import('./ask-chain.ts');
+      const found = await askChain(payment, { network, rpc, signal, now: options.now() });
+      // The facilitator may be told to settle again: the chain takes the same payment once.
+      return found.outcome === 'unknown' ? { outcome: 'open' } : found;
+    },
   };
 };

@@ -15,6 +15,10 @@ export interface SolanaChain {
   /** Lamports. */
   getBalance(address: string): Promise<number>;
   hasAccount(address: string): Promise<boolean>;
+  /** The newest transactions that name the address, newest first; times in seconds since 1970. */
+  getSignatures(address: string, limit: number): Promise<{ signature: string; blockTime: number | null }[]>;
+  /** Base64; null when there is none of that signature. */
+  getTransaction(signature: string): Promise<string | null>;
 }
 
 const inContext = <T>(value: z.ZodType<T>) => z.object({ value });
@@ -22,6 +26,7 @@ const status = z.object({
   err: z.unknown(),
   confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
 });
+const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable();
 const commitment = 'confirmed';
 
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChain => {
@@ -70,6 +75,21 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
         commitment,
       });
       return answer.value !== null;
+    },
+    getSignatures: (address, limit) =>
+      ask(
+        z.array(z.object({ signature: z.string(), blockTime: z.number().nullable() })),
+        'getSignaturesForAddress',
+        address,
+        { limit, commitment },
+      ),
+    getTransaction: async (signature) => {
+      const found = await ask(landed, 'getTransaction', signature, {
+        encoding: 'base64',
+        maxSupportedTransactionVersion: 0,
+        commitment,
+      });
+      return found?.transaction[0] ?? null;
     },
   };
 };

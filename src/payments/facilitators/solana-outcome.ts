@@ -7,7 +7,8 @@ const expiryMs = 180_000;
 const historyMs = 12 * 3_600_000;
 
 export interface SolanaPaymentTrace {
-  signature: string;
+  /** Null when it was looked for among all that can have landed, and was not there. */
+  signature: string | null;
   blockhash: string;
   /** Milliseconds since before the transaction was first sent. */
   ageMs: number;
@@ -28,13 +29,13 @@ export const findSolanaOutcome = async (
   chain: SolanaChain,
   { signature, blockhash, ageMs }: SolanaPaymentTrace,
 ): Promise<FoundOutcome> => {
-  const status = await chain.getStatus(signature);
-  if (status !== null) return fromStatus(signature, status);
+  const status = signature === null ? null : await chain.getStatus(signature);
+  if (signature !== null && status !== null) return fromStatus(signature, status);
   if (await chain.isBlockhashValid(blockhash)) return { outcome: 'open' };
   if (ageMs < expiryMs || ageMs > historyMs) return { outcome: 'unknown', reason: 'settlement_pending' };
   // It may have landed between the two questions above.
-  const last = await chain.getStatus(signature);
-  return last === null
+  const last = signature === null ? null : await chain.getStatus(signature);
+  return signature === null || last === null
     ? { outcome: 'failed', reason: 'invalid_exact_svm_blockhash_expired' }
     : fromStatus(signature, last);
 };

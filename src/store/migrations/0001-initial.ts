@@ -1,8 +1,8 @@
 import type { Engine } from './engine.ts';
 
-const accounts = ({ int64, tableEnd }: Engine): string[] => [
+const accounts = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table accounts (
-    id text not null primary key,
+    id ${id} not null primary key,
     name text not null,
     status text not null check (status in ('pending', 'active', 'suspended')),
     status_changed_at ${int64} not null,
@@ -13,9 +13,9 @@ const accounts = ({ int64, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
   `create index accounts_by_age on accounts (created_at, id)`,
   `create table api_keys (
-    id text not null primary key,
-    account_id text not null references accounts (id),
-    hash text not null unique,
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    hash ${id} not null unique,
     display text not null,
     label text not null,
     created_at ${int64} not null,
@@ -24,11 +24,11 @@ const accounts = ({ int64, tableEnd }: Engine): string[] => [
   `create index api_keys_by_account on api_keys (account_id, created_at, id)`,
 ];
 
-const jobs = ({ int64, tableEnd }: Engine): string[] => [
+const jobs = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table jobs (
-    id text not null primary key,
-    account_id text not null references accounts (id),
-    key_id text not null references api_keys (id),
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    key_id ${id} not null references api_keys (id),
     kind text not null check (kind in ('chat', 'image', 'responses', 'video')),
     model text not null,
     status text not null check (status in ('queued', 'running', 'done', 'failed')),
@@ -55,8 +55,8 @@ const jobs = ({ int64, tableEnd }: Engine): string[] => [
   `create index jobs_in_queue_by_deadline on jobs (deadline_at) where status = 'queued'`,
   `create index jobs_by_lease on jobs (lease_until) where status = 'running'`,
   `create table holds (
-    job_id text not null primary key references jobs (id),
-    account_id text not null references accounts (id),
+    job_id ${id} not null primary key references jobs (id),
+    account_id ${id} not null references accounts (id),
     amount ${int64} not null check (amount >= 0),
     state text not null check (state in ('open', 'captured', 'released')),
     captured ${int64} not null default 0,
@@ -69,18 +69,18 @@ const jobs = ({ int64, tableEnd }: Engine): string[] => [
     check ((state = 'open') = (ended_at is null))
   )${tableEnd}`,
   `create table idempotency_keys (
-    account_id text not null references accounts (id),
-    endpoint text not null,
-    idempotency_key text not null,
+    account_id ${id} not null references accounts (id),
+    endpoint ${id} not null,
+    idempotency_key ${id} not null,
     body_hash text not null,
-    job_id text not null references jobs (id),
+    job_id ${id} not null references jobs (id),
     expires_at ${int64} not null,
     primary key (account_id, endpoint, idempotency_key)
   )${tableEnd}`,
   `create table media (
-    id text not null primary key,
-    account_id text not null references accounts (id),
-    job_id text not null references jobs (id),
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
+    job_id ${id} not null references jobs (id),
     content_type text not null,
     size_bytes ${int64} not null check (size_bytes >= 0),
     created_at ${int64} not null,
@@ -88,13 +88,13 @@ const jobs = ({ int64, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-const ledger = ({ int64, tableEnd }: Engine): string[] => [
+const ledger = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table ledger_entries (
-    id text not null primary key,
-    account_id text not null references accounts (id),
+    id ${id} not null primary key,
+    account_id ${id} not null references accounts (id),
     type text not null check (type in ('topup', 'debit', 'refund', 'adjustment')),
     amount ${int64} not null,
-    job_id text references jobs (id),
+    job_id ${id} references jobs (id),
     note text,
     created_at ${int64} not null,
     check (
@@ -125,9 +125,9 @@ const appendOnly = {
   ],
 } satisfies Record<Engine['kind'], string[]>;
 
-const payments = ({ int64, tableEnd }: Engine): string[] => [
+const payments = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table payments (
-    identity text not null primary key,
+    identity ${id} not null primary key,
     request_hash text not null,
     network text not null,
     asset text not null,

@@ -3,9 +3,16 @@ export interface Engine {
   kind: 'sqlite' | 'postgres';
   /** Column type of 64-bit integers: amounts, times, counts. */
   int64: string;
+  /** Column type of identifiers: text that sorts by its bytes, whatever the language of the database. */
+  id: string;
   /** What ends a `create table`. */
   tableEnd: string;
 }
 
-export const sqliteEngine: Engine = { kind: 'sqlite', int64: 'integer', tableEnd: ' strict' };
-export const postgresEngine: Engine = { kind: 'postgres', int64: 'bigint', tableEnd: '' };
+export const sqliteEngine: Engine = { kind: 'sqlite', int64: 'integer', id: 'text', tableEnd: ' strict' };
+export const postgresEngine: Engine = {
+  kind: 'postgres',
+  int64: 'bigint',
+  id: 'text collate "C"',
+  tableEnd: '',
+};

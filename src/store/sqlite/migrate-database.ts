@@ -2,27 +2,34 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { sqliteEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
 
+/** A first start may share the machine with others that do the same. */
+const lockTimeoutMs = 60_000;
+
 /**
- * Brings the file to the newest schema. The write lock is held throughout, so a second process that opens
- * the file waits and then finds the work done. Kysely is loaded only when there is something to do.
+ * Brings the file to the newest schema. Who has the write lock does it; others wait for the lock and find the
+ * work done. Kysely is loaded only when there is something to do. Afterwards a write waits `busyTimeoutMs`.
  */
-export const migrateDatabase = async (database: DatabaseSync): Promise<void> => {
+export const migrateDatabase = async (database: DatabaseSync, busyTimeoutMs: number): Promise<void> => {
   if (isCurrent(executedMigrations(database))) return;
-  const [{ Kysely, SqliteDialect }, { migrateToLatest }] = await Promise.all([
-    import('kysely'),
-    import('../migrations/migrate.ts'),
-  ]);
-  const kysely = new Kysely<unknown>({
-    dialect: new SqliteDialect({ database: { close: () => {}, prepare: prepareForKysely(database) } }),
-  });
+  database.exec(`pragma busy_timeout = ${lockTimeoutMs}`);
   database.exec('begin immediate');
   try {
-    await migrateToLatest(kysely, { engine: sqliteEngine });
+    if (!isCurrent(executedMigrations(database))) await migrateWithKysely(database);
     database.exec('commit');
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
+  database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+};
+
+const migrateWithKysely = async (database: DatabaseSync): Promise<void> => {
+  const [{ Kysely, SqliteDialect }, { migrateToLatest }] = await Promise.all([
+    import('kysely'),
+    import('../migrations/migrate.ts'),
+  ]);
+  const dialect = new SqliteDialect({ database: { close: () => {}, prepare: prepareForKysely(database) } });
+  await migrateToLatest(new Kysely<unknown>({ dialect }), { engine: sqliteEngine });
 };
 
 const executedMigrations = (database: DatabaseSync): string[] => {

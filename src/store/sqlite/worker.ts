@@ -10,7 +10,7 @@ const start = async (port: NonNullable<typeof parentPort>, settings: WorkerSetti
   const greet = (greeting: Greeting): void => port.postMessage(greeting);
   const send = (replies: Reply[]): void => port.postMessage(replies);
   const database = openDatabase(settings);
-  await migrateDatabase(database);
+  await migrateDatabase(database, settings.busyTimeoutMs);
   const handler = settings.role === 'writer' ? createWriter(database, send) : createReader(database, send);
   port.on('message', (message: ToWorker) => {
     if (message !== 'close') {

@@ -1,0 +1,218 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+let dataDir: string;
+let running: GatewayProcess[];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'causeway-process-'));
+  running = [];
+});
+
+afterEach(async () => {
+  for (const gateway of running) await gateway.kill();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const start = async (environment: Record<string, string> = {}): Promise<GatewayProcess> => {
+  const gateway = await startGatewayProcess({
+    DATA_DIR: dataDir,
+    SYNTHETIC_PROFILES: '500',
+    LOG_LEVEL: 'silent',
+    ...environment,
+  });
+  running.push(gateway);
+  return gateway;
+};
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const run = (file: string, args: string[], environment: Record<string, string>): Promise<Ended> =>
+  new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['--', file, ...args],
+      { env: { PATH: process.env['PATH'], DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...environment }, timeout: 30_000 },
+      (error, stdout, stderr) => {
+        resolve({
+          code: typeof error?.code === 'number' ? error.code : error === null ? 0 : null,
+          stdout,
+          stderr,
+        });
+      },
+    );
+  });
+
+const chat = (
+  gateway: GatewayProcess,
+  apiKey: string,
+  content: string,
+  more: object = {},
+): Promise<Response> =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content }], max_tokens: 50, ...more }),
+  });
+
+const keyOf = ({ apiKey }: GatewayProcess): string => {
+  if (apiKey === null) throw new Error('no key was printed');
+  return apiKey;
+};
+
+describe('a start', () => {
+  it('makes an account with a key that works, and prints the key on the first start only', async () => {
+    const first = await start();
+    const apiKey = keyOf(first);
+    const balance = await fetch(`${first.url}/v1/balance`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(await balance.json()).toMatchObject({ balance_usd: '25.00' });
+    expect(await first.stop()).toBe(0);
+    const second = await start();
+    expect(second.apiKey).toBeNull();
+    expect((await chat(second, apiKey, 'hello')).status).toBe(200);
+  });
+
+  it('is alive at once and ready soon', async () => {
+    const gateway = await start();
+    expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200);
+    await expect
+      .poll(async () => (await fetch(`${gateway.url}/health/ready`)).status, { timeout: 20_000 })
+      .toBe(200);
+  });
+
+  it.each<[Record<string, string>, string[], RegExp]>([
+    [{ PORT: 'eighty' }, [], /^PORT: must be a whole number\n$/],
+    [{ DATABASE_URL: 'nonsense' }, [], /^DATABASE_URL: .*\n$/],
+    [{ CAUSEWAY_CONFIG: '/does/not/exist.yaml' }, [], /^CAUSEWAY_CONFIG: .* cannot be read\n$/],
+    [{}, ['--env-file', '/does/not/exist.env'], /^--env-file: .* cannot be read\n$/],
+    [{}, ['--prot', '1'], /^.*--prot.*\n$/],
+    [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: must be a Solana address\n$/],
+  ])('with the wrong setting %j %j ends with one line and exit code 2', async (environment, args, line) => {
+    const { code, stderr, stdout } = await run(mainFile, args, environment);
+    expect(stderr).toMatch(line);
+    expect(stderr.trimEnd()).not.toContain('\n');
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+  });
+
+  it('is refused clearly on a data folder that another gateway has, and harms nothing', async () => {
+    const first = await start();
+    const second = await run(mainFile, [], { PORT: '0' });
+    expect(second.code).toBe(2);
+    expect(second.stderr).toMatch(/^DATA_DIR: .* is in use by another gateway; .*\n$/);
+    expect((await chat(first, keyOf(first), 'still there?')).status).toBe(200);
+  });
+
+  it('is refused clearly on a port that is taken', async () => {
+    const first = await start();
+    const other = join(dataDir, 'other');
+    const second = await run(mainFile, [], { PORT: new URL(first.url).port, DATA_DIR: other });
+    expect(second.code).toBe(2);
+    expect(second.stderr).toMatch(/^PORT: \d+ on 127\.0\.0\.1 is in use/);
+  });
+});
+
+describe('SIGTERM', () => {
+  it('lets running answers finish, refuses new work, and ends with 0', async () => {
+    const gateway = await start();
+    const apiKey = keyOf(gateway);
+    const answer = await chat(gateway, apiKey, '[sandbox:slow=2] last words', { stream: true });
+    const ended = gateway.stop();
+    const text = await answer.text();
+    expect(text).toContain('data: [DONE]');
+    expect(await ended).toBe(0);
+    await expect(chat(gateway, apiKey, 'too late')).rejects.toThrow();
+    const { stdout } = await run(cliFile, ['ledger', 'check', '--json'], {});
+    expect(JSON.parse(stdout)).toMatchObject({ problems: [], open_holds: 0 });
+  });
+});
+
+describe('kill -9 under load', () => {
+  it('loses no acknowledged write, frees the holds of dead work, and leaves the books right', async () => {
+    let gateway = await start();
+    const apiKey = keyOf(gateway);
+    const acknowledged: string[] = [];
+
+    for (let round = 0; round < 3; round += 1) {
+      const current = gateway;
+      let isOver = false;
+      const load = Array.from({ length: 8 }, async (_, worker) => {
+        for (let index = 0; !isOver && index < 1_000; index += 1) {
+          const slow = index % 4 === 3 ? '[sandbox:slow=5] ' : '';
+          try {
+            const response = await chat(current, apiKey, `${slow}${round}.${worker}.${index}`);
+            if (response.status === 200) acknowledged.push(((await response.json()) as { id: string }).id);
+          } catch {
+            // The process was killed under this request.
+            return;
+          }
+        }
+      });
+      await new Promise((resolve) => setTimeout(resolve, 700 + round * 300));
+      await current.kill();
+      isOver = true;
+      await Promise.all(load);
+      gateway = await start();
+    }
+
+    expect(acknowledged.length).toBeGreaterThan(0);
+    for (const id of acknowledged) {
+      const job = await fetch(`${gateway.url}/v1/jobs/${id}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      expect(await job.json()).toMatchObject({ status: 'done' });
+    }
+    const check = async () => {
+      const { stdout } = await run(cliFile, ['ledger', 'check', '--json'], {});
+      return JSON.parse(stdout) as { problems: string[]; open_holds: number };
+    };
+    expect((await check()).problems).toEqual([]);
+    // Leases of dead work run out after half a minute.
+    await expect.poll(async () => (await check()).open_holds, { timeout: 60_000, interval: 2_000 }).toBe(0);
+    expect((await check()).problems).toEqual([]);
+  }, 120_000);
+});
+
+describe('stdio', () => {
+  it('keeps standard output for the protocol and ends when the assistant leaves', async () => {
+    const child = spawn(process.execPath, ['--', mainFile, '--stdio'], {
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: dataDir,
+        PORT: '0',
+        LOG_LEVEL: 'silent',
+        SYNTHETIC_PROFILES: '500',
+      },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const exited = once(child, 'exit');
+    const lines: string[] = [];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(text));
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    child.stdin.write(`${JSON.stringify(initialize)}\n`);
+    await expect.poll(() => lines.join(''), { timeout: 20_000 }).toContain('\n');
+    expect(JSON.parse(lines.join(''))).toMatchObject({ id: 1, result: { protocolVersion: '2025-06-18' } });
+    child.stdin.end();
+    expect((await exited)[0]).toBe(0);
+  });
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/store/store-error.ts';
+import { addAccount, start } from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+describe.each(await testEngines())('accounts and keys on $kind', ({ create }) => {
+  let data: TestStore;
+  beforeAll(async () => {
+    data = await create();
+  });
+  afterAll(() => data.remove());
+
+  it('keeps an account as it was created, with nothing on it', async () => {
+    const id = randomUUID();
+    const created = await data.store.createAccount({
+      id,
+      name: 'Müller & Söhne',
+      status: 'pending',
+      now: start,
+    });
+    expect(created).toEqual({
+      id,
+      name: 'Müller & Söhne',
+      status: 'pending',
+      balance: 0n,
+      held: 0n,
+      createdAt: start,
+    });
+    expect(await data.store.getAccount(id)).toEqual(created);
+  });
+
+  it('answers null for what does not exist', async () => {
+    expect(await data.store.getAccount('nobody')).toBeNull();
+    expect(await data.store.findKey('no hash')).toBeNull();
+    expect(await data.store.setAccountStatus({ id: 'nobody', status: 'active', now: start })).toBeNull();
+    expect(await data.store.revokeKey({ id: 'no key', now: start })).toBeNull();
+    expect(await data.store.getMedia('nothing')).toBeNull();
+    expect(await data.store.getPayment('nothing')).toBeNull();
+    expect(await data.store.getJob({ id: 'no job', accountId: 'nobody' })).toBeNull();
+  });
+
+  it('changes the status of one account alone', async () => {
+    const [one, other] = [await addAccount(data.store), await addAccount(data.store)];
+    const suspended = await data.store.setAccountStatus({
+      id: one.accountId,
+      status: 'suspended',
+      now: start,
+    });
+    expect(suspended?.status).toBe('suspended');
+    expect((await data.store.getAccount(one.accountId))?.status).toBe('suspended');
+    expect((await data.store.getAccount(other.accountId))?.status).toBe('active');
+  });
+
+  it('lists accounts oldest first, page by page, without a gap or a repetition', async () => {
+    const fresh = await create();
+    try {
+      const ids = ['d', 'a', 'c', 'b', 'e'];
+      const times = [3, 1, 2, 2, 4];
+      for (const [index, id] of ids.entries())
+        await fresh.store.createAccount({ id, name: id, status: 'active', now: start + (times[index] ?? 0) });
+      const seen: string[] = [];
+      for (;;) {
+        const afterId = seen.at(-1);
+        const page = await fresh.store.listAccounts({
+          limit: 2,
+          ...(afterId === undefined ? {} : { afterId }),
+        });
+        if (page.length === 0) break;
+        seen.push(...page.map(({ id }) => id));
+      }
+      expect(seen).toEqual(['a', 'b', 'c', 'd', 'e']);
+    } finally {
+      await fresh.remove();
+    }
+  });
+
+  it('finds a key by its hash, together with its account', async () => {
+    const { accountId, keyId } = await addAccount(data.store, { balance: 70n });
+    const found = await data.store.findKey(`hash of ${keyId}`);
+    expect(found).toEqual({
+      key: {
+        id: keyId,
+        accountId,
+        display: 'sk_causeway_ab...yz',
+        label: 'first',
+        createdAt: start,
+        revokedAt: null,
+      },
+      account: { id: accountId, name: 'Acme', status: 'active', balance: 70n, held: 0n, createdAt: start },
+    });
+  });
+
+  it('refuses a second key with the same hash and a key without an account', async () => {
+    const { accountId, keyId } = await addAccount(data.store);
+    const key = { id: randomUUID(), accountId, hash: `hash of ${keyId}`, display: '', label: '', now: start };
+    await expect(data.store.createKey(key)).rejects.toThrow(StoreError);
+    await expect(data.store.createKey({ ...key, hash: 'h2', accountId: 'nobody' })).rejects.toThrow(
+      StoreError,
+    );
+    expect(await data.store.listKeys(accountId)).toHaveLength(1);
+  });
+
+  it('lists the keys of an account, oldest first, and keeps the first time of a revocation', async () => {
+    const { accountId, keyId } = await addAccount(data.store);
+    const second = randomUUID();
+    await data.store.createKey({
+      id: second,
+      accountId,
+      hash: second,
+      display: 'd',
+      label: 'second',
+      now: start + 1,
+    });
+    await data.store.revokeKey({ id: keyId, now: start + 5 });
+    const again = await data.store.revokeKey({ id: keyId, now: start + 9 });
+    expect(again?.revokedAt).toBe(start + 5);
+    const keys = await data.store.listKeys(accountId);
+    expect(keys.map(({ id, revokedAt }) => [id, revokedAt])).toEqual([
+      [keyId, start + 5],
+      [second, null],
+    ]);
+  });
+});

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AccountStatus,
+  FinishJobInput,
+  NewJob,
+  NewPayment,
+  OpenJobInput,
+  Store,
+} from '../../src/store/store.ts';
+
+/** The time of the tests; every store takes its time from its caller. */
+export const start = 1_800_000_000_000;
+
+export interface Owner {
+  accountId: string;
+  keyId: string;
+}
+
+/** An account with a key and, when `balance` is above zero, a top-up. */
+export const addAccount = async (
+  store: Store,
+  { balance = 1_000n, status = 'active' }: { balance?: bigint; status?: AccountStatus } = {},
+): Promise<Owner> => {
+  const accountId = randomUUID();
+  const keyId = randomUUID();
+  await store.createAccount({ id: accountId, name: 'Acme', status, now: start });
+  await store.createKey({
+    id: keyId,
+    accountId,
+    hash: `hash of ${keyId}`,
+    display: 'sk_causeway_ab...yz',
+    label: 'first',
+    now: start,
+  });
+  if (balance > 0n)
+    await store.postEntry({
+      id: randomUUID(),
+      accountId,
+      type: 'topup',
+      amount: balance,
+      note: null,
+      now: start,
+    });
+  return { accountId, keyId };
+};
+
+export const worker = 'worker-1';
+
+/** A job that its opener runs at once. */
+export const runningJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob => ({
+  id: randomUUID(),
+  ...owner,
+  kind: 'chat',
+  model: 'textmodel-3.5-flash',
+  status: 'running',
+  leaseOwner: worker,
+  leaseUntil: start + 30_000,
+  maxAttempts: 1,
+  deadlineAt: start + 60_000,
+  request: '{"messages":[]}',
+  customData: null,
+  ...changes,
+});
+
+export const queuedJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob =>
+  runningJob(owner, {
+    kind: 'image',
+    status: 'queued',
+    leaseOwner: null,
+    leaseUntil: null,
+    maxAttempts: 2,
+    ...changes,
+  });
+
+export const opening = (job: NewJob, changes: Partial<Omit<OpenJobInput, 'job'>> = {}): OpenJobInput => ({
+  job,
+  hold: 100n,
+  idempotency: null,
+  now: start,
+  ...changes,
+});
+
+export const idempotencyKey = (
+  key: string,
+  changes: Partial<NonNullable<OpenJobInput['idempotency']>> = {},
+) => ({
+  endpoint: 'POST /v1/chat/completions',
+  key,
+  bodyHash: 'body-1',
+  expiresAt: start + 86_400_000,
+  ...changes,
+});
+
+export const finishing = (id: string, changes: Partial<FinishJobInput> = {}): FinishJobInput => ({
+  id,
+  owner: worker,
+  status: 'done',
+  result: '{"answer":42}',
+  error: null,
+  metadata: '{"provider":"sandbox"}',
+  charge: 60n,
+  entryId: randomUUID(),
+  media: [],
+  now: start + 1_000,
+  ...changes,
+});
+
+export const deadJobError = { type: 'server_error', code: 'server_error', message: 'Try again.' };
+
+export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
+  identity: randomUUID(),
+  requestHash: 'request-1',
+  network: 'eip155:84532',
+  asset: '0xasset',
+  payTo: '0xseller',
+  amount: 100_000n,
+  payload: '{"x402Version":2}',
+  requirements: '{"scheme":"exact"}',
+  leaseOwner: worker,
+  leaseUntil: start + 30_000,
+  now: start,
+  ...changes,
+});
+
+/** Opens the job and answers its id; fails when it is not opened. */
+export const openJob = async (store: Store, input: OpenJobInput): Promise<string> => {
+  const opened = await store.openJob(input);
+  if (opened.outcome !== 'opened') throw new Error(`the job was not opened: ${opened.outcome}`);
+  return opened.job.id;
+};
+
+export const available = async (store: Store, accountId: string): Promise<bigint> => {
+  const account = await store.getAccount(accountId);
+  if (account === null) throw new Error('there is no such account');
+  return account.balance - account.held;
+};
+
+/** Throws with the problems that the store's own check finds. */
+export const assertSoundBooks = async (store: Store): Promise<void> => {
+  const { problems } = await store.checkLedger();
+  if (problems.length > 0) throw new Error(`the books are not right:\n${problems.join('\n')}`);
+};

@@ -1,0 +1,450 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/store/store-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  addAccount,
+  assertSoundBooks,
+  available,
+  deadJobError,
+  finishing,
+  idempotencyKey,
+  opening,
+  openJob,
+  queuedJob,
+  runningJob,
+  start,
+  worker,
+} from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+describe.each(await testEngines())('jobs on $kind', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterEach(async () => {
+    await assertSoundBooks(store);
+    // Whatever a test left behind is ended, so that the next one claims only its own jobs.
+    await store.reapJobs({ now: start + 10 ** 9, limit: 1_000, error: deadJobError });
+  });
+  afterAll(() => data.remove());
+
+  describe('opening', () => {
+    it('places the hold and keeps the job as it was answered', async () => {
+      const owner = await addAccount(store, { balance: 250n });
+      const job = runningJob(owner, { customData: '{"order":7}' });
+      const opened = await store.openJob(opening(job, { hold: 100n }));
+      expect(opened).toEqual({
+        outcome: 'opened',
+        available: 150n,
+        job: {
+          ...job,
+          attempts: 1,
+          createdAt: start,
+          startedAt: start,
+          finishedAt: null,
+          result: null,
+          error: null,
+          metadata: null,
+          hold: 100n,
+          holdState: 'open',
+          charged: 0n,
+          refunded: 0n,
+        },
+      });
+      const read = await store.getJob({ id: job.id, accountId: owner.accountId });
+      expect({ outcome: 'opened', available: 150n, job: read }).toEqual(opened);
+      expect(await store.getAccount(owner.accountId)).toMatchObject({ balance: 250n, held: 100n });
+    });
+
+    it('keeps texts exactly, whatever characters they hold', async () => {
+      const owner = await addAccount(store);
+      const request = JSON.stringify({ prompt: `"quoted" ümläut 日本 🎈 \\ ${'x'.repeat(100_000)}` });
+      const id = await openJob(store, opening(runningJob(owner, { request })));
+      expect((await store.getJob({ id, accountId: owner.accountId }))?.request).toBe(request);
+    });
+
+    it('refuses a hold above the available balance and keeps nothing of it', async () => {
+      const owner = await addAccount(store, { balance: 100n });
+      const job = runningJob(owner);
+      const refused = await store.openJob(opening(job, { hold: 101n, idempotency: idempotencyKey('k') }));
+      expect(refused).toEqual({ outcome: 'insufficient', available: 100n });
+      expect(await store.getJob({ id: job.id, accountId: owner.accountId })).toBeNull();
+      const later = await store.openJob(opening(job, { hold: 100n, idempotency: idempotencyKey('k') }));
+      expect(later).toMatchObject({ outcome: 'opened', available: 0n });
+    });
+
+    it('opens a job without a hold on an empty balance', async () => {
+      const owner = await addAccount(store, { balance: 0n });
+      expect(await store.openJob(opening(runningJob(owner), { hold: 0n }))).toMatchObject({
+        outcome: 'opened',
+        available: 0n,
+      });
+    });
+
+    it('rejects a negative hold and changes nothing', async () => {
+      const owner = await addAccount(store, { balance: 100n });
+      await expect(store.openJob(opening(runningJob(owner), { hold: -1n }))).rejects.toThrow(StoreError);
+      expect(await available(store, owner.accountId)).toBe(100n);
+    });
+
+    it('rejects the id of another job and changes nothing', async () => {
+      const owner = await addAccount(store, { balance: 300n });
+      const job = runningJob(owner);
+      await openJob(store, opening(job));
+      await expect(store.openJob(opening(job))).rejects.toThrow(StoreError);
+      expect(await available(store, owner.accountId)).toBe(200n);
+    });
+
+    it('forbids a revoked key, a key of another account and an account that is not active', async () => {
+      const revoked = await addAccount(store);
+      await store.revokeKey({ id: revoked.keyId, now: start });
+      const [one, other] = [await addAccount(store), await addAccount(store)];
+      const pending = await addAccount(store, { status: 'pending' });
+      const suspended = await addAccount(store, { status: 'suspended' });
+      const owners = [
+        revoked,
+        { accountId: one.accountId, keyId: other.keyId },
+        pending,
+        suspended,
+        { accountId: 'nobody', keyId: one.keyId },
+        { accountId: one.accountId, keyId: 'no key' },
+      ];
+      for (const owner of owners)
+        expect(await store.openJob(opening(runningJob(owner)))).toEqual({ outcome: 'forbidden' });
+      expect(await available(store, one.accountId)).toBe(1_000n);
+    });
+  });
+
+  describe('an idempotency key', () => {
+    it('answers the job it opened, running or ended, even when the balance is too low by now', async () => {
+      const owner = await addAccount(store, { balance: 100n });
+      const idempotency = idempotencyKey('again');
+      const id = await openJob(store, opening(runningJob(owner), { idempotency }));
+      const second = await store.openJob(opening(runningJob(owner), { idempotency }));
+      expect(second).toMatchObject({ outcome: 'replayed', job: { id, status: 'running' }, available: 0n });
+      await store.finishJob(finishing(id, { charge: 100n }));
+      const third = await store.openJob(opening(runningJob(owner), { idempotency }));
+      expect(third).toMatchObject({
+        outcome: 'replayed',
+        job: { id, status: 'done', charged: 100n },
+        available: 0n,
+      });
+    });
+
+    it('answers its job although the key was revoked or the account suspended since', async () => {
+      const owner = await addAccount(store);
+      const idempotency = idempotencyKey('again');
+      const id = await openJob(store, opening(runningJob(owner), { idempotency }));
+      await store.revokeKey({ id: owner.keyId, now: start });
+      await store.setAccountStatus({ id: owner.accountId, status: 'suspended', now: start });
+      expect(await store.openJob(opening(runningJob(owner), { idempotency }))).toMatchObject({
+        outcome: 'replayed',
+        job: { id },
+      });
+    });
+
+    it('is a conflict with another body', async () => {
+      const owner = await addAccount(store);
+      await openJob(store, opening(runningJob(owner), { idempotency: idempotencyKey('k') }));
+      const other = idempotencyKey('k', { bodyHash: 'body-2' });
+      expect(await store.openJob(opening(runningJob(owner), { idempotency: other }))).toEqual({
+        outcome: 'conflict',
+      });
+      expect(await available(store, owner.accountId)).toBe(900n);
+    });
+
+    it('counts for one endpoint of one account only', async () => {
+      const [one, other] = [await addAccount(store), await addAccount(store)];
+      const idempotency = idempotencyKey('k');
+      await openJob(store, opening(runningJob(one), { idempotency }));
+      await openJob(store, opening(runningJob(other), { idempotency }));
+      const elsewhere = { ...idempotency, endpoint: 'POST /v1/responses' };
+      await openJob(store, opening(runningJob(one), { idempotency: elsewhere }));
+      expect(await available(store, one.accountId)).toBe(800n);
+    });
+
+    it('is free again when its time is over', async () => {
+      const owner = await addAccount(store);
+      const expiring = idempotencyKey('k', { expiresAt: start + 10 });
+      const first = await openJob(store, opening(runningJob(owner), { idempotency: expiring }));
+      const before = await store.openJob(
+        opening(runningJob(owner), { idempotency: expiring, now: start + 9 }),
+      );
+      expect(before).toMatchObject({ outcome: 'replayed', job: { id: first } });
+      const renewed = idempotencyKey('k', { bodyHash: 'body-2', expiresAt: start + 20 });
+      const second = await openJob(
+        store,
+        opening(runningJob(owner), { idempotency: renewed, now: start + 10 }),
+      );
+      const after = await store.openJob(
+        opening(runningJob(owner), { idempotency: renewed, now: start + 11 }),
+      );
+      expect(after).toMatchObject({ outcome: 'replayed', job: { id: second } });
+    });
+  });
+
+  describe('finishing', () => {
+    it('captures the charge, gives the rest free and writes the debit', async () => {
+      const owner = await addAccount(store, { balance: 250n });
+      const job = runningJob(owner);
+      await openJob(store, opening(job, { hold: 100n }));
+      const entryId = randomUUID();
+      const finished = await store.finishJob(finishing(job.id, { charge: 60n, entryId }));
+      expect(finished).toMatchObject({
+        outcome: 'finished',
+        available: 190n,
+        job: {
+          id: job.id,
+          status: 'done',
+          result: '{"answer":42}',
+          error: null,
+          metadata: '{"provider":"sandbox"}',
+          finishedAt: start + 1_000,
+          leaseOwner: null,
+          leaseUntil: null,
+          hold: 100n,
+          holdState: 'captured',
+          charged: 60n,
+        },
+      });
+      const read = await store.getJob({ id: job.id, accountId: owner.accountId });
+      expect(finished).toEqual({ outcome: 'finished', available: 190n, job: read });
+      expect(await store.getAccount(owner.accountId)).toMatchObject({ balance: 190n, held: 0n });
+      const entries = await data.sql(
+        `select type, amount, job_id, created_at from ledger_entries where id = '${entryId}'`,
+      );
+      expect(entries.map((entry) => ({ ...entry, amount: Number(entry.amount), created_at: null }))).toEqual([
+        { type: 'debit', amount: -60, job_id: job.id, created_at: null },
+      ]);
+    });
+
+    it('releases the whole hold when nothing is charged', async () => {
+      const owner = await addAccount(store, { balance: 250n });
+      const id = await openJob(store, opening(runningJob(owner)));
+      const error = { type: 'server_error', code: 'upstream_error', message: 'Try again.', param: null };
+      const failed = await store.finishJob(
+        finishing(id, { status: 'failed', result: null, error, charge: 0n }),
+      );
+      expect(failed).toMatchObject({
+        outcome: 'finished',
+        available: 250n,
+        job: { status: 'failed', error, holdState: 'released', charged: 0n },
+      });
+    });
+
+    it('never charges more than the hold', async () => {
+      const owner = await addAccount(store, { balance: 250n });
+      const id = await openJob(store, opening(runningJob(owner), { hold: 100n }));
+      expect(await store.finishJob(finishing(id, { charge: 10_000n }))).toMatchObject({
+        available: 150n,
+        job: { charged: 100n, holdState: 'captured' },
+      });
+    });
+
+    it('rejects a negative charge and leaves the job as it was', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner)));
+      await expect(store.finishJob(finishing(id, { charge: -1n }))).rejects.toThrow(StoreError);
+      expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({ status: 'running' });
+    });
+
+    it('is lost to another owner, to a job that is queued, ended or unknown, and changes nothing', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner)));
+      const queued = await openJob(store, opening(queuedJob(owner)));
+      expect(await store.finishJob(finishing(id, { owner: 'worker-2' }))).toMatchObject({
+        outcome: 'lost',
+        job: { id, status: 'running', leaseOwner: worker },
+      });
+      expect(await store.finishJob(finishing(queued))).toMatchObject({
+        outcome: 'lost',
+        job: { id: queued },
+      });
+      expect(await store.finishJob(finishing('no job'))).toEqual({ outcome: 'lost', job: null });
+      await store.finishJob(finishing(id));
+      expect(await store.finishJob(finishing(id, { charge: 99n }))).toMatchObject({
+        outcome: 'lost',
+        job: { status: 'done', charged: 60n },
+      });
+      expect(await available(store, owner.accountId)).toBe(840n);
+    });
+
+    it('keeps the media rows with the job, or neither', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner)));
+      const media = {
+        id: randomUUID(),
+        accountId: owner.accountId,
+        jobId: id,
+        contentType: 'image/png',
+        sizeBytes: 5_000_000_000,
+        expiresAt: start + 5_000,
+      };
+      await expect(
+        store.finishJob(finishing(id, { media: [media, { ...media, id: randomUUID(), jobId: 'no job' }] })),
+      ).rejects.toThrow(StoreError);
+      expect(await store.getMedia(media.id)).toBeNull();
+      expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({ status: 'running' });
+      await store.finishJob(finishing(id, { media: [media] }));
+      expect(await store.getMedia(media.id)).toEqual({ ...media, createdAt: start + 1_000 });
+    });
+  });
+
+  describe('reading', () => {
+    it('shows a job to its own account only', async () => {
+      const [one, other] = [await addAccount(store), await addAccount(store)];
+      const id = await openJob(store, opening(runningJob(one)));
+      expect(await store.getJob({ id, accountId: other.accountId })).toBeNull();
+    });
+  });
+
+  describe('the queue', () => {
+    const claim = (changes: Partial<Parameters<Store['claimJobs']>[0]> = {}) =>
+      store.claimJobs({
+        owner: worker,
+        kinds: ['image', 'video'],
+        limit: 10,
+        leaseUntil: start + 30_000,
+        now: start + 100,
+        ...changes,
+      });
+
+    it('gives queued jobs of the wanted kinds, oldest first, under a lease', async () => {
+      const owner = await addAccount(store);
+      const third = await openJob(store, opening(queuedJob(owner), { now: start + 3 }));
+      const first = await openJob(store, opening(queuedJob(owner), { now: start + 1 }));
+      const second = await openJob(store, opening(queuedJob(owner, { kind: 'video' }), { now: start + 2 }));
+      await openJob(store, opening(queuedJob(owner, { kind: 'responses' }), { now: start }));
+      const some = await claim({ limit: 2 });
+      expect(some.map(({ id }) => id)).toEqual([first, second]);
+      expect(some[0]).toMatchObject({
+        status: 'running',
+        attempts: 1,
+        leaseOwner: worker,
+        leaseUntil: start + 30_000,
+        startedAt: start + 100,
+        hold: 100n,
+        holdState: 'open',
+      });
+      expect((await claim()).map(({ id }) => id)).toEqual([third]);
+      expect(await claim()).toEqual([]);
+    });
+
+    it('gives no job whose deadline is over', async () => {
+      const owner = await addAccount(store);
+      await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
+      expect(await claim({ now: start + 50 })).toEqual([]);
+    });
+
+    it('renews the leases that an owner still holds, and names them', async () => {
+      const owner = await addAccount(store);
+      const mine = await openJob(store, opening(runningJob(owner)));
+      const ended = await openJob(store, opening(runningJob(owner)));
+      const theirs = await openJob(store, opening(runningJob(owner, { leaseOwner: 'worker-2' })));
+      await store.finishJob(finishing(ended));
+      const renewed = await store.renewLeases({
+        owner: worker,
+        ids: [mine, ended, theirs, 'no job'],
+        leaseUntil: start + 99_000,
+        now: start,
+      });
+      expect(renewed).toEqual([mine]);
+      const { accountId } = owner;
+      expect(await store.getJob({ id: mine, accountId })).toMatchObject({ leaseUntil: start + 99_000 });
+      expect(await store.getJob({ id: theirs, accountId })).toMatchObject({ leaseUntil: start + 30_000 });
+      expect(await store.renewLeases({ owner: worker, ids: [], leaseUntil: start, now: start })).toEqual([]);
+    });
+
+    it('queues a job again when its worker died, keeps its hold and counts the attempts', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(queuedJob(owner, { maxAttempts: 2 })));
+      await claim({ leaseUntil: start + 200 });
+      const reap = (now: number) => store.reapJobs({ now, limit: 10, error: deadJobError });
+      expect(await reap(start + 199)).toEqual({ requeued: [], failed: [] });
+      expect(await reap(start + 200)).toMatchObject({
+        requeued: [
+          { id, status: 'queued', attempts: 1, leaseOwner: null, leaseUntil: null, holdState: 'open' },
+        ],
+        failed: [],
+      });
+      expect(await available(store, owner.accountId)).toBe(900n);
+      expect(await claim({ owner: 'worker-2', leaseUntil: start + 400, now: start + 300 })).toMatchObject([
+        { id, attempts: 2, leaseOwner: 'worker-2', startedAt: start + 100 },
+      ]);
+      expect(await store.finishJob(finishing(id, { owner: worker }))).toMatchObject({ outcome: 'lost' });
+      expect(await reap(start + 400)).toMatchObject({
+        requeued: [],
+        failed: [
+          {
+            id,
+            status: 'failed',
+            error: deadJobError,
+            finishedAt: start + 400,
+            holdState: 'released',
+            charged: 0n,
+          },
+        ],
+      });
+      expect(await available(store, owner.accountId)).toBe(1_000n);
+      expect(await store.finishJob(finishing(id, { owner: 'worker-2' }))).toMatchObject({ outcome: 'lost' });
+    });
+
+    it('fails a queued job whose deadline is over, uncharged, and one whose worker died too late to retry', async () => {
+      const owner = await addAccount(store);
+      const waiting = await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
+      const dead = await openJob(
+        store,
+        opening(runningJob(owner, { maxAttempts: 5, leaseUntil: start + 60, deadlineAt: start + 50 })),
+      );
+      const { failed, requeued } = await store.reapJobs({ now: start + 60, limit: 10, error: deadJobError });
+      expect(failed.map(({ id }) => id).sort()).toEqual([waiting, dead].sort());
+      expect(requeued).toEqual([]);
+      expect(await available(store, owner.accountId)).toBe(1_000n);
+    });
+
+    it('ends at most as many jobs as it was told', async () => {
+      const owner = await addAccount(store);
+      for (let count = 0; count < 5; count += 1)
+        await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
+      const reap = async () =>
+        (await store.reapJobs({ now: start + 50, limit: 2, error: deadJobError })).failed.length;
+      expect([await reap(), await reap(), await reap(), await reap()]).toEqual([2, 2, 1, 0]);
+    });
+  });
+});
+
+describe.each(await testEngines())('the word of queued jobs on $kind', ({ create }) => {
+  let data: TestStore;
+  beforeAll(async () => {
+    data = await create();
+  });
+  afterAll(() => data.remove());
+
+  it('reaches a listener for queued and requeued jobs, and not for running ones', async () => {
+    const { store } = data;
+    const owner = await addAccount(store);
+    let heard = 0;
+    const word = Promise.withResolvers<void>();
+    const stop = store.onJobQueued(() => {
+      heard += 1;
+      word.resolve();
+    });
+    await openJob(store, opening(queuedJob(owner)));
+    await word.promise;
+    stop();
+    const before = heard;
+    await openJob(store, opening(queuedJob(owner)));
+    await openJob(store, opening(runningJob(owner)));
+    expect(heard).toBe(before);
+    const again = Promise.withResolvers<void>();
+    const stopAgain = store.onJobQueued(again.resolve);
+    await store.claimJobs({ owner: worker, kinds: ['image'], limit: 9, leaseUntil: start + 1, now: start });
+    await store.reapJobs({ now: start + 1, limit: 9, error: deadJobError });
+    await again.promise;
+    stopAgain();
+  });
+});

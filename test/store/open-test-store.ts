@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Client } from 'pg';
+import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+
+export type StoreKind = Store['kind'];
+
+/** A store of its own in a temporary file or schema. */
+export interface TestStore {
+  kind: StoreKind;
+  store: Store;
+  /** What `openStoreAt` opens again, from this process or another. */
+  location: string;
+  /** Another handle on the same data, as another process would have. */
+  openAnother: () => Promise<Store>;
+  /** Runs SQL past the store, to damage or to look. Integers of SQLite come as bigint. */
+  sql: (...statements: string[]) => Promise<Record<string, unknown>[]>;
+  /** Closes every handle and removes the data. */
+  remove: () => Promise<void>;
+}
+
+export interface TestEngine {
+  kind: StoreKind;
+  /** A new and empty store. */
+  create: () => Promise<TestStore>;
+}
+
+export const postgresUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/test';
+
+export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
+  kind === 'sqlite'
+    ? openSqliteStore({ file: location })
+    : openPostgresStore({ url: postgresUrl, schema: location, poolSize: 5 });
+
+/**
+ * The engines to test: SQLite always, and PostgreSQL when it answers. When it does not, one line says so; under
+ * CI that is a failure. For `describe.each(await testEngines())`.
+ */
+export const testEngines = async (): Promise<TestEngine[]> => {
+  const sqlite: TestEngine = { kind: 'sqlite', create: createSqliteStore };
+  return (await isPostgresThere()) ? [sqlite, { kind: 'postgres', create: createPostgresStore }] : [sqlite];
+};
+
+/** False, with one line that says so, when PostgreSQL cannot be reached; throws then under CI. */
+export const isPostgresThere = async (): Promise<boolean> => {
+  try {
+    await onPostgres((client) => client.query('select 1'));
+    return true;
+  } catch (cause) {
+    if (process.env.CI) throw new Error(`PostgreSQL does not answer at ${postgresUrl}`, { cause });
+    console.warn(`skipped: PostgreSQL does not answer at ${postgresUrl}`);
+    return false;
+  }
+};
+
+export const createSqliteStore = async (): Promise<TestStore> => {
+  const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
+  const location = join(folder, 'store.sqlite');
+  return testStore({
+    kind: 'sqlite',
+    location,
+    sql: async (...statements) => {
+      const database = new DatabaseSync(location, { timeout: 5_000 });
+      try {
+        return runOnSqlite(database, statements);
+      } finally {
+        database.close();
+      }
+    },
+    drop: () => rm(folder, { recursive: true, force: true }),
+  });
+};
+
+export const createPostgresStore = async (): Promise<TestStore> => {
+  const location = newSchemaName();
+  return testStore({
+    kind: 'postgres',
+    location,
+    sql: (...statements) =>
+      onPostgres(async (client) => {
+        await client.query(`set search_path = ${location}`);
+        let rows: Record<string, unknown>[] = [];
+        for (const statement of statements) ({ rows } = await client.query(statement));
+        return rows;
+      }),
+    drop: () => dropSchema(location),
+  });
+};
+
+export const newSchemaName = (): string => `store_test_${randomBytes(8).toString('hex')}`;
+
+export const dropSchema = async (schema: string): Promise<void> => {
+  await onPostgres((client) => client.query(`drop schema if exists ${schema} cascade`));
+};
+
+/** Runs `work` on a connection of its own. */
+export const onPostgres = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+};
+
+interface TestStoreParts extends Pick<TestStore, 'kind' | 'location' | 'sql'> {
+  drop: () => Promise<void>;
+}
+
+const testStore = async ({ kind, location, sql, drop }: TestStoreParts): Promise<TestStore> => {
+  const opened: Store[] = [];
+  const openAnother = async (): Promise<Store> => {
+    const store = await openStoreAt(kind, location);
+    opened.push(store);
+    return store;
+  };
+  return {
+    kind,
+    location,
+    store: await openAnother(),
+    openAnother,
+    sql,
+    remove: async () => {
+      for (const store of opened) await store.close();
+      await drop();
+    },
+  };
+};
+
+const runOnSqlite = (database: DatabaseSync, statements: string[]): Record<string, unknown>[] => {
+  let rows: Record<string, unknown>[] = [];
+  for (const text of statements) {
+    const statement = database.prepare(text);
+    statement.setReadBigInts(true);
+    rows = statement.all();
+  }
+  return rows;
+};
