@@ -45,7 +45,10 @@ const run = (file: string, args: string[], environment: Record<string, string>):
     execFile(
       process.execPath,
       ['--', file, ...args],
-      { env: { PATH: process.env['PATH'], DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...environment }, timeout: 30_000 },
+      {
+        env: { PATH: process.env['PATH'], DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...environment },
+        timeout: 30_000,
+      },
       (error, stdout, stderr) => {
         resolve({
           code: typeof error?.code === 'number' ? error.code : error === null ? 0 : null,

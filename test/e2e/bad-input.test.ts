@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    environment: { MAX_BODY_BYTES: '100000', SEARCH_RATE_PER_MINUTE: '1000000' },
+  });
+  await whenSearchReady(gateway);
+});
+
+afterAll(async () => {
+  await gateway.stop();
+});
+
+const envelope = {
+  error: { type: expect.any(String), code: expect.any(String), message: expect.any(String) },
+};
+
+const noMoneyMoved = async (): Promise<void> => {
+  const [account] = await gateway.services.store.listAccounts({ limit: 1 });
+  expect(account).toMatchObject({ balance: 25_000_000_000n, held: 0n });
+};
+
+describe('a request that cannot be served', () => {
+  it.each<[string, string, object, number, string]>([
+    ['GET', '/v1/nothing', {}, 404, 'not_found'],
+    ['GET', '/%', {}, 404, 'not_found'],
+    ['GET', '/v1/models/', {}, 404, 'not_found'],
+    ['GET', '/v1/search%2F', {}, 404, 'not_found'],
+    ['GET', '/v1/search/', {}, 404, 'not_found'],
+    ['GET', '/results/../../etc/passwd', {}, 404, 'not_found'],
+    ['GET', '/results/%2e%2e%2fcauseway.db', {}, 404, 'not_found'],
+    ['GET', `/results/${'a'.repeat(43)}.png`, {}, 404, 'not_found'],
+    ['DELETE', '/v1/models', {}, 405, 'method_not_allowed'],
+    ['GET', '/v1/chat/completions', {}, 405, 'method_not_allowed'],
+    ['POST', '/v1/chat/completions', { body: '{"messages":' }, 400, 'invalid_json'],
+    ['POST', '/v1/chat/completions', { body: '' }, 400, 'invalid_json'],
+    ['POST', '/v1/chat/completions', { body: `"${'x'.repeat(200_000)}"` }, 413, 'payload_too_large'],
+    [
+      'POST',
+      '/v1/chat/completions',
+      { body: '{}', headers: { 'content-encoding': 'gzip' } },
+      415,
+      'unsupported_media_type',
+    ],
+    ['POST', '/v1/images/generations', { body: { model: 'nope', prompt: 'x' } }, 400, 'model_not_found'],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'textmodel-3.5-flash', prompt: 'x' } },
+      400,
+      'model_not_found',
+    ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: '' } },
+      422,
+      'invalid_parameter',
+    ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: 'x', response_format: 'b64_json' } },
+      422,
+      'unsupported_response_format',
+    ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: 'x', webhook_url: 'https://example.com' } },
+      422,
+      'invalid_parameter',
+    ],
+    [
+      'POST',
+      '/v1/images/generations?async=true',
+      { body: { model: 'imagemodel-1.0', prompt: 'x', webhook_url: 'https://example.com' } },
+      503,
+      'webhook_temporarily_unavailable',
+    ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: 'x', custom_data: { big: 'y'.repeat(5000) } } },
+      422,
+      'invalid_parameter',
+    ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: 'x' }, headers: { 'idempotency-key': 'k'.repeat(256) } },
+      422,
+      'invalid_parameter',
+    ],
+    ['GET', '/v1/jobs/not-a-uuid', {}, 404, 'job_not_found'],
+    ['GET', '/v1/jobs/00000000-0000-4000-8000-000000000000', {}, 404, 'job_not_found'],
+    ['GET', '/v1/balance', { apiKey: null }, 401, 'invalid_api_key'],
+    ['GET', '/v1/balance', { apiKey: 'sk_causeway_wrong' }, 401, 'invalid_api_key'],
+    ['POST', '/v1/chat/completions', { apiKey: null, body: '{' }, 401, 'invalid_api_key'],
+  ])('%s %s %j answers %i %s', async (method, path, options, status, code) => {
+    const response = await gateway.call(path, { method, ...options });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    const body = await response.json();
+    expect(body).toMatchObject(envelope);
+    expect(body).toMatchObject({ error: { code } });
+    if (status === 503) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    await noMoneyMoved();
+  });
+
+  it('names every wrong chat field, for both kinds of client', async () => {
+    const body = { messages: [], max_tokens: 70_000, n: 2, webhook_url: 'https://example.com' };
+    const response = await gateway.call('/v1/chat/completions', { body });
+    expect(response.status).toBe(422);
+    const answer = (await response.json()) as { detail: { loc: string[] }[]; error: { param: string } };
+    expect(answer.detail.map(({ loc }) => loc.join('.'))).toEqual(
+      expect.arrayContaining(['body.messages', 'body.max_tokens', 'body.n', 'body.webhook_url']),
+    );
+    expect(answer).toMatchObject(envelope);
+  });
+
+  it('names every wrong search parameter in detail, and nobody is asked to pay for it', async () => {
+    const response = await gateway.call('/v1/search?limit=500&gender=x&country=USA&min_followers=-1', {
+      apiKey: null,
+    });
+    expect(response.status).toBe(422);
+    const { detail, ...rest } = (await response.json()) as {
+      detail: { loc: string[]; msg: string; type: string }[];
+    };
+    expect(rest).toEqual({});
+    expect(detail.map(({ loc }) => loc)).toEqual(
+      expect.arrayContaining([
+        ['query', 'limit'],
+        ['query', 'gender'],
+        ['query', 'country'],
+        ['query', 'min_followers'],
+      ]),
+    );
+    for (const { msg, type } of detail) expect([typeof msg, typeof type]).toEqual(['string', 'string']);
+  });
+
+  it.each([
+    'min_followers=5&max_followers=4',
+    'query=%F0%9F%98%80',
+    'limit=1e1',
+    'limit=',
+    'limit=1&limit=2',
+    'limit=0',
+  ])('refuses the search %s with 422', async (query) => {
+    expect((await gateway.call(`/v1/search?${query}`, { apiKey: null })).status).toBe(422);
+  });
+
+  it('survives bytes that are not HTTP', async () => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1', () =>
+        socket.end('\x00\x01 nonsense\r\n\r\n'),
+      );
+      let text = '';
+      socket.on('data', (data) => (text += data.toString('latin1')));
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+    expect((await gateway.call('/health/live')).status).toBe(200);
+  });
+});
+
+describe('arbitrary JSON', () => {
+  it.each(['/v1/chat/completions', '/v1/images/generations'])(
+    'as the body of %s is never a fault and never a charge',
+    async (path) => {
+      await fc.assert(
+        fc.asyncProperty(fc.json({ maxDepth: 3 }), async (body) => {
+          const response = await gateway.call(path, { body });
+          expect(response.status).toBeGreaterThanOrEqual(400);
+          expect(response.status).toBeLessThan(500);
+          expect(await response.json()).toMatchObject(envelope);
+        }),
+        { numRuns: 60 },
+      );
+      await noMoneyMoved();
+    },
+  );
+
+  it('as search parameters is 402 or 422 and never a fault', async () => {
+    const parameter = fc.constantFrom(
+      'query',
+      'country',
+      'category',
+      'gender',
+      'min_followers',
+      'max_followers',
+      'limit',
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(parameter, fc.string({ unit: 'binary' })), async (parameters) => {
+        const query = new URLSearchParams(parameters).toString();
+        const response = await gateway.call(`/v1/search?${query}`, { apiKey: null });
+        expect([402, 422]).toContain(response.status);
+        await response.text();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
