@@ -36,7 +36,8 @@ export const createCallTool =
     } catch (thrown) {
       const error = toAppError(thrown);
       if (error.status >= 500)
-        services.log.error(
+        // Work that ends because its client has gone is no fault.
+        services.log[context.mcpReq.signal.aborted ? 'debug' : 'error'](
           { err: error.cause ?? error, requestId, tool: operation.name, code: error.code },
           'a tool call failed',
         );

@@ -23,8 +23,8 @@ export interface ServeStdioOptions {
 
 /**
  * Serves one local assistant over standard input and output; resolves when it has gone. Nothing else may write to
- * standard output meanwhile: the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is wrong; one that is revoked
- * later turns calls into tool errors.
+ * standard output meanwhile: the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is
+ * wrong; one that is revoked later turns calls into tool errors.
  */
 export const serveStdio = async ({
   services,
@@ -45,8 +45,8 @@ export const serveStdio = async ({
     clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
     keyHint:
-      'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the assistant; ' +
-      `the operator of ${services.publicUrl()} issues keys.`,
+      'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
+      `assistant; the operator of ${services.publicUrl()} issues keys.`,
   };
   const createServer = createServerFactory({ services, operations });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });

@@ -1,5 +1,5 @@
 import { generateKeyPair, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -45,7 +45,7 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   }
   try {
@@ -56,8 +56,20 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
   }
 };
 
-/** Whole or not at all, and for this user only. */
-const writeWallets = async (dataDir: string, wallets: Wallets): Promise<void> => {
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+};
+
+/** Whole or not at all, for this user only, and never over another: false when there is one by now. */
+const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean> => {
   await mkdir(dataDir, { recursive: true });
   const temporary = join(dataDir, `.${fileName}.${randomUUID()}`);
   try {
@@ -68,19 +80,26 @@ const writeWallets = async (dataDir: string, wallets: Wallets): Promise<void> =>
     } finally {
       await file.close();
     }
-    await rename(temporary, join(dataDir, fileName));
+    await link(temporary, join(dataDir, fileName));
+    await syncFolder(dataDir);
+    return true;
   } catch (error) {
-    await rm(temporary, { force: true });
+    if (hasCode(error, 'EEXIST')) return false;
     throw error;
+  } finally {
+    await rm(temporary, { force: true });
   }
 };
 
 const findOrCreate = async (dataDir: string): Promise<Wallets> => {
-  const existing = await readWallets(join(dataDir, fileName));
+  const path = join(dataDir, fileName);
+  const existing = await readWallets(path);
   if (existing !== null) return existing;
-  const wallets = { evm: await createEvmWallet(), solana: await createSolanaWallet() };
-  await writeWallets(dataDir, wallets);
-  return wallets;
+  const made = { evm: await createEvmWallet(), solana: await createSolanaWallet() };
+  if (await writeWallets(dataDir, made)) return made;
+  const others = await readWallets(path);
+  if (others === null) throw new ConfigError(`DATA_DIR: ${fileName} cannot be made`);
+  return others;
 };
 
 export interface AssignedWallets {

@@ -14,7 +14,7 @@ export interface StartedServices {
   close: () => Promise<void>;
 }
 
-/** What the gateway is made of, wired as for its users, on the embedded store and the sandbox in a folder of its own. */
+/** The gateway's services as its users have them, on the embedded store and the sandbox, in a folder of their own. */
 export const startServices = async (
   env: Record<string, string>,
   { log = silentLog }: { log?: Log } = {},

@@ -99,7 +99,9 @@ export const dropSchema = async (schema: string): Promise<void> => {
 };
 
 /** Runs `work` on a connection of its own. */
-export const onPostgres = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
+export const onPostgres = async <T>(
+  work: (client: InstanceType<typeof Client>) => Promise<T>,
+): Promise<T> => {
   const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
   await client.connect();
   try {

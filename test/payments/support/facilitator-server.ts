@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createKeyPairSignerFromBytes, createSolanaRpc, getBase58Encoder } from '@solana/kit';
 import { x402Facilitator } from '@x402/core/facilitator';
 import { toFacilitatorEvmSigner } from '@x402/evm';
@@ -27,6 +26,10 @@ export interface FacilitatorServer {
   stop(): Promise<void>;
 }
 
+/** For the overloads of viem and kit, which the packages' own types do not name in full. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const anything = (value: unknown): never => value as never;
+
 const createFacilitator = async ({ base, solana }: Chains): Promise<x402Facilitator> => {
   const account = privateKeyToAccount(base.facilitator.privateKey);
   const wallet = createWalletClient({
@@ -39,16 +42,17 @@ const createFacilitator = async ({ base, solana }: Chains): Promise<x402Facilita
     address: account.address,
     getCode: (args) => wallet.getCode(args),
     readContract: (args) => wallet.readContract(args),
-    verifyTypedData: (args) => wallet.verifyTypedData(args as never),
-    writeContract: (args) => wallet.writeContract(args as never),
+    verifyTypedData: (args) => wallet.verifyTypedData(anything(args)),
+    writeContract: (args) => wallet.writeContract(anything(args)),
     sendTransaction: (args) => wallet.sendTransaction(args),
     waitForTransactionReceipt: (args) => wallet.waitForTransactionReceipt(args),
   });
   const bytes = getBase58Encoder().encode(solana.facilitator.secretKeyBase58);
   const keys = await createKeyPairSignerFromBytes(Uint8Array.from(bytes));
-  const svmSigner = toFacilitatorSvmSigner(keys, {
-    [solana.network]: createSolanaRpc(solana.rpcUrl),
-  } as never);
+  const svmSigner = toFacilitatorSvmSigner(
+    keys,
+    anything({ [solana.network]: createSolanaRpc(solana.rpcUrl) }),
+  );
   return new x402Facilitator()
     .register(base.network, new ExactEvmScheme(evmSigner))
     .register(solana.network, new ExactSvmScheme(svmSigner));
@@ -90,9 +94,10 @@ export const startFacilitatorServer = async (chains: Chains): Promise<Facilitato
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${address.port}`,
     modes,
     callCount: (path) => counts.get(path) ?? 0,
     stop: async () => {

@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAccount } from '../../src/accounts/create-account.ts';
+import { issueKey } from '../../src/accounts/issue-key.ts';
+import { newId } from '../../src/ids.ts';
+import type { Executor } from '../../src/jobs/executor.ts';
+import { createJobRunner, leaseMs, type JobRunner } from '../../src/jobs/job-runner.ts';
+import { credit } from '../../src/ledger/credit.ts';
+import { silentLog } from '../../src/log.ts';
+import type { Job, NewJob, Store } from '../../src/store/store.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
+
+const never = new AbortController().signal;
+const hold = 1_000n;
+const done = { status: 'done' as const, result: ['made'], charge: 400n, media: [], metadata: {} };
+
+describe.each(await testEngines())('jobs on $kind', ({ create }) => {
+  let testStore: TestStore;
+  let store: Store;
+  let accountId: string;
+  let keyId: string;
+  let now: number;
+  let runners: JobRunner[];
+  const clock = { now: () => now };
+
+  beforeEach(async () => {
+    testStore = await create();
+    ({ store } = testStore);
+    now = Date.now();
+    runners = [];
+    const account = await createAccount({ store, clock }, { name: 'tests', status: 'active' });
+    const issued = await issueKey({ store, clock }, { accountId: account.id, label: '', brand: 'causeway' });
+    if (issued.outcome !== 'issued') throw new Error('no key');
+    accountId = account.id;
+    keyId = issued.apiKey.id;
+    await credit({ store, clock }, { accountId, amount: 10_000n, reason: 'tests' });
+  });
+
+  afterEach(async () => {
+    for (const runner of runners) await runner.drain(0);
+    await testStore.remove();
+  });
+
+  const runnerOf = (image: Executor, concurrency = 2): JobRunner => {
+    const runner = createJobRunner({
+      store,
+      clock,
+      log: silentLog,
+      executors: { image, chat: image },
+      concurrency,
+    });
+    runners.push(runner);
+    return runner;
+  };
+
+  const open = async (more: Partial<NewJob> = {}): Promise<Job> => {
+    const opened = await store.openJob({
+      job: {
+        id: newId(),
+        accountId,
+        keyId,
+        kind: 'image',
+        model: 'imagemodel-1.0',
+        status: 'queued',
+        leaseOwner: null,
+        leaseUntil: null,
+        maxAttempts: 2,
+        deadlineAt: now + 600_000,
+        request: '{}',
+        customData: null,
+        ...more,
+      },
+      hold,
+      idempotency: null,
+      now,
+    });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    return opened.job;
+  };
+
+  const openInteractive = (runner: JobRunner): Promise<Job> =>
+    open({
+      kind: 'chat',
+      status: 'running',
+      leaseOwner: runner.owner,
+      leaseUntil: now + leaseMs,
+      maxAttempts: 1,
+    });
+
+  const ended = (runner: JobRunner, job: Job): Promise<Job> =>
+    runner.wait({ job, timeoutMs: 20_000, signal: never });
+
+  it('claims a queued job, runs it and captures its price', async () => {
+    const runner = runnerOf(() => Promise.resolve(done));
+    runner.begin();
+    const job = await ended(runner, await open());
+    expect(job).toMatchObject({ status: 'done', result: '["made"]', charged: 400n, holdState: 'captured' });
+    expect(await store.getAccount(accountId)).toMatchObject({ balance: 9_600n, held: 0n });
+  });
+
+  it('ends a job that throws as a server error, uncharged, and shows nothing of the fault', async () => {
+    const runner = runnerOf(() => Promise.reject(new Error('secret at /srv/x.ts')));
+    runner.begin();
+    const job = await ended(runner, await open());
+    expect(job).toMatchObject({
+      status: 'failed',
+      charged: 0n,
+      holdState: 'released',
+      error: { code: 'server_error' },
+    });
+    expect(JSON.stringify(job.error)).not.toContain('secret');
+  });
+
+  it('runs no more queued jobs at once than it has room for, and all of them in the end', async () => {
+    let running = 0;
+    let most = 0;
+    const runner = runnerOf(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running -= 1;
+      return done;
+    });
+    const jobs = await Promise.all(Array.from({ length: 7 }, () => open()));
+    runner.begin();
+    for (const job of jobs) expect((await ended(runner, job)).status).toBe('done');
+    expect(most).toBe(2);
+  });
+
+  it('shares the queue with another runner without doing anything twice', async () => {
+    const starts: string[] = [];
+    const execute: Executor = async (job) => {
+      starts.push(job.id);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return done;
+    };
+    const [first, second] = [runnerOf(execute), runnerOf(execute)];
+    const jobs = await Promise.all(Array.from({ length: 8 }, () => open()));
+    first.begin();
+    second.begin();
+    for (const job of jobs) expect((await ended(first, job)).status).toBe('done');
+    expect(starts.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+    expect(await store.getAccount(accountId)).toMatchObject({ balance: 10_000n - 8n * 400n, held: 0n });
+  });
+
+  it('takes up again a queued job whose worker died, and fails it when its attempts are used up', async () => {
+    const dead = await open();
+    for (const _attempt of [1, 2]) {
+      await store.claimJobs({ owner: 'dead', kinds: ['image'], limit: 1, leaseUntil: now + leaseMs, now });
+      now += leaseMs + 1;
+      await store.reapJobs({
+        now,
+        limit: 10,
+        error: { type: 'server_error', code: 'server_error', message: 'x' },
+      });
+    }
+    const job = await store.getJob({ id: dead.id, accountId });
+    expect(job).toMatchObject({ status: 'failed', attempts: 2, charged: 0n, holdState: 'released' });
+    expect((await store.checkLedger()).problems).toEqual([]);
+  });
+
+  it('aborts a job whose lease it lost, and leaves its end to the new owner', async () => {
+    let abandoned = Promise.resolve();
+    const runner = runnerOf((_job, { signal }) => {
+      abandoned = new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const job = await openInteractive(runner);
+    const live = runner.start(job);
+    now += leaseMs + 1;
+    await store.reapJobs({
+      now,
+      limit: 10,
+      error: { type: 'server_error', code: 'server_error', message: 'x' },
+    });
+    runner.begin();
+    await abandoned;
+    await expect(live.finished).rejects.toThrow(/lease/);
+    expect(await ended(runner, job)).toMatchObject({ status: 'failed', charged: 0n });
+  });
+
+  it('writes the end of a job again when the store failed in between, and charges once', async () => {
+    const runner = runnerOf(() => Promise.resolve(done));
+    const { finishJob } = store;
+    let calls = 0;
+    store.finishJob = async (input) => {
+      calls += 1;
+      if (calls === 1) throw new Error('the connection was lost before the write');
+      const outcome = await finishJob(input);
+      if (calls === 2) throw new Error('the connection was lost after the write');
+      return outcome;
+    };
+    const finished = await runner.start(await openInteractive(runner)).finished;
+    expect(finished).toMatchObject({ status: 'done', charged: 400n });
+    expect(await store.getAccount(accountId)).toMatchObject({ balance: 9_600n, held: 0n });
+  });
+
+  it('answers a waiter with the job as it stands when the time is over', async () => {
+    const runner = runnerOf(
+      (_job, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+    );
+    const job = await openInteractive(runner);
+    void runner.start(job).finished.catch(() => undefined);
+    expect(await runner.wait({ job, timeoutMs: 20, signal: never })).toMatchObject({ status: 'running' });
+  });
+
+  it('drains: claims no more, and waits for what runs', async () => {
+    let finish = (): void => undefined;
+    const started = Promise.withResolvers<void>();
+    const runner = runnerOf(async () => {
+      started.resolve();
+      await new Promise<void>((resolve) => (finish = resolve));
+      return done;
+    }, 1);
+    const first = await open();
+    runner.begin();
+    await started.promise;
+    const drained = runner.drain(20_000);
+    const second = await open();
+    finish();
+    await drained;
+    expect(await store.getJob({ id: first.id, accountId })).toMatchObject({ status: 'done' });
+    expect(await store.getJob({ id: second.id, accountId })).toMatchObject({ status: 'queued' });
+  });
+});

@@ -1,0 +1,138 @@
+import type { Nano } from '../../src/money.ts';
+
+/** What the ledger commands mean, in memory and one after the other. */
+export interface ModelJob {
+  id: string;
+  accountId: string;
+  status: 'queued' | 'running' | 'done' | 'failed';
+  attempts: number;
+  maxAttempts: number;
+  leaseOwner: string | null;
+  leaseUntil: number;
+  deadlineAt: number;
+  createdAt: number;
+  hold: Nano;
+  holdState: 'open' | 'captured' | 'released';
+  charged: Nano;
+  refunded: Nano;
+}
+
+export interface LedgerModel {
+  available(accountId: string): Nano;
+  account(accountId: string): { balance: Nano; held: Nano };
+  jobs(): ModelJob[];
+  open(input: {
+    job: Omit<ModelJob, 'attempts' | 'holdState' | 'charged' | 'refunded'>;
+    idempotency: { key: string; bodyHash: string; expiresAt: number } | null;
+    now: number;
+  }): { outcome: 'opened' | 'replayed'; jobId: string } | { outcome: 'conflict' | 'insufficient' };
+  claim(input: { owner: string; limit: number; leaseUntil: number; now: number }): string[];
+  finish(input: { id: string; owner: string; status: 'done' | 'failed'; charge: Nano }): 'finished' | 'lost';
+  reap(now: number): { requeued: string[]; failed: string[] };
+  post(input: { id: string; accountId: string; amount: Nano }): 'posted' | 'insufficient' | 'rejected';
+  refund(input: { id: string; jobId: string; amount: Nano }): 'refunded' | 'too_much' | 'no_job' | 'rejected';
+}
+
+export const createLedgerModel = (): LedgerModel => {
+  const entries = new Map<string, { accountId: string; amount: Nano; jobId: string | null }>();
+  const jobs = new Map<string, ModelJob>();
+  const keys = new Map<string, { jobId: string; bodyHash: string; expiresAt: number }>();
+  const sum = (amounts: Nano[]): Nano => amounts.reduce((total, amount) => total + amount, 0n);
+  const oldestFirst = (): ModelJob[] =>
+    [...jobs.values()].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
+
+  const account = (accountId: string) => ({
+    balance: sum(
+      [...entries.values()].filter((entry) => entry.accountId === accountId).map(({ amount }) => amount),
+    ),
+    held: sum(
+      [...jobs.values()]
+        .filter((job) => job.accountId === accountId && job.holdState === 'open')
+        .map(({ hold }) => hold),
+    ),
+  });
+  const available = (accountId: string): Nano => account(accountId).balance - account(accountId).held;
+
+  const end = (job: ModelJob, status: 'done' | 'failed', charge: Nano): void => {
+    job.status = status;
+    job.leaseOwner = null;
+    job.charged = charge < job.hold ? charge : job.hold;
+    job.holdState = job.charged > 0n ? 'captured' : 'released';
+    if (job.charged > 0n)
+      entries.set(`debit of ${job.id}`, { accountId: job.accountId, amount: -job.charged, jobId: job.id });
+  };
+
+  /** Null when the id is free; else whether it is the same entry. */
+  const sameEntry = (id: string, entry: { accountId: string; amount: Nano; jobId: string | null }) => {
+    const earlier = entries.get(id);
+    if (earlier === undefined) return null;
+    return (
+      earlier.accountId === entry.accountId &&
+      earlier.amount === entry.amount &&
+      earlier.jobId === entry.jobId
+    );
+  };
+
+  return {
+    available,
+    account,
+    jobs: oldestFirst,
+    open: ({ job, idempotency, now }) => {
+      const scope = `${job.accountId} ${idempotency?.key}`;
+      const claim = idempotency === null ? undefined : keys.get(scope);
+      if (idempotency !== null && claim !== undefined && claim.expiresAt > now)
+        return claim.bodyHash === idempotency.bodyHash
+          ? { outcome: 'replayed', jobId: claim.jobId }
+          : { outcome: 'conflict' };
+      if (available(job.accountId) < job.hold) return { outcome: 'insufficient' };
+      const attempts = job.status === 'running' ? 1 : 0;
+      jobs.set(job.id, { ...job, attempts, holdState: 'open', charged: 0n, refunded: 0n });
+      if (idempotency !== null) keys.set(scope, { ...idempotency, jobId: job.id });
+      return { outcome: 'opened', jobId: job.id };
+    },
+    claim: ({ owner, limit, leaseUntil, now }) => {
+      const due = oldestFirst().filter((job) => job.status === 'queued' && job.deadlineAt > now);
+      for (const job of due.slice(0, limit)) {
+        job.status = 'running';
+        job.attempts += 1;
+        job.leaseOwner = owner;
+        job.leaseUntil = leaseUntil;
+      }
+      return due.slice(0, limit).map(({ id }) => id);
+    },
+    finish: ({ id, owner, status, charge }) => {
+      const job = jobs.get(id);
+      if (job === undefined || job.status !== 'running' || job.leaseOwner !== owner) return 'lost';
+      end(job, status, charge);
+      return 'finished';
+    },
+    reap: (now) => {
+      const lapsed = oldestFirst().filter((job) => job.status === 'running' && job.leaseUntil <= now);
+      const late = oldestFirst().filter((job) => job.status === 'queued' && job.deadlineAt <= now);
+      const requeued = lapsed.filter((job) => job.attempts < job.maxAttempts && job.deadlineAt > now);
+      const failed = [...lapsed.filter((job) => !requeued.includes(job)), ...late];
+      for (const job of requeued) Object.assign(job, { status: 'queued', leaseOwner: null });
+      for (const job of failed) end(job, 'failed', 0n);
+      return { requeued: requeued.map(({ id }) => id), failed: failed.map(({ id }) => id) };
+    },
+    post: ({ id, accountId, amount }) => {
+      const entry = { accountId, amount, jobId: null };
+      const same = sameEntry(id, entry);
+      if (same !== null) return same ? 'posted' : 'rejected';
+      if (amount < 0n && available(accountId) + amount < 0n) return 'insufficient';
+      entries.set(id, entry);
+      return 'posted';
+    },
+    refund: ({ id, jobId, amount }) => {
+      const job = jobs.get(jobId);
+      if (job === undefined) return 'no_job';
+      const entry = { accountId: job.accountId, amount, jobId };
+      const same = sameEntry(id, entry);
+      if (same !== null) return same ? 'refunded' : 'rejected';
+      if (amount > job.charged - job.refunded) return 'too_much';
+      entries.set(id, entry);
+      job.refunded += amount;
+      return 'refunded';
+    },
+  };
+};

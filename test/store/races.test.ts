@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import {
+  addAccount,
+  assertSoundBooks,
+  available,
+  deadJobError,
+  finishing,
+  idempotencyKey,
+  opening,
+  openJob,
+  queuedJob,
+  runningJob,
+  start,
+  worker,
+} from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+const countOf = (results: { outcome: string }[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of results) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+describe.each(await testEngines())('two processes at once on $kind', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  let other: Store;
+  beforeAll(async () => {
+    data = await create();
+    ({ store } = data);
+    other = await data.openAnother();
+  });
+  afterEach(async () => {
+    await assertSoundBooks(store);
+    await store.reapJobs({ now: start + 10 ** 9, limit: 1_000, error: deadJobError });
+  });
+  afterAll(() => data.remove());
+
+  /** Runs `work` many times at once, in turn on both handles. */
+  const atOnce = <T>(times: number, work: (store: Store, index: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: times }, (_, index) => work(index % 2 === 0 ? store : other, index)));
+
+  it('one idempotency key opens one job, and all others get that job', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const idempotency = idempotencyKey('race');
+    const results = await atOnce(50, (handle) => handle.openJob(opening(runningJob(owner), { idempotency })));
+    expect(countOf(results)).toEqual({ opened: 1, replayed: 49 });
+    const ids = new Set(results.map((result) => ('job' in result ? result.job.id : null)));
+    expect(ids.size).toBe(1);
+    expect(await available(store, owner.accountId)).toBe(900n);
+  });
+
+  it('one idempotency key with two bodies opens one of them, and the other is a conflict', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const results = await atOnce(40, (handle, index) =>
+      handle.openJob(
+        opening(runningJob(owner), {
+          idempotency: idempotencyKey('race', { bodyHash: `body-${index % 2}` }),
+        }),
+      ),
+    );
+    expect(countOf(results)).toEqual({ opened: 1, replayed: 19, conflict: 20 });
+  });
+
+  it('one expired idempotency key is taken over by one job', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const expired = idempotencyKey('race', { expiresAt: start + 1 });
+    await openJob(store, opening(runningJob(owner), { idempotency: expired }));
+    const results = await atOnce(30, (handle) =>
+      handle.openJob(opening(runningJob(owner), { idempotency: idempotencyKey('race'), now: start + 1 })),
+    );
+    expect(countOf(results)).toEqual({ opened: 1, replayed: 29 });
+  });
+
+  it('a balance for ten opens ten of a hundred jobs', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const results = await atOnce(100, (handle) => handle.openJob(opening(runningJob(owner), { hold: 100n })));
+    expect(countOf(results)).toEqual({ opened: 10, insufficient: 90 });
+    expect(await available(store, owner.accountId)).toBe(0n);
+  });
+
+  it('jobs, adjustments and finishes share one balance and never overdraw it', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const { accountId } = owner;
+    await atOnce(60, async (handle, index) => {
+      if (index % 3 === 0) {
+        const amount = -70n;
+        return handle.postEntry({
+          id: randomUUID(),
+          accountId,
+          type: 'adjustment',
+          amount,
+          note: null,
+          now: start,
+        });
+      }
+      const opened = await handle.openJob(opening(runningJob(owner), { hold: 90n }));
+      return opened.outcome === 'opened'
+        ? handle.finishJob(finishing(opened.job.id, { charge: 50n }))
+        : opened;
+    });
+    const account = await store.getAccount(accountId);
+    expect(account?.held).toBe(0n);
+    expect(account?.balance).toBeGreaterThanOrEqual(0n);
+  });
+
+  it('one of many finishers ends the job', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const id = await openJob(store, opening(runningJob(owner)));
+    const results = await atOnce(20, (handle) => handle.finishJob(finishing(id, { charge: 60n })));
+    expect(countOf(results)).toEqual({ finished: 1, lost: 19 });
+    for (const result of results) expect(result.job).toMatchObject({ status: 'done', charged: 60n });
+    expect(await available(store, owner.accountId)).toBe(940n);
+  });
+
+  it('either the finisher or the reaper ends a job whose lease ran out', async () => {
+    const owner = await addAccount(store, { balance: 10_000n });
+    const ids: string[] = [];
+    for (let count = 0; count < 20; count += 1)
+      ids.push(await openJob(store, opening(runningJob(owner, { leaseUntil: start + 1 }))));
+    const [reaped, finished] = await Promise.all([
+      other.reapJobs({ now: start + 1, limit: 100, error: deadJobError }),
+      Promise.all(ids.map((id) => store.finishJob(finishing(id)))),
+    ]);
+    const { finished: won = 0 } = countOf(finished);
+    expect(won + reaped.failed.length).toBe(20);
+    expect(await available(store, owner.accountId)).toBe(10_000n - 60n * BigInt(won));
+  });
+
+  it('no job is claimed twice', async () => {
+    const owner = await addAccount(store, { balance: 10_000n });
+    const ids: string[] = [];
+    for (let count = 0; count < 40; count += 1) ids.push(await openJob(store, opening(queuedJob(owner))));
+    const claimed = await atOnce(16, (handle, index) =>
+      handle.claimJobs({
+        owner: `worker-${index}`,
+        kinds: ['image'],
+        limit: 3,
+        leaseUntil: start + 9,
+        now: start,
+      }),
+    );
+    const rest = await store.claimJobs({
+      owner: worker,
+      kinds: ['image'],
+      limit: 99,
+      leaseUntil: start,
+      now: start,
+    });
+    expect([...claimed.flat(), ...rest].map(({ id }) => id).sort()).toEqual(ids.sort());
+  });
+
+  it('no job is reaped twice', async () => {
+    const owners = [await addAccount(store), await addAccount(store), await addAccount(store)];
+    for (let count = 0; count < 30; count += 1)
+      await openJob(store, opening(runningJob(owners[count % 3]!, { leaseUntil: start + 1 }), { hold: 7n }));
+    const reaped = await atOnce(8, (handle) =>
+      handle.reapJobs({ now: start + 1, limit: 10, error: deadJobError }),
+    );
+    const rest = await store.reapJobs({ now: start + 1, limit: 99, error: deadJobError });
+    const ids = [...reaped, rest].flatMap(({ failed }) => failed.map(({ id }) => id));
+    expect(ids).toHaveLength(30);
+    expect(new Set(ids).size).toBe(30);
+    for (const { accountId } of owners) expect(await available(store, accountId)).toBe(1_000n);
+  });
+
+  it('refunds at once give back no more than the charge', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const jobId = await openJob(store, opening(runningJob(owner)));
+    await store.finishJob(finishing(jobId, { charge: 100n }));
+    const results = await atOnce(20, (handle) =>
+      handle.refundJob({ entryId: randomUUID(), jobId, amount: 30n, note: null, now: start }),
+    );
+    expect(countOf(results)).toEqual({ refunded: 3, too_much: 17 });
+    expect(await available(store, owner.accountId)).toBe(990n);
+  });
+
+  it('one entry sent many times is posted once, and everyone hears so', async () => {
+    const { accountId } = await addAccount(store, { balance: 0n });
+    const entry = {
+      id: randomUUID(),
+      accountId,
+      type: 'topup' as const,
+      amount: 500n,
+      note: null,
+      now: start,
+    };
+    const results = await atOnce(20, (handle) => handle.postEntry(entry));
+    expect(countOf(results)).toEqual({ posted: 20 });
+    expect(await available(store, accountId)).toBe(500n);
+  });
+});
