@@ -5,7 +5,6 @@ import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { AppError } from './errors.ts';
 import { createMcpMount } from './mcp/mount-mcp.ts';
-import { operations } from './operations/index.ts';
 import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
@@ -25,7 +24,7 @@ export interface App {
  * the rest (health, documents, results, unknown paths).
  */
 export const createApp = (services: GatewayServices): App => {
-  const { log, config, store } = services;
+  const { log, config, store, operations } = services;
   const authenticate = createAuthenticate({ store });
   const serveRest = createRestRoutes(operations, services);
   const serveMcp = createMcpMount({ services, operations, authenticate });
@@ -116,13 +115,12 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   return pages;
 };
 
-const makeOpenApi = async ({ config, publicUrl }: GatewayServices): Promise<string> =>
+const makeOpenApi = async ({ config, operations, publicUrl }: GatewayServices): Promise<string> =>
   JSON.stringify(
     createOpenApi({
       operations,
       publicUrl: publicUrl(),
       title: `${config.brand.charAt(0).toUpperCase()}${config.brand.slice(1)}`,
       paymentRequiredSchema: await loadPaymentRequiredSchema(),
-      searchMaxLimit: config.search.maxLimit,
     }),
   );

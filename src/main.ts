@@ -9,7 +9,6 @@ import { ConfigError } from './errors.ts';
 import { firstStartText, openFirstAccount } from './first-start.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
-import { operations } from './operations/index.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 
@@ -142,7 +141,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   if (isStdio) {
     await serveStdio({
       services,
-      operations,
+      operations: services.operations,
       authenticate: createAuthenticate(services),
       apiKey: process.env['CAUSEWAY_API_KEY'] ?? null,
     });

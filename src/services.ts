@@ -13,7 +13,8 @@ import { createSearchLimiter } from './limits/search-limiter.ts';
 import type { Log } from './log.ts';
 import { createDiskMedia, type MediaFiles } from './media/disk-media.ts';
 import { createSaveMedia } from './media/media-library.ts';
-import type { Services } from './operations/operation.ts';
+import { createOperations } from './operations/index.ts';
+import type { Operation, Services } from './operations/operation.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
@@ -22,6 +23,7 @@ import { openStore } from './store/open-store.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
+  operations: readonly Operation[];
   mediaFiles: MediaFiles;
   readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
@@ -106,6 +108,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     log,
     store,
     catalog: createCatalog(config.models),
+    operations: createOperations(config.search),
     jobs,
     leads,
     x402,

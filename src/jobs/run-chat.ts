@@ -7,7 +7,6 @@ import { chargeFor, type ChatJobRequest } from './chat-job.ts';
 import type { Executor } from './executor.ts';
 import { toFailedOutcome } from './provider-failure.ts';
 
-
 export interface RunChatOptions {
   routesFor: (sku: string) => RoutedText;
   log: Log;

@@ -14,7 +14,6 @@ export interface ImageJobRequest {
   priceUsd: string;
 }
 
-
 export interface RunImageOptions {
   routesFor: (sku: string) => RoutedImage;
   /** Keeps the bytes durably and answers the row to be written with the job's end, and the public URL. */

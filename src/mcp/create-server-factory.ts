@@ -23,8 +23,8 @@ export const createServerFactory = ({
   services,
   operations,
 }: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
-  const { brand, search } = services.config;
-  const tools = createToolList({ operations, maxSearchLimit: search.maxLimit });
+  const { brand } = services.config;
+  const tools = createToolList({ operations });
   const callTool = createCallTool({ tools, services });
   const identity = {
     name: brand,

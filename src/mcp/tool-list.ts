@@ -14,12 +14,11 @@ export interface ToolList {
 
 export interface ToolListOptions {
   operations: readonly Operation[];
-  maxSearchLimit: number;
 }
 
 /** Makes every list once; nothing of it depends on a request. */
-export const createToolList = ({ operations, maxSearchLimit }: ToolListOptions): ToolList => {
-  const tools = operations.map((operation) => ({ operation, tool: toTool(operation, maxSearchLimit) }));
+export const createToolList = ({ operations }: ToolListOptions): ToolList => {
+  const tools = operations.map((operation) => ({ operation, tool: toTool(operation) }));
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
   const listFor = (group: ToolGroup, hasKey: boolean): ListToolsResult => ({
@@ -48,11 +47,11 @@ export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
 const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;
 
-const toTool = (operation: Operation, maxSearchLimit: number): Tool => ({
+const toTool = (operation: Operation): Tool => ({
   name: operation.name,
   title: operation.title,
   description: operation.description,
-  inputSchema: toInputSchema(operation, { maxSearchLimit }),
+  inputSchema: toInputSchema(operation),
   outputSchema: toOutputSchema(operation),
   annotations: {
     readOnlyHint: operation.tool.readOnly,

@@ -20,17 +20,9 @@ const idempotencyKeySchema: JsonSchema = {
 };
 
 /** What a tool takes: the operation's input without its REST-only members. */
-export const toInputSchema = (
-  operation: Operation,
-  { maxSearchLimit }: { maxSearchLimit: number },
-): ObjectSchema => {
+export const toInputSchema = (operation: Operation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
-  const offered = Object.entries(properties)
-    .filter(([name]) => !operation.tool.omit.includes(name))
-    .map(([name, schema]): [string, JsonSchema] => [
-      name,
-      operation.payment === 'x402' && name === 'limit' ? { ...schema, maximum: maxSearchLimit } : schema,
-    ]);
+  const offered = Object.entries(properties).filter(([name]) => !operation.tool.omit.includes(name));
   return {
     type: 'object',
     properties: {

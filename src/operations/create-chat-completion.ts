@@ -16,6 +16,25 @@ import { waitLimit, waitWithProgress } from './job-answer.ts';
 import { toJobError } from './job-error.ts';
 import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from './operation.ts';
 
+/** Members that mean nothing, or nothing more, to a caller over MCP. */
+const restOnly = [
+  'stream',
+  'stream_options',
+  'n',
+  'best_of',
+  'candidate_count',
+  'num_return_sequences',
+  'store',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'extra_body',
+  'functions',
+  'function_call',
+  'webhook_url',
+  'custom_data',
+];
 /** What an image or audio part may count in prompt tokens; vision models bill below this. */
 const tokensPerImage = 8_192;
 /** Balances move between reading and holding; then the limit is lowered again, this often at most. */
@@ -75,7 +94,7 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     ],
   },
   tool: {
-    omit: ['stream', 'stream_options', 'webhook_url', 'custom_data', 'function_call', 'functions'],
+    omit: restOnly,
     readOnly: false,
     idempotent: false,
     openWorld: true,

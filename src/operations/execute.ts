@@ -51,14 +51,14 @@ const executePaid = async (
   await services.searchLimiter.consume(call.clientAddress);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
-  operation.check(input, services);
+  operation.check(input);
   const paid = await services.x402.pay({
-    price: operation.price(input, services),
+    price: operation.price(input),
     resource: call.transport,
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
     produce: async (signal) => JSON.stringify(await operation.produce(input, services, signal)),
-    isFree: (result) => operation.isFree(JSON.parse(result), services),
+    isFree: (result) => operation.isFree(JSON.parse(result)),
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid')

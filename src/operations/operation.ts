@@ -57,12 +57,12 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
 /** Paid for call by call with x402; no account. */
 export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   payment: 'x402';
-  price(input: Input, services: Services): Nano;
+  price(input: Input): Nano;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
-  check(input: Input, services: Services): void;
+  check(input: Input): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** Whether a result is given away. */
-  isFree(result: JsonObject, services: Services): boolean;
+  isFree(result: JsonObject): boolean;
   /** Whether the result is marked as sandbox data. */
   isSandbox(services: Services): boolean;
 }

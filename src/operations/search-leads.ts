@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { SearchConfig } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import type { LeadQuery } from '../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../leads/search-terms.ts';
 import { nanoPerUsd, type Nano } from '../money.ts';
-import { invalidParameter } from './validate.ts';
+import { invalidQuery } from './validate.ts';
 import type { PaidOperation, Services } from './operation.ts';
 
 const mostFollowers = 1_000_000_000;
@@ -17,32 +17,35 @@ const text = (longest: number) =>
     .transform((value) => (value === '' ? undefined : value))
     .optional();
 
-const input = z.object({
-  query: text(200).describe(
-    'Words to find in username, name, category or bio; all must match, by whole word or beginning (3+ letters).',
-  ),
-  country: text(10)
-    .transform((value) => value?.toUpperCase())
-    .pipe(
-      z
-        .string()
-        .regex(/^[A-Z]{2}$/, 'must be a 2-letter ISO country code such as US')
-        .optional(),
-    )
-    .describe('2-letter ISO country code, e.g. US.'),
-  category: text(100).describe('Whole business category, e.g. Beauty, Fitness, Tech, Food, Travel, Fashion.'),
-  gender: z.enum(['male', 'female']).optional(),
-  min_followers: followers.optional(),
-  max_followers: followers.optional(),
-  limit: z
-    .int()
-    .min(1)
-    .max(100)
-    .default(20)
-    .describe('Most results to return, 1-100; the price depends on it.'),
-});
+const createInput = (maxLimit: number) =>
+  z.object({
+    query: text(200).describe(
+      'Words to find in username, name, category or bio; all must match, by whole word or beginning (3+ letters).',
+    ),
+    country: text(10)
+      .transform((value) => value?.toUpperCase())
+      .pipe(
+        z
+          .string()
+          .regex(/^[A-Z]{2}$/, 'must be a 2-letter ISO country code such as US')
+          .optional(),
+      )
+      .describe('2-letter ISO country code, e.g. US.'),
+    category: text(100).describe(
+      'Whole business category, e.g. Beauty, Fitness, Tech, Food, Travel, Fashion.',
+    ),
+    gender: z.enum(['male', 'female']).optional(),
+    min_followers: followers.optional(),
+    max_followers: followers.optional(),
+    limit: z
+      .int()
+      .min(1)
+      .max(maxLimit)
+      .default(20)
+      .describe('Most results to return; the price may depend on it.'),
+  });
 
-type Input = z.infer<typeof input>;
+type Input = z.infer<ReturnType<typeof createInput>>;
 
 const lead = z.looseObject({
   username: z.string(),
@@ -61,16 +64,17 @@ const lead = z.looseObject({
   city: z.string().optional(),
 });
 
-export const searchLeads: PaidOperation<Input> = {
+/** The search as it is sold under these settings. */
+export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> => ({
   name: 'search_leads',
   title: 'Search influencers',
   description:
     'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
-    'first. Each call is paid with USDC by x402 (Base or Solana), no account: $0.10 for up to 20 results, then ' +
-    '$0.002 for each result asked for. An unpaid call answers the payment terms.',
+    `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
+    'payment terms.',
   group: 'search',
   payment: 'x402',
-  input,
+  input: createInput(search.maxLimit),
   output: z.looseObject({
     results: z.array(lead),
     count: z.int().describe('Results returned; below limit when fewer match.'),
@@ -95,16 +99,14 @@ export const searchLeads: PaidOperation<Input> = {
   },
   tool: { omit: [], readOnly: true, idempotent: true, openWorld: true },
 
-  price: ({ limit }, { config }) => searchPrice(limit, config.search),
+  price: ({ limit }) => searchPrice(limit, search),
 
-  check: (request, { config }) => {
+  check: (request) => {
     const problem = request.query === undefined ? null : queryProblem(request.query);
-    if (problem !== null) throw invalidParameter(searchLeads, 'query', queryProblems[problem]);
+    if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
     const { min_followers: least, max_followers: most } = request;
-    if (request.limit > config.search.maxLimit)
-      throw invalidParameter(searchLeads, 'limit', `must be at most ${config.search.maxLimit}`);
     if (least !== undefined && most !== undefined && least > most)
-      throw invalidParameter(searchLeads, 'min_followers', 'must not be above max_followers');
+      throw invalidQuery('min_followers', 'must not be above max_followers');
   },
 
   produce: async (request, { leads }: Services, signal): Promise<JsonObject> => {
@@ -112,10 +114,15 @@ export const searchLeads: PaidOperation<Input> = {
     return { results: results.map((result) => ({ ...result })), count: results.length };
   },
 
-  isFree: ({ count }, { config }) => count === 0 && !config.search.chargeEmpty,
+  isFree: ({ count }) => count === 0 && !search.chargeEmpty,
 
   isSandbox: ({ leads }) => leads.status().synthetic,
-};
+});
+
+const priceInWords = ({ pricing }: SearchConfig): string =>
+  pricing === 'flat'
+    ? '$0.50'
+    : '$0.10 for up to 20 results, and $0.002 for each result asked for above that';
 
 const queryProblems: Record<QueryProblem, string> = {
   no_words: 'must contain a letter or a digit',
@@ -124,7 +131,7 @@ const queryProblems: Record<QueryProblem, string> = {
 };
 
 /** $0.10, and $0.002 for each result asked for above 20; or the flat $0.50. */
-const searchPrice = (limit: number, { pricing }: Pick<Config['search'], 'pricing'>): Nano =>
+const searchPrice = (limit: number, { pricing }: SearchConfig): Nano =>
   pricing === 'flat'
     ? nanoPerUsd / 2n
     : nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n);

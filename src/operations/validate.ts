@@ -12,9 +12,9 @@ export const validate = (operation: Operation, raw: unknown): unknown => {
   throw invalid(issues);
 };
 
-/** A 422 for rules that a schema cannot say. */
-export const invalidParameter = (operation: Operation, field: string, msg: string): AppError =>
-  invalid([{ loc: [source(operation, field), field], msg, type: 'value_error' }]);
+/** A 422 for a rule of a query parameter that a schema cannot say. */
+export const invalidQuery = (field: string, msg: string): AppError =>
+  invalid([{ loc: ['query', field], msg, type: 'value_error' }]);
 
 const invalid = (issues: ValidationIssue[]): AppError => {
   const first = issues[0];

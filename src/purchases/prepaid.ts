@@ -49,7 +49,10 @@ export const openPrepaid = async (
         { headers: { 'x-should-retry': 'false' } },
       );
     case 'forbidden':
-      throw new AppError('invalid_api_key', 'The API key is not valid any more. Ask the operator for a new one.');
+      throw new AppError(
+        'invalid_api_key',
+        'The API key is not valid any more. Ask the operator for a new one.',
+      );
   }
 };
 

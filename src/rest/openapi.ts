@@ -11,8 +11,6 @@ export interface OpenApiOptions {
   title: string;
   /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
   paymentRequiredSchema: object;
-  /** The largest `limit` of a search, as configured. */
-  searchMaxLimit: number;
 }
 
 type JsonSchema = { [key: string]: unknown; properties?: Record<string, JsonSchema>; required?: string[] };
@@ -53,13 +51,13 @@ const toPaths = (options: OpenApiOptions): Record<string, object> => {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of options.operations) {
     const { method, path } = operation.rest;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: toPathItem(operation, options) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: toPathItem(operation) };
   }
   return paths;
 };
 
-const toPathItem = (operation: Operation, options: OpenApiOptions): object => {
-  const input = inputSchema(operation, options);
+const toPathItem = (operation: Operation): object => {
+  const input = toSchema(operation.input, 'input');
   const { method, query, path } = operation.rest;
   const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   const bodyNames = Object.keys(input.properties ?? {}).filter((name) => !query.includes(name));
@@ -80,14 +78,6 @@ const toPathItem = (operation: Operation, options: OpenApiOptions): object => {
       : {}),
     responses: { ...successResponses(operation), ...errorResponses(operation) },
   };
-};
-
-const inputSchema = (operation: Operation, { searchMaxLimit }: OpenApiOptions): JsonSchema => {
-  const schema = toSchema(operation.input, 'input');
-  const limit = schema.properties?.['limit'];
-  return operation.payment === 'x402' && limit !== undefined
-    ? { ...schema, properties: { ...schema.properties, limit: { ...limit, maximum: searchMaxLimit } } }
-    : schema;
 };
 
 const toSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {

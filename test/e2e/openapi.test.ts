@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { operations } from '../../src/operations/index.ts';
+import { operations } from '../operations/test-operations.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 interface Document {

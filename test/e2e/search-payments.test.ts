@@ -31,7 +31,7 @@ beforeAll(async () => {
     async () => {
       const response = await gateway.call('/v1/search', { apiKey: null });
       const { accepts } = decode(response.headers.get('payment-required')) as PaymentRequired;
-      expect(accepts).toHaveLength(2);
+      if (accepts.length < 2) throw new Error('Solana is not offered yet');
     },
     { timeout: 30_000 },
   );

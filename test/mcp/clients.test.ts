@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { operations } from '../../src/operations/index.ts';
+import { operations } from '../operations/test-operations.ts';
 import { clientKinds, type TestClient, type ToolResult } from './clients.ts';
 import { startGateway, type TestGateway } from './start-gateway.ts';
 import {

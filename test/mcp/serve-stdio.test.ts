@@ -15,7 +15,7 @@ import { systemClock } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { operations } from '../../src/operations/index.ts';
+import { operations } from '../operations/test-operations.ts';
 import { clientKinds, type ChildProcess } from './clients.ts';
 import { openAccount } from './open-account.ts';
 import { paymentSettings, startServices } from './start-services.ts';

@@ -1,7 +1,7 @@
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import type { Log } from '../../src/log.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
-import { operations as realOperations } from '../../src/operations/index.ts';
+import { operations as realOperations } from '../operations/test-operations.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { serveMount } from './serve-mount.ts';
 import { startServices, type StartedServices } from './start-services.ts';

@@ -2,7 +2,7 @@ import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
-import { operations } from '../../src/operations/index.ts';
+import { operations } from '../operations/test-operations.ts';
 import { createServices } from '../../src/services.ts';
 
 // A gateway for one local assistant, as a process of its own.

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { AppError, errorTable, type ErrorCode } from '../../src/errors.ts';
 import { createToolList } from '../../src/mcp/tool-list.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
-import { operations } from '../../src/operations/index.ts';
+import { operations } from '../operations/test-operations.ts';
 
-const tools = createToolList({ operations, maxSearchLimit: 50 });
+const tools = createToolList({ operations });
 const all = tools.list('all', true).tools;
 const namesOf = (group: 'all' | 'search' | 'generation', hasKey: boolean): string[] =>
   tools.list(group, hasKey).tools.map(({ name }) => name);

@@ -131,6 +131,40 @@ describe('a process that lives longer than its lease', () => {
   });
 });
 
+describe('a process that loses its lease on the way to the chain', () => {
+  it('sends nothing, and leaves the other’s transaction on record', async () => {
+    const sale = createSale('dispossessed');
+    const before = await fixture.balances('base');
+    const proofs = await fixture.buyer.prove(challenge, 'base');
+    const { controls } = fixture.chains.base;
+    const sendsBefore = controls.callCount('eth_sendRawTransaction');
+    const reached = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const slowStore: Store = {
+      ...fixture.store,
+      advancePayment: async (input) => {
+        if (input.to === 'broadcasting') {
+          reached.resolve();
+          await held.promise;
+        }
+        return fixture.store.advancePayment(input);
+      },
+    };
+    const slow = fixture.openGate({ store: slowStore, leaseMs }).pay(sale.request(proofs));
+    await reached.promise;
+    const sending = controls.inject({ fault: 'hold', methods: ['eth_sendRawTransaction'] });
+    const other = openLater().pay(sale.request(proofs));
+    await sending.waitForHit();
+    held.resolve();
+    expect(await codeOf(slow)).toBe('payment_in_progress');
+    sending.remove();
+    const { transaction } = served(await other);
+    expect(controls.callCount('eth_sendRawTransaction')).toBe(sendsBefore + 1);
+    expect(served(await fixture.openGate().pay(sale.request(proofs))).transaction).toBe(transaction);
+    expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
+  });
+});
+
 describe('a settlement', () => {
   it.each(chains)('is never sent before its transaction is stored (%s)', async (chain) => {
     const seen: string[] = [];

@@ -42,13 +42,14 @@ describe.each(await testEngines())('a process killed while it writes to $kind', 
   });
 });
 
-describe.each(await testEngines())('processes that share new data on $kind', ({ create }) => {
+describe.each(await testEngines())('processes that share new data on $kind', ({ createPlace }) => {
   it('all start at once, write at once and lose nothing', async () => {
-    const data = await create();
+    const data = await createPlace();
     try {
       const children = [startWriting(data, 12), startWriting(data, 12), startWriting(data, 12)];
       expect(await Promise.all(children.map(({ ended }) => ended))).toEqual([0, 0, 0]);
-      expect(await data.store.checkLedger()).toEqual({
+      const store = await data.openAnother();
+      expect(await store.checkLedger()).toEqual({
         accounts: 3,
         entries: 3 * 16 * 12 * 2,
         openHolds: 0,

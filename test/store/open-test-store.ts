@@ -28,7 +28,12 @@ export interface TestEngine {
   kind: StoreKind;
   /** A new and empty store. */
   create: () => Promise<TestStore>;
+  /** A place for a store that nobody has opened yet. */
+  createPlace: () => Promise<TestPlace>;
 }
+
+/** What a test store is before it is opened. */
+export type TestPlace = Omit<TestStore, 'store'>;
 
 export const postgresUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/test';
 
@@ -42,9 +47,19 @@ export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =
  * CI that is a failure. For `describe.each(await testEngines())`.
  */
 export const testEngines = async (): Promise<TestEngine[]> => {
-  const sqlite: TestEngine = { kind: 'sqlite', create: createSqliteStore };
-  return (await isPostgresThere()) ? [sqlite, { kind: 'postgres', create: createPostgresStore }] : [sqlite];
+  const engines = [engine('sqlite', createSqlitePlace)];
+  if (await isPostgresThere()) engines.push(engine('postgres', createPostgresPlace));
+  return engines;
 };
+
+const engine = (kind: StoreKind, createPlace: () => Promise<TestPlace>): TestEngine => ({
+  kind,
+  createPlace,
+  create: async () => {
+    const place = await createPlace();
+    return { ...place, store: await place.openAnother() };
+  },
+});
 
 /** False, with one line that says so, when PostgreSQL cannot be reached; throws then under CI. */
 export const isPostgresThere = async (): Promise<boolean> => {
@@ -58,10 +73,10 @@ export const isPostgresThere = async (): Promise<boolean> => {
   }
 };
 
-export const createSqliteStore = async (): Promise<TestStore> => {
+const createSqlitePlace = async (): Promise<TestPlace> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));
   const location = join(folder, 'store.sqlite');
-  return testStore({
+  return testPlace({
     kind: 'sqlite',
     location,
     sql: async (...statements) => {
@@ -76,9 +91,9 @@ export const createSqliteStore = async (): Promise<TestStore> => {
   });
 };
 
-export const createPostgresStore = async (): Promise<TestStore> => {
+const createPostgresPlace = async (): Promise<TestPlace> => {
   const location = newSchemaName();
-  return testStore({
+  return testPlace({
     kind: 'postgres',
     location,
     sql: (...statements) =>
@@ -111,11 +126,11 @@ export const onPostgres = async <T>(
   }
 };
 
-interface TestStoreParts extends Pick<TestStore, 'kind' | 'location' | 'sql'> {
+interface TestPlaceParts extends Pick<TestPlace, 'kind' | 'location' | 'sql'> {
   drop: () => Promise<void>;
 }
 
-const testStore = async ({ kind, location, sql, drop }: TestStoreParts): Promise<TestStore> => {
+const testPlace = ({ kind, location, sql, drop }: TestPlaceParts): TestPlace => {
   const opened: Store[] = [];
   const openAnother = async (): Promise<Store> => {
     const store = await openStoreAt(kind, location);
@@ -125,7 +140,6 @@ const testStore = async ({ kind, location, sql, drop }: TestStoreParts): Promise
   return {
     kind,
     location,
-    store: await openAnother(),
     openAnother,
     sql,
     remove: async () => {

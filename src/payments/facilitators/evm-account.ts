@@ -43,7 +43,7 @@ export interface EvmAccount {
 }
 
 /** Too many settlements wait for this account. */
-export class AccountBusy extends Error {
+class AccountBusy extends Error {
   override readonly name = 'AccountBusy';
 }
 
@@ -89,6 +89,8 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
   const account = privateKeyToAccount(options.privateKey);
   const inTurn = createQueue();
   let nextNonce: number | null = null;
+  /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore what was in doubt. */
+  let doubts = 0;
 
   const sign = async (call: EvmCall, nonce: number) => {
     const raw = await account.signTransaction({ type: 'eip1559', chainId: options.chainId, nonce, ...call });
@@ -99,13 +101,14 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
     const { chain, signal, beforeBroadcast } = sending;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
+      const doubtsBefore = doubts;
       const nonce = nextNonce ?? (await chain.getNonce(account.address));
       const { raw, transaction } = await sign(call, nonce);
       signal.throwIfAborted();
       await beforeBroadcast({ transaction, rawTransaction: raw });
       nextNonce = null;
       const result = await broadcast(chain, raw);
-      if (result === 'accepted') nextNonce = nonce + 1;
+      if (result === 'accepted' && doubts === doubtsBefore) nextNonce = nonce + 1;
       if (result !== 'nonce' && result !== 'place') return { transaction, result };
       // Another sender of this account was faster, so this one was not taken in.
       if (attempt === maxSignatures) return { transaction, result: 'refused' };
@@ -125,6 +128,7 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
         return result === 'nonce' ? 'dead' : result;
       }),
     forgetNonce: () => {
+      doubts += 1;
       nextNonce = null;
     },
   };

@@ -25,7 +25,7 @@ export interface LocalEvmOptions {
 }
 
 /** The payment as one by EVM authorization; throws TypeError for any other, which is a fault of ours. */
-export const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
+const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
   if (!('authorization' in payload.payload)) throw new TypeError('an EVM payment carries an authorization');
   return { payload: payload.payload, requirements };
 };

@@ -129,8 +129,7 @@ export const openPostgresStore = async ({
         await pool.query('select 1');
       }),
     close: async () => {
-      await listener?.stop();
-      await gate.close();
+      await Promise.all([gate.close(), listener?.stop()]);
       if (!pool.ending) await pool.end();
     },
   };

@@ -82,8 +82,7 @@ export const openSqliteStore = async ({
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
     },
     close: async () => {
-      await reader.close();
-      await writer.close();
+      await Promise.all([reader.close(), writer.close()]);
     },
   };
 };

@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  openPostgresStore,
+  type PostgresStoreOptions,
+} from '../../../src/store/postgres/open-postgres-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { addAccount, assertSoundBooks, available, opening, openJob, queuedJob, start } from '../builders.ts';
+import { dropSchema, isPostgresThere, newSchemaName, onPostgres, postgresUrl } from '../open-test-store.ts';
+
+describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
+  let schema: string;
+  let opened: Store[];
+  beforeEach(() => {
+    schema = newSchemaName();
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const store of opened) await store.close();
+    await dropSchema(schema);
+  });
+
+  const open = async (options: Partial<PostgresStoreOptions> = {}): Promise<Store> => {
+    const store = await openPostgresStore({ url: postgresUrl, schema, poolSize: 3, ...options });
+    opened.push(store);
+    return store;
+  };
+  const topUp = (store: Store, accountId: string, id: string) =>
+    store.postEntry({ id, accountId, type: 'topup', amount: 10n, note: null, now: start });
+
+  /** The server ends the connections that were opened with `markedUrl`; answers their number. */
+  const terminate = async (): Promise<number> => {
+    const { rows } = await onPostgres((client) =>
+      client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
+        schema,
+      ]),
+    );
+    return rows.length;
+  };
+  const markedUrl = (): string => `${postgresUrl}?application_name=${schema}`;
+
+  it('comes up in every process when many start at once on a new database', async () => {
+    const stores = await Promise.all(Array.from({ length: 5 }, () => open()));
+    const { accountId } = await addAccount(stores[0]!, { balance: 70n });
+    for (const store of stores) expect(await available(store, accountId)).toBe(70n);
+  });
+
+  it('keeps to its schema', async () => {
+    const elsewhere = newSchemaName();
+    try {
+      const [here, there] = [await open(), await open({ schema: elsewhere })];
+      const { accountId } = await addAccount(here);
+      expect(await there.getAccount(accountId)).toBeNull();
+      await there.close();
+    } finally {
+      await dropSchema(elsewhere);
+    }
+  });
+
+  it('refuses a name that is not one of a schema', async () => {
+    await expect(open({ schema: 'public; drop table accounts' })).rejects.toThrow(/name of a schema/);
+  });
+
+  it('says so when no server answers', async () => {
+    await expect(open({ url: 'postgres://postgres@127.0.0.1:1/test' })).rejects.toMatchObject({
+      reason: 'failed',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('does not wait for ever for a server that takes the connection and says nothing', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    await expect(
+      open({ url: `postgres://postgres@127.0.0.1:${port}/test`, connectTimeoutMs: 100 }),
+    ).rejects.toMatchObject({ reason: 'failed' });
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  it('tells listeners in other processes of queued jobs', async () => {
+    const [here, there] = [await open(), await open()];
+    const owner = await addAccount(here);
+    const words = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let count = 0;
+    there.onJobQueued(() => {
+      words[count]?.resolve();
+      count += 1;
+    });
+    // The first word comes when the connection listens, as something may have been missed before.
+    await words[0]!.promise;
+    await openJob(here, opening(queuedJob(owner)));
+    await words[1]!.promise;
+    expect(count).toBe(2);
+  });
+
+  it('listens again when the connection broke, and says that something may have been missed', async () => {
+    const store = await open({ url: markedUrl() });
+    const words = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let count = 0;
+    store.onJobQueued(() => {
+      words[count]?.resolve();
+      count += 1;
+    });
+    await words[0]!.promise;
+    expect(await terminate()).toBeGreaterThanOrEqual(1);
+    await words[1]!.promise;
+    expect(count).toBe(2);
+  });
+
+  it('goes on with new connections when the server ended the old ones', async () => {
+    const store = await open({ url: markedUrl() });
+    const { accountId } = await addAccount(store, { balance: 0n });
+    await topUp(store, accountId, 'entry 1');
+    expect(await terminate()).toBeGreaterThanOrEqual(1);
+    // A command may still meet a connection whose end was not heard of; sent again, it is posted once.
+    await topUp(store, accountId, 'entry 2').catch(() => topUp(store, accountId, 'entry 2'));
+    expect(await available(store, accountId)).toBe(20n);
+  });
+
+  it('rejects a command that waits too long for a lock, changes nothing and goes on later', async () => {
+    const store = await open({ statementTimeoutMs: 100 });
+    const { accountId } = await addAccount(store, { balance: 0n });
+    await onPostgres(async (client) => {
+      await client.query('begin');
+      await client.query(`select 1 from ${schema}.accounts where id = '${accountId}' for update`);
+      await expect(topUp(store, accountId, 'entry 1')).rejects.toThrow(/statement timeout/);
+      await client.query('rollback');
+    });
+    expect(await topUp(store, accountId, 'entry 2')).toMatchObject({ available: 10n });
+    await assertSoundBooks(store);
+  });
+
+  it('refuses a command when too many wait, tries nothing of it and answers the others', async () => {
+    const store = await open({ maxWaiting: 4 });
+    const { accountId } = await addAccount(store, { balance: 0n });
+    const results = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => topUp(store, accountId, `entry ${index}`)),
+    );
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(6);
+    for (const result of refused) expect(result).toMatchObject({ reason: { reason: 'overloaded' } });
+    expect(await available(store, accountId)).toBe(40n);
+  });
+
+  it('answers what waits before it closes, and refuses what comes after', async () => {
+    const store = await open();
+    const { accountId } = await addAccount(store, { balance: 0n });
+    const waiting = Array.from({ length: 20 }, (_, index) => topUp(store, accountId, `entry ${index}`));
+    const closing = store.close();
+    await expect(topUp(store, accountId, 'late')).rejects.toMatchObject({ reason: 'closed' });
+    await closing;
+    for (const answer of waiting) expect(await answer).toMatchObject({ outcome: 'posted' });
+    await store.close();
+    expect(await available(await open(), accountId)).toBe(200n);
+  });
+});

@@ -1,0 +1,66 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { groupCommit } from '../../../src/store/sqlite/group-commit.ts';
+import type { Request } from '../../../src/store/sqlite/messages.ts';
+
+/** Each request inserts its input as a child of the parent with that number; only the COMMIT checks the parent. */
+describe('a group commit', () => {
+  let database: DatabaseSync;
+  beforeEach(() => {
+    database = new DatabaseSync(':memory:', { enableForeignKeyConstraints: true });
+    database.exec(`create table parent (id integer primary key);
+      create table child (id integer primary key references parent (id) deferrable initially deferred);
+      insert into parent values (1), (2), (3)`);
+  });
+  afterEach(() => database.close());
+
+  const insert = ({ input }: Request): unknown => {
+    const id = Number(input);
+    database.prepare('insert into child values (?)').run(id);
+    if (id === 2) throw new Error('two is refused after it was written');
+    return id * 10;
+  };
+  const requests = (...inputs: number[]): Request[] =>
+    inputs.map((input, index) => ({ id: 100 + index, name: 'ping', input }));
+  const stored = () =>
+    database
+      .prepare('select id from child order by id')
+      .all()
+      .map(({ id }) => id);
+
+  it('keeps what succeeded and undoes alone the command that failed', () => {
+    expect(groupCommit(database, insert)(requests(1, 2, 3))).toEqual([
+      { id: 100, value: 10 },
+      { id: 101, failure: 'two is refused after it was written' },
+      { id: 102, value: 30 },
+    ]);
+    expect(stored()).toEqual([1, 3]);
+  });
+
+  it('rejects every command when the COMMIT fails, keeps nothing and goes on with the next group', () => {
+    const commit = groupCommit(database, insert);
+    const replies = commit(requests(1, 99, 3));
+    expect(replies).toHaveLength(3);
+    for (const reply of replies)
+      expect(reply).toMatchObject({ failure: expect.stringContaining('FOREIGN KEY constraint failed') });
+    expect(stored()).toEqual([]);
+    expect(commit(requests(1))).toEqual([{ id: 100, value: 10 }]);
+    expect(stored()).toEqual([1]);
+  });
+
+  it('rejects every command when a command takes the whole transaction down', () => {
+    const commit = groupCommit(database, (request) => {
+      const value = insert(request);
+      if (request.input === 3) {
+        database.exec('rollback');
+        throw new Error('the disk is full');
+      }
+      return value;
+    });
+    expect(commit(requests(1, 3))).toEqual([
+      { id: 100, failure: 'the disk is full' },
+      { id: 101, failure: 'the disk is full' },
+    ]);
+    expect(stored()).toEqual([]);
+  });
+});
