@@ -139,7 +139,7 @@ describe('SIGTERM', () => {
     const text = await answer.text();
     expect(text).toContain('data: [DONE]');
     expect(await ended).toBe(0);
-    await expect(chat(gateway, apiKey, 'too late')).rejects.toThrow();
+    await expect(chat(gateway, apiKey, 'too late')).rejects.toThrow('fetch failed');
     const { stdout } = await run(cliFile, ['ledger', 'check', '--json'], {});
     expect(JSON.parse(stdout)).toMatchObject({ problems: [], open_holds: 0 });
   });

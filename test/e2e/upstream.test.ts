@@ -9,6 +9,8 @@ import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let upstream: StubUpstream;
 let gateway: TestGateway;
+/** What the first start printed. */
+let firstKey: string;
 
 beforeEach(async () => {
   upstream = await startStubUpstream();
@@ -24,13 +26,12 @@ models:
     routes: [{ provider: up, model: upstream-name }]
 `,
   });
-  // With a paid upstream, no account is made by itself.
   const { store, config } = gateway.services;
   const clock = { now: () => Date.now() };
   const { createAccount } = await import('../../src/accounts/create-account.ts');
   const { issueKey } = await import('../../src/accounts/issue-key.ts');
   const { credit } = await import('../../src/ledger/credit.ts');
-  expect(gateway.apiKey).toBe('');
+  firstKey = gateway.apiKey;
   const account = await createAccount({ store, clock }, { name: 'customer', status: 'active' });
   await credit({ store, clock }, { accountId: account.id, amount: 1_000_000_000n, reason: 'test' });
   const issued = await issueKey({ store, clock }, { accountId: account.id, label: '', brand: config.brand });
@@ -57,6 +58,10 @@ const balance = async (): Promise<string> => {
 const usage = { prompt_tokens: 1000, completion_tokens: 500 };
 
 describe('a real upstream behind the gateway', () => {
+  it('costs the operator money, so no account with credit is made by itself', () => {
+    expect(firstKey).toBe('');
+  });
+
   it('answers under the public SKU, and is charged by the usage it reports', async () => {
     upstream.script({ ...shortChat, usage });
     const completion = (await (await ask({ max_tokens: 1000 })).json()) as Record<string, unknown>;

@@ -17,7 +17,7 @@ export const claimJobsCommand = (
   );
   const start = prepareSql(
     database,
-    `update jobs set status = 'running', attempts = attempts + 0, lease_owner = $2, lease_until = $3,
+    `update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
         started_at = coalesce(started_at, $4)
       where id = $1`,
   );
