@@ -7,6 +7,7 @@ import { zodToJsonSchema } from 'zod-to-json-schema';
 export const loadPaymentRequiredSchema = async (): Promise<object> => {
   const schemas: Record<string, unknown> = await import('@x402/core/schemas');
   // Named as unknown: the compiler does not get through the schema's full type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const schema = schemas['PaymentRequiredV2Schema'] as Parameters<typeof zodToJsonSchema>[0];
   const { $schema: _dialect, ...converted } = zodToJsonSchema(schema, { target: 'jsonSchema2019-09' });
   return converted;

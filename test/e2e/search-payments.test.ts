@@ -155,7 +155,7 @@ describe.each(['base', 'solana'] as const)('a paid search on %s', (chain) => {
     const input = { category: 'Fitness', limit: 5 };
     const unpaid = await agent.callTool({ name: 'search_leads', arguments: input });
     expect(unpaid.isError).toBe(true);
-    const terms = unpaid.structuredContent as unknown as PaymentRequired;
+    const terms = unpaid.structuredContent as PaymentRequired;
     const payload = await buyers[chain].createPaymentPayload(terms);
     const paid = await agent.callTool({
       name: 'search_leads',
