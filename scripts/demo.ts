@@ -57,6 +57,19 @@ const sayBalances = (balances: Balances): void => {
   say(`Solana   buyer ${usdc(balances.buyerOnSolana)}   seller ${usdc(balances.sellerOnSolana)}`);
 };
 
+const readyTimeoutMs = 30_000;
+
+/** The first start builds the lead index in the background. */
+const whenReady = async (url: string): Promise<void> => {
+  const giveUpAt = performance.now() + readyTimeoutMs;
+  for (;;) {
+    const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(readyTimeoutMs) });
+    if (response.ok) return;
+    must(performance.now() < giveUpAt, 'the gateway is ready in time');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+};
+
 const startEverything = async (folder: string): Promise<{ chains: Chains; gateway: Gateway }> => {
   const chains = await step('Start a local Base chain and a local Solana chain', async () => {
     const started = await startChains();
@@ -71,6 +84,8 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
     const { apiKey } = started;
     must(apiKey !== null, 'the first start prints a key');
     say(`${started.url}, first key ${apiKey.slice(0, 16)}…`);
+    await whenReady(started.url);
+    say('The lead index is built: fictional profiles, generated on this machine.');
     return { ...started, apiKey };
   });
   return { chains, gateway };

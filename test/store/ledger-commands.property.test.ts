@@ -281,7 +281,7 @@ describe.each(await testEngines())('the ledger commands on $kind', ({ create }) 
           await endRun(run);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
@@ -316,7 +316,7 @@ describe.each(await testEngines())('the ledger commands on $kind', ({ create }) 
           await endRun(run);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 });
