@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { jsonExcess } from '../bounded-json.ts';
 import { AppError, type ValidationIssue } from '../errors.ts';
 import type { Operation } from './operation.ts';
 
@@ -6,7 +7,9 @@ const mostIssues = 20;
 
 /** The checked input, or a 422 that names every wrong field and where it came from. */
 export const validate = (operation: Operation, raw: unknown): unknown => {
-  const parsed = operation.input.safeParse(raw);
+  const excess = jsonExcess(raw);
+  if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
+  const parsed = operation.input.safeParse(raw, { reportInput: true });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.slice(0, mostIssues).map((issue) => toIssue(operation, issue));
   throw invalid(issues);

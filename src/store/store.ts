@@ -24,19 +24,23 @@ export interface Store {
   /** The key with this SHA-256, revoked or not, and its account. */
   findKey(hash: string): Promise<{ key: ApiKey; account: Account } | null>;
 
-  /** Adds a top-up or adjustment. A negative amount that the available balance does not cover is refused. */
+  /**
+   * Adds a top-up or adjustment. A negative amount that the available balance does not cover is refused. The
+   * same entry under the same id is posted once and answered again; another one under a used id is an error.
+   */
   postEntry(input: NewEntry): Promise<PostEntryOutcome>;
-  /** Gives back up to what the job was charged and not yet refunded. */
+  /** Gives back up to what the job was charged and not yet refunded; once for one entry id, as `postEntry`. */
   refundJob(input: NewRefund): Promise<RefundOutcome>;
   /** Recomputes every account's sums from the entries and open holds. Reads only. */
   checkLedger(): Promise<LedgerReport>;
 
   /**
    * Admits a job: in one unit, claims the idempotency key (if given), checks that key and account may
-   * spend, places the hold and inserts the job with the status and lease that `job` carries.
+   * spend, places the hold and inserts the job with the status and lease that `job` carries. The idempotency
+   * key comes first: a replay is answered whatever became of key, account and balance since.
    */
   openJob(input: OpenJobInput): Promise<OpenJobOutcome>;
-  /** Takes up to `limit` queued jobs whose time has come: `queued -> running` under a lease. Oldest first. */
+  /** Takes up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Oldest first. */
   claimJobs(input: {
     owner: string;
     kinds: readonly JobKind[];
@@ -44,7 +48,10 @@ export interface Store {
     leaseUntil: number;
     now: number;
   }): Promise<Job[]>;
-  /** Extends the leases of running jobs held by `owner`; answers the ids it still holds. */
+  /**
+   * Extends the leases of running jobs held by `owner`; answers the ids it still holds. A lease that ran out is
+   * still held until the job is reaped.
+   */
   renewLeases(input: {
     owner: string;
     ids: readonly string[];
@@ -58,8 +65,8 @@ export interface Store {
   finishJob(input: FinishJobInput): Promise<FinishJobOutcome>;
   /**
    * Ends what nobody works on: a running job whose lease ran out goes back to `queued` while it has
-   * attempts left, else it fails uncharged; a queued job past its deadline fails uncharged. At most `limit`
-   * jobs a call.
+   * attempts left and its deadline ahead, else it fails uncharged; a queued job past its deadline fails
+   * uncharged. A requeued job keeps its hold. At most `limit` jobs a call.
    */
   reapJobs(input: {
     now: number;
@@ -68,7 +75,7 @@ export interface Store {
   }): Promise<{ requeued: Job[]; failed: Job[] }>;
   /** A job by id, of `accountId` only. */
   getJob(input: { id: string; accountId: string }): Promise<Job | null>;
-  /** Calls `listener` when a job may have become claimable, here or (PostgreSQL) in another process. Returns the way to stop. */
+  /** Calls `listener` when a job may have become claimable, here or (PostgreSQL) in another process; it must not throw. Returns the way to stop. */
   onJobQueued(listener: () => void): () => void;
 
   getMedia(id: string): Promise<Media | null>;
@@ -174,6 +181,7 @@ export interface NewRefund {
 }
 
 export type RefundOutcome =
+  /** `refunded` is all that the job was given back so far. */
   | { outcome: 'refunded'; entry: LedgerEntry; refunded: Nano; available: Nano }
   /** `refundable` is what is left to give back. */
   | { outcome: 'too_much'; refundable: Nano }

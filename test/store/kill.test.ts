@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testEngines, type TestStore } from './open-test-store.ts';
 import { startWriting } from './writing-process.ts';
 
-const rounds = 4;
+const rounds = 3;
 
 describe.each(await testEngines())('a process killed while it writes to $kind', ({ create }) => {
   let data: TestStore;

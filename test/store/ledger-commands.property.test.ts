@@ -281,7 +281,7 @@ describe.each(await testEngines())('the ledger commands on $kind', ({ create }) 
           await endRun(run);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 20 },
     );
   });
 

@@ -150,7 +150,7 @@ const payments = ({ int64, id, tableEnd }: Engine): string[] => [
     updated_at ${int64} not null
   )${tableEnd}`,
   `create index payments_by_age on payments (created_at desc, identity desc)`,
-  `create index payments_by_state on payments (state, updated_at)`,
+  `create index payments_by_state on payments (state, created_at desc, identity desc)`,
 ];
 
 /** The statements of the first schema, in order. */

@@ -24,6 +24,14 @@ const typeParsers = (): TypeOverrides => {
   return parsers;
 };
 
+/** In the URL, as what stands there wins over other settings; options that are there already are kept. */
+const withSearchPath = (url: string, schema: string): string => {
+  const address = new URL(url);
+  const given = address.searchParams.get('options') ?? '';
+  address.searchParams.set('options', `${given} -c search_path=${schema}`.trim());
+  return address.href;
+};
+
 /** What every connection of the store has in common. */
 export const clientConfig = ({
   url,
@@ -31,9 +39,8 @@ export const clientConfig = ({
   connectTimeoutMs,
   statementTimeoutMs,
 }: ConnectionOptions): ClientConfig => ({
-  connectionString: url,
+  connectionString: withSearchPath(url, schema),
   application_name: 'causeway',
-  options: `-c search_path=${schema}`,
   connectionTimeoutMillis: connectTimeoutMs,
   statement_timeout: statementTimeoutMs,
   idle_in_transaction_session_timeout: statementTimeoutMs,

@@ -14,7 +14,7 @@ import {
   setAccountStatus,
 } from '../statements/accounts.ts';
 import { getJob, getMedia, renewLeases } from '../statements/jobs.ts';
-import { advancePayment, getPayment, listPayments } from '../statements/payments.ts';
+import { advancePayment, getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
 import type { Store } from '../store.ts';
 import { checkLedger } from './check-ledger.ts';
@@ -81,6 +81,8 @@ export const openPostgresStore = async ({
     return command((input: Input) => run(sql, input));
   };
   const openJob = openJobCommand(pool, announcement);
+  const listAll = shared(listAllPayments);
+  const listInStates = shared(listPaymentsInStates);
   const reapJobs = reapJobsCommand(pool, announcement);
 
   return {
@@ -123,7 +125,8 @@ export const openPostgresStore = async ({
     reservePayment: command(reservePaymentCommand(pool)),
     advancePayment: shared(advancePayment),
     getPayment: shared(getPayment),
-    listPayments: shared(listPayments),
+    listPayments: ({ states, ...input }) =>
+      states === undefined ? listAll(input) : listInStates({ ...input, states }),
     ping: () =>
       gate.run(async () => {
         await pool.query('select 1');
@@ -157,9 +160,23 @@ const withPoolForLongWork = async <T>(
 
 const prepareSchema = async (connection: ConnectionOptions, log: Log): Promise<void> => {
   try {
-    await withPoolForLongWork(connection, log, (pool) => migrateSchema(pool, connection.schema));
+    await withPoolForLongWork(connection, log, async (pool) => {
+      await migrateSchema(pool, connection.schema);
+      await warnWhenCommitsCanBeLost(pool, log);
+    });
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError('failed', `PostgreSQL could not be opened: ${message}`, { cause });
   }
+};
+
+/** The store promises that what it acknowledged is on disk; these settings of the server break that promise. */
+const warnWhenCommitsCanBeLost = async (pool: Pool, log: Log): Promise<void> => {
+  const { rows }: { rows: { name: string }[] } = await pool.query(
+    `select name from pg_settings where name in ('fsync', 'synchronous_commit') and setting = 'off'`,
+  );
+  for (const { name } of rows)
+    log.warn(
+      `PostgreSQL runs with ${name} = off: a crash of the server can lose money that was acknowledged`,
+    );
 };

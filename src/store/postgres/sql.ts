@@ -27,7 +27,9 @@ export const sqlOn = (connection: Pick<Pool | PoolClient, 'query'>): Sql => {
 };
 
 const dialect: Dialect = {
-  stringsOf: (parameter) => `(select json_array_elements_text(cast(${parameter} as json)))`,
+  kind: 'postgres',
+  isOneOf: (column, parameter) =>
+    `${column} = any(array(select json_array_elements_text(cast(${parameter} as json))))`,
 };
 
 /** A statement that both engines share, made ready once. */

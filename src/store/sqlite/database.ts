@@ -27,7 +27,7 @@ const sqliteBusy = 5;
 const pauseMs = 20;
 
 /** Extended result codes carry the primary one in their low byte. */
-export const isBusy = (error: unknown): boolean =>
+const isBusy = (error: unknown): boolean =>
   error instanceof Error &&
   'errcode' in error &&
   typeof error.errcode === 'number' &&

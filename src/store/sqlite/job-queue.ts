@@ -11,7 +11,8 @@ export const claimJobsCommand = (
 ): ((input: CommandInput<'claimJobs'>) => CommandOutput<'claimJobs'>) => {
   const due = prepareSql<{ id: string }>(
     database,
-    `select id from jobs where status = 'queued' and deadline_at > $2
+    // The plus keeps the index on the deadline out of it: the one in the order of age needs no sort.
+    `select id from jobs where status = 'queued' and +deadline_at > $2
         and kind in (select value from json_each($1))
       order by created_at, id limit $3`,
   );

@@ -2,7 +2,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { SqlValue } from '../rows.ts';
 import type { Dialect, Statement } from '../statements/statement.ts';
 
-const dialect: Dialect = { stringsOf: (parameter) => `(select value from json_each(${parameter}))` };
+const dialect: Dialect = {
+  kind: 'sqlite',
+  isOneOf: (column, parameter) => `${column} in (select value from json_each(${parameter}))`,
+};
 
 /** A prepared statement of this engine; parameters are `$1`, `$2`, ..., integers come back as bigint. */
 export interface Prepared<Row> {

@@ -10,7 +10,7 @@ import {
 import type { SqlValue } from '../rows.ts';
 import { findKey, getAccount, listAccounts, listKeys } from '../statements/accounts.ts';
 import { getJob, getMedia } from '../statements/jobs.ts';
-import { getPayment, listPayments } from '../statements/payments.ts';
+import { getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
 import type { LedgerReport } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
@@ -26,8 +26,14 @@ export const readCommands = (database: DatabaseSync): ReadCommands => ({
   getJob: prepare(database, getJob),
   getMedia: prepare(database, getMedia),
   getPayment: prepare(database, getPayment),
-  listPayments: prepare(database, listPayments),
+  listPayments: listPayments(database),
 });
+
+const listPayments = (database: DatabaseSync): ReadCommands['listPayments'] => {
+  const all = prepare(database, listAllPayments);
+  const inStates = prepare(database, listPaymentsInStates);
+  return ({ states, ...input }) => (states === undefined ? all(input) : inStates({ ...input, states }));
+};
 
 const checkLedger = (database: DatabaseSync): LedgerReport => {
   database.exec('begin');

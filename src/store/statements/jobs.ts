@@ -25,7 +25,7 @@ export const renewLeases: Statement<
 > = {
   name: 'renew_leases',
   text: (dialect) => `update jobs set lease_until = $2
-    where status = 'running' and lease_owner = $1 and id in ${dialect.stringsOf('$3')} returning id`,
+    where status = 'running' and lease_owner = $1 and ${dialect.isOneOf('id', '$3')} returning id`,
   values: ({ owner, ids, leaseUntil }) => [owner, leaseUntil, JSON.stringify(ids)],
   read: eachOf(({ id }: { id: string }) => id),
 };

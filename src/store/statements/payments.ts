@@ -1,6 +1,6 @@
 import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
 import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../store.ts';
-import { eachOf, firstOf, type Statement } from './statement.ts';
+import { eachOf, firstOf, type Dialect, type Statement } from './statement.ts';
 
 /** Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state. */
 export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> = {
@@ -59,7 +59,7 @@ const assignments = settable
 export const advancePayment: Statement<AdvancePaymentInput, PaymentRow, Payment | null> = {
   name: 'advance_payment',
   text: (dialect) => `update payments set state = $3, updated_at = $4, ${assignments}
-    where identity = $1 and state in ${dialect.stringsOf('$2')}
+    where identity = $1 and ${dialect.isOneOf('state', '$2')}
       and (cast($5 as text) is null or lease_owner = $5)
     returning ${paymentColumns}`,
   values: ({ identity, from, to, owner, set = {}, now }) => [
@@ -83,20 +83,47 @@ export const getPayment: Statement<string, PaymentRow, Payment | null> = {
   read: firstOf(toPayment),
 };
 
-interface ListPaymentsInput {
-  states?: readonly PaymentState[];
+interface ListInput {
   updatedBefore?: number;
   limit: number;
 }
 
-export const listPayments: Statement<ListPaymentsInput, PaymentRow, Payment[]> = {
-  name: 'list_payments',
-  text: (dialect) => `select ${paymentColumns} from payments
-    where (cast($1 as text) is null or state in ${dialect.stringsOf('$1')})
-      and (cast($2 as bigint) is null or updated_at < $2)
+export const listAllPayments: Statement<ListInput, PaymentRow, Payment[]> = {
+  name: 'list_all_payments',
+  text: () => `select ${paymentColumns} from payments
+    where cast($1 as bigint) is null or updated_at < $1
+    order by created_at desc, identity desc limit $2`,
+  values: ({ updatedBefore, limit }) => [updatedBefore ?? null, limit],
+  read: eachOf(toPayment),
+};
+
+/**
+ * The newest of each state by the index on it, then the newest of these. PostgreSQL has to be led there: left to
+ * itself it would look for rare states through all payments by age.
+ */
+const inStates: Record<Dialect['kind'], string> = {
+  sqlite: `select ${paymentColumns} from payments
+    where state in (select value from json_each($1)) and (cast($2 as bigint) is null or updated_at < $2)
     order by created_at desc, identity desc limit $3`,
+  postgres: `select newest.*
+    from json_array_elements_text(cast($1 as json)) as wanted (state)
+    cross join lateral (
+      select ${paymentColumns} from payments
+      where payments.state = wanted.state and (cast($2 as bigint) is null or updated_at < $2)
+      order by created_at desc, identity desc limit $3
+    ) as newest
+    order by created_at desc, identity desc limit $3`,
+};
+
+export const listPaymentsInStates: Statement<
+  ListInput & { states: readonly PaymentState[] },
+  PaymentRow,
+  Payment[]
+> = {
+  name: 'list_payments_in_states',
+  text: ({ kind }) => inStates[kind],
   values: ({ states, updatedBefore, limit }) => [
-    states === undefined ? null : JSON.stringify(states),
+    JSON.stringify([...new Set(states)]),
     updatedBefore ?? null,
     limit,
   ],

@@ -2,8 +2,9 @@ import type { SqlValue } from '../rows.ts';
 
 /** What differs between the engines in the words of a statement that both run. */
 export interface Dialect {
-  /** The strings of a JSON array parameter, in parentheses, to stand after `in`. */
-  stringsOf(parameter: string): string;
+  kind: 'sqlite' | 'postgres';
+  /** Whether a column is one of the strings of a JSON array parameter. */
+  isOneOf(column: string, parameter: string): string;
 }
 
 /** One SQL statement that both engines run; parameters are `$1`, `$2`, ... */

@@ -5,6 +5,7 @@ import {
   openPostgresStore,
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/open-postgres-store.ts';
+import { silentLog, type Log } from '../../../src/log.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { addAccount, assertSoundBooks, available, opening, openJob, queuedJob, start } from '../builders.ts';
 import { dropSchema, isPostgresThere, newSchemaName, onPostgres, postgresUrl } from '../open-test-store.ts';
@@ -60,6 +61,15 @@ describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
 
   it('refuses a name that is not one of a schema', async () => {
     await expect(open({ schema: 'public; drop table accounts' })).rejects.toThrow(/name of a schema/);
+  });
+
+  it('keeps the options of the URL, and warns when the server may lose what it acknowledged', async () => {
+    const warnings: unknown[] = [];
+    const log: Log = { ...silentLog, warn: (...parts: unknown[]) => warnings.push(parts[0]) };
+    const store = await open({ url: `${postgresUrl}?options=-c%20synchronous_commit%3Doff`, log });
+    const { accountId } = await addAccount(store, { balance: 70n });
+    expect(await available(await open(), accountId)).toBe(70n);
+    expect(warnings).toEqual([expect.stringContaining('synchronous_commit = off')]);
   });
 
   it('says so when no server answers', async () => {
