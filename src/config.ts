@@ -10,6 +10,8 @@ export interface Config {
   /** The `{base_url}` of result URLs, documents and x402 resources, without a trailing slash. Null: from host and port. */
   publicUrl: string | null;
   dataDir: string;
+  /** Results; replicas that share a database share this folder too. Null: in `dataDir`. */
+  mediaDir: string | null;
   /** PostgreSQL; null keeps state in `dataDir`. */
   databaseUrl: string | null;
   redisUrl: string | null;
@@ -26,6 +28,8 @@ export interface Config {
   imageDeadlineMs: number;
   /** How long SIGTERM waits for running answers. */
   drainMs: number;
+  /** How many queued jobs one process runs at once. */
+  queuedJobsAtOnce: number;
   providers: Record<string, ProviderConfig>;
   models: ModelConfig[];
   search: SearchConfig;
@@ -110,7 +114,10 @@ const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 const environmentSchema = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 8402),
-  PUBLIC_URL: httpUrl.transform(withoutTrailingSlash).optional(),
+  PUBLIC_URL: httpUrl
+    .refine((url) => !/[?#@]/.test(url), 'must have no credentials, query or fragment')
+    .transform(withoutTrailingSlash)
+    .optional(),
   DATA_DIR: z.string().min(1).default('./data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
@@ -130,6 +137,8 @@ const environmentSchema = z.object({
   CHAT_DEADLINE_MS: integer(1, 3_600_000, 300_000),
   IMAGE_DEADLINE_MS: integer(1, 3_600_000, 60_000),
   DRAIN_MS: integer(0, 3_600_000, 30_000),
+  QUEUED_JOBS_AT_ONCE: integer(1, 1_000, 16),
+  MEDIA_DIR: z.string().min(1).optional(),
   SEARCH_PRICING: z.enum(['dynamic', 'flat']).default('dynamic'),
   SEARCH_MAX_LIMIT: integer(20, 100, 100),
   SEARCH_CHARGE_EMPTY: z
@@ -196,6 +205,9 @@ const priceSchema = z.discriminatedUnion('unit', [
     .transform((price) => ({ unit: price.unit, price: price.price_usd })),
 ]);
 
+/** At most a day: beyond 24.8 days a timer would fire at once. */
+const timeoutMs = z.int().min(1).max(86_400_000);
+
 const fileSchema = z.strictObject({
   providers: z
     .record(
@@ -206,10 +218,10 @@ const fileSchema = z.strictObject({
           type: z.literal('openai'),
           base_url: httpUrl.transform(withoutTrailingSlash),
           api_key_env: z.string().min(1).optional(),
-          connect_ms: z.int().min(1).default(5_000),
-          first_byte_ms: z.int().min(1).default(120_000),
-          idle_ms: z.int().min(1).default(60_000),
-          total_ms: z.int().min(1).default(600_000),
+          connect_ms: timeoutMs.default(5_000),
+          first_byte_ms: timeoutMs.default(120_000),
+          idle_ms: timeoutMs.default(60_000),
+          total_ms: timeoutMs.default(600_000),
         }),
       ]),
     )
@@ -317,7 +329,7 @@ const readModels = (
       kind: model.kind,
       price: model.price,
       routes: model.routes.map((route) => {
-        if (providers[route.provider] === undefined)
+        if (!Object.hasOwn(providers, route.provider))
           throw new ConfigError(
             `causeway.yaml: models.${sku}.routes: there is no provider "${route.provider}"`,
           );
@@ -327,8 +339,20 @@ const readModels = (
   });
 };
 
-const readNetworks = (env: Environment): X402NetworkConfig[] =>
-  env.X402_NETWORKS.map((network) => {
+const readNetworks = (env: Environment): X402NetworkConfig[] => {
+  const { X402_NETWORKS: names } = env;
+  if (new Set(names).size < names.length) throw new ConfigError('X402_NETWORKS: names a network twice');
+  for (const [family, start] of [
+    ['EVM', 'eip155:'],
+    ['SOLANA', 'solana:'],
+  ] as const) {
+    const isLocal = env[`X402_${family}_FACILITATOR_KEY`] !== undefined;
+    if (isLocal && names.filter((name) => name.startsWith(start)).length > 1)
+      throw new ConfigError(
+        `X402_NETWORKS: only one ${start}... network goes with X402_${family}_RPC_URL and its facilitator key`,
+      );
+  }
+  return names.map((network) => {
     const isEvm = network.startsWith('eip155:');
     const family = isEvm ? 'EVM' : 'SOLANA';
     const payTo = (isEvm ? env.X402_EVM_PAY_TO : env.X402_SOLANA_PAY_TO) ?? null;
@@ -355,6 +379,7 @@ const readNetworks = (env: Environment): X402NetworkConfig[] =>
       },
     };
   });
+};
 
 /**
  * The configuration from environment variables and the text of causeway.yaml (null: none). Empty variables
@@ -374,6 +399,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     port: settings.PORT,
     publicUrl: settings.PUBLIC_URL ?? null,
     dataDir: settings.DATA_DIR,
+    mediaDir: settings.MEDIA_DIR ?? null,
     databaseUrl: settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
     brand: settings.BRAND,
@@ -385,6 +411,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     chatDeadlineMs: settings.CHAT_DEADLINE_MS,
     imageDeadlineMs: settings.IMAGE_DEADLINE_MS,
     drainMs: settings.DRAIN_MS,
+    queuedJobsAtOnce: settings.QUEUED_JOBS_AT_ONCE,
     providers,
     models: readModels(file.models, providers),
     search: {

@@ -1,10 +1,11 @@
-import { createAccount } from './accounts/create-account.ts';
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
 import { parseUsd } from './money.ts';
 import type { GatewayServices } from './services.ts';
 
 const sandboxCredit = parseUsd('25.00');
+/** Fixed, so that no two starts on one store can make two such accounts. */
+const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 
 /**
  * On an empty store whose every SKU is served by the sandbox: an account with $25.00 of sandbox credit. Null where
@@ -15,15 +16,30 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   const isSandboxOnly = config.models.every(({ routes }) =>
     routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
   );
-  if (!isSandboxOnly || (await store.listAccounts({ limit: 1 })).length > 0) return null;
-  const account = await createAccount({ store, clock }, { name: 'Sandbox', status: 'active' });
-  await credit({ store, clock }, { accountId: account.id, amount: sandboxCredit, reason: 'sandbox credit' });
+  if (!isSandboxOnly || !(await isFirstStart(store))) return null;
+  const account =
+    (await store.getAccount(firstAccountId)) ??
+    (await store.createAccount({ id: firstAccountId, name: 'Sandbox', status: 'active', now: clock.now() }));
+  // The same entry under the same id is posted once, whatever ended an earlier start half way.
+  await credit(
+    { store, clock },
+    { accountId: account.id, amount: sandboxCredit, reason: 'sandbox credit', entryId: firstAccountId },
+  );
   const issued = await issueKey(
     { store, clock },
     { accountId: account.id, label: 'first key', brand: config.brand },
   );
   if (issued.outcome !== 'issued') throw new Error(`the first key was not issued: ${issued.outcome}`);
   return { apiKey: issued.key };
+};
+
+/** No account, or the first one without a key: an earlier start ended half way. */
+const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> => {
+  const [account, ...others] = await store.listAccounts({ limit: 2 });
+  if (account === undefined) return true;
+  return (
+    others.length === 0 && account.id === firstAccountId && (await store.listKeys(account.id)).length === 0
+  );
 };
 
 /** What the first start prints: the key, once, and three calls to copy. */

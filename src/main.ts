@@ -48,7 +48,7 @@ const loadConfig = async (envFile: string | undefined): Promise<Config> => {
       throw new ConfigError(`--env-file: ${envFile} cannot be read`, { cause: error });
     }
   }
-  const named = process.env['CAUSEWAY_CONFIG'];
+  const named = process.env['CAUSEWAY_CONFIG'] || undefined;
   return readConfig(process.env, await readYaml(named ?? 'causeway.yaml', named !== undefined));
 };
 

@@ -44,7 +44,6 @@ export interface Readiness {
   payments: { network: string; label: string; ready: boolean }[];
 }
 
-const queuedJobsAtOnce = 4;
 const searchCacheMs = 60_000;
 const searchCacheEntries = 500;
 const reconcileEveryMs = 15_000;
@@ -59,7 +58,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   const store = await openStore(config, { log });
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const providers = createProviders(config, { clock, log });
-  const mediaFiles = createDiskMedia(join(config.dataDir, 'media'));
+  const mediaFiles = createDiskMedia(config.mediaDir ?? join(config.dataDir, 'media'));
   const saveMedia = createSaveMedia({
     files: mediaFiles,
     clock,
@@ -70,7 +69,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     store,
     clock,
     log,
-    concurrency: queuedJobsAtOnce,
+    concurrency: config.queuedJobsAtOnce,
     executors: {
       chat: createRunChat({ routesFor: providers.text, log }),
       image: createRunImage({ routesFor: providers.image, saveMedia, log }),
@@ -168,12 +167,16 @@ const startNotices = (config: Config, walletNotice: string | null): string[] => 
   const isSandbox = config.models.some(({ routes }) =>
     routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
   );
+  const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
   const remote = config.x402.networks.flatMap(({ facilitator }) =>
     facilitator.kind === 'remote' ? [facilitator.url] : [],
   );
   return [
     ...(isSandbox
       ? ['Models without a configured provider are served by the sandbox: no real model answers.']
+      : []),
+    ...(isPublic && config.publicUrl === null
+      ? ['PUBLIC_URL is not set: result URLs and payment terms name this machine as localhost.']
       : []),
     'Searches run over a generated, fictional data set.',
     ...(walletNotice === null ? [] : [walletNotice]),

@@ -1,5 +1,5 @@
 import type { Price } from '../config.ts';
-import type { Json, JsonObject } from '../json.ts';
+import type { Json } from '../json.ts';
 import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../money.ts';
 import type { TextMessage, TextUsage } from '../providers/text/text-provider.ts';
 
@@ -41,27 +41,21 @@ const tokensPerMessage = 16;
  */
 export const promptTokensUpperBound = (
   request: Pick<ChatJobRequest, 'messages' | 'options'>,
-  tokensPerImage: number,
+  tokensPerMedia: number,
 ): number => {
-  let tokens = 0;
-  for (const message of request.messages)
-    tokens += tokensPerMessage + tokensOf(message as unknown as JsonObject, tokensPerImage);
-  const { tools, functions, response_format: format } = request.options;
-  for (const part of [tools, functions, format]) {
-    if (part !== undefined && part !== null) tokens += Buffer.byteLength(JSON.stringify(part));
+  let tokens = Buffer.byteLength(JSON.stringify(request.options));
+  for (const { content, ...rest } of request.messages) {
+    tokens += tokensPerMessage + Buffer.byteLength(JSON.stringify(rest));
+    tokens += contentTokens(content, tokensPerMedia);
   }
   return tokens;
 };
 
-const tokensOf = (value: Json | undefined, tokensPerImage: number): number => {
-  if (value === undefined || value === null) return 0;
-  if (typeof value === 'string') return Buffer.byteLength(value);
-  if (typeof value !== 'object') return 8;
-  if (Array.isArray(value))
-    return value.reduce<number>((sum, member) => sum + tokensOf(member, tokensPerImage), 0);
-  if (value['type'] === 'image_url') return tokensPerImage;
-  return Object.entries(value).reduce(
-    (sum, [key, member]) => sum + key.length + tokensOf(member, tokensPerImage),
-    0,
-  );
+const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
+  if (content === undefined || content === null) return 0;
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return content.reduce((sum, part) => {
+    const isMedia = part['type'] === 'image_url' || part['type'] === 'input_audio';
+    return sum + (isMedia ? tokensPerMedia : Buffer.byteLength(JSON.stringify(part)));
+  }, 0);
 };

@@ -11,10 +11,11 @@ import { waitForJob } from './wait-for-job.ts';
 
 /** How long a worker's word is believed after its last heartbeat. */
 export const leaseMs = 30_000;
-const heartbeatMs = leaseMs / 3;
-const reapEveryMs = 5_000;
+const heartbeatMs = leaseMs / 6;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
+/** How long aborted jobs have to write their end. */
+const lastWordsMs = 1_000;
 
 /** The public error of a job that a fault of ours ended. */
 const serverFault: ErrorEnvelope = {
@@ -40,6 +41,8 @@ export interface JobRunner {
   wait(input: { job: Job; timeoutMs: number; signal: AbortSignal }): Promise<Job>;
   /** Begins to claim queued jobs and to end dead ones. */
   begin(): void;
+  /** Whether new jobs should be refused, as the process is about to end. */
+  isDraining(): boolean;
   /** Claims no more, waits up to `timeoutMs` for what runs, then aborts it. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -75,6 +78,7 @@ export const createJobRunner = ({
   const draining = new AbortController();
   const ended = new AbortController();
   let isClaiming = false;
+  let claiming: Promise<void> = Promise.resolve();
   let isClaimWanted = false;
   let stopListening = (): void => undefined;
 
@@ -85,6 +89,8 @@ export const createJobRunner = ({
       return await executor(job, context);
     } catch (error) {
       if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
+      // Its lease runs out, and the next process takes it up.
+      if (context.signal.aborted && job.attempts < job.maxAttempts) throw context.signal.reason;
       log.error({ err: error, jobId: job.id, kind: job.kind }, 'a job failed by a fault of the service');
       return { status: 'failed', error: serverFault, metadata: {} };
     }
@@ -114,14 +120,16 @@ export const createJobRunner = ({
     const abort = new AbortController();
     const feed = createJobFeed<JobEvent>();
     const finished = runToEnd(job, { emit: feed.emit, signal: abort.signal }).finally(() => {
-      running.delete(job.id);
+      if (running.get(job.id) === live) running.delete(job.id);
       feed.end();
       if (isQueued) claim();
     });
     finished.catch((error: unknown) =>
       log.error({ err: error, jobId: job.id }, 'a job was lost by this process'),
     );
-    const live = { feed, finished, abort, isQueued };
+    const live: RunningJob = { feed, finished, abort, isQueued };
+    // A job that was requeued behind our back and claimed again: the earlier attempt has no say any more.
+    running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
     running.set(job.id, live);
     return live;
   };
@@ -142,7 +150,7 @@ export const createJobRunner = ({
     isClaimWanted = true;
     if (isClaiming || draining.signal.aborted) return;
     isClaiming = true;
-    void claimUntilFull()
+    claiming = claimUntilFull()
       .catch((error: unknown) => log.error({ err: error }, 'claiming queued jobs failed'))
       .then(() => {
         isClaiming = false;
@@ -168,6 +176,12 @@ export const createJobRunner = ({
     if (requeued.length > 0) claim();
   };
 
+  /** In this order: after a long pause of the process, its own jobs are renewed before dead ones are ended. */
+  const renewThenReap = async (): Promise<void> => {
+    await renew();
+    if (!draining.signal.aborted) await reap();
+  };
+
   return {
     owner,
     start: (job) => launch(job, false),
@@ -182,9 +196,8 @@ export const createJobRunner = ({
         intervalMs: heartbeatMs,
         signal: ended.signal,
         log,
-        work: renew,
+        work: renewThenReap,
       });
-      void repeat({ what: 'ending dead jobs', intervalMs: reapEveryMs, signal, log, work: reap });
       void repeat({
         what: 'claiming queued jobs',
         intervalMs: claimAtLeastEveryMs,
@@ -193,13 +206,20 @@ export const createJobRunner = ({
         work: claim,
       });
     },
+    isDraining: () => draining.signal.aborted,
     drain: async (timeoutMs) => {
       draining.abort();
       stopListening();
-      const all = Promise.allSettled([...running.values()].map(({ finished }) => finished));
-      await Promise.race([all, pause(timeoutMs)]);
-      for (const { abort } of running.values()) abort.abort(new Error('the process is ending'));
-      await Promise.race([all, pause(1_000)]);
+      await claiming;
+      const timeOver = pause(timeoutMs).then(() => true);
+      // Jobs that were admitted a moment before may still be on their way into `running`.
+      while (running.size > 0) {
+        const all = Promise.allSettled([...running.values()].map(({ finished }) => finished));
+        if (await Promise.race([all.then(() => false), timeOver])) break;
+      }
+      const cut = [...running.values()];
+      for (const { abort } of cut) abort.abort(new Error('the process is ending'));
+      await Promise.race([Promise.allSettled(cut.map(({ finished }) => finished)), pause(lastWordsMs)]);
       ended.abort();
     },
   };

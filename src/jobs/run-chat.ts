@@ -34,10 +34,16 @@ export const createRunChat =
     }
     const complete = answer.complete();
     if (complete === null) throw new Error('the routes ended an answer without finish and usage');
+    const charge = chargeFor(request.price, complete.usage);
+    if (charge > job.hold)
+      log.error(
+        { jobId: job.id, charge: String(charge), hold: String(job.hold) },
+        'a chat cost more than its hold',
+      );
     return {
       status: 'done',
       result: toCompletion(job, request, complete, route.isSandbox),
-      charge: chargeFor(request.price, complete.usage),
+      charge,
       media: [],
       metadata: { sandbox: route.isSandbox, provider: route.provider },
     };

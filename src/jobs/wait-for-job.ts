@@ -26,11 +26,11 @@ export const waitForJob = async (options: WaitForJobOptions): Promise<Job> => {
   if (finishedHere === null) return poll(options, limit);
   const here = await Promise.race([finishedHere.catch(() => null), pause(timeoutMs, limit)]);
   // Lost here, or not finished in time: the store has the truth.
-  return here ?? ((await options.store.getJob({ id: job.id, accountId: job.accountId })) || job);
+  return here ?? poll(options, limit);
 };
 
 const poll = async ({ store, job }: WaitForJobOptions, limit: AbortSignal): Promise<Job> => {
-  let latest = job;
+  let latest = (await store.getJob({ id: job.id, accountId: job.accountId })) ?? job;
   for (
     let waitMs = firstPollMs;
     !limit.aborted && !isTerminal(latest);

@@ -11,6 +11,7 @@ const optionalObject = jsonObject.nullish();
 
 const contentPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
   z.object({
     type: z.literal('image_url'),
     image_url: z.object({

@@ -111,19 +111,15 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     return openChat({ request, model, call, services, idempotency });
   },
 
-  answer: async (opened, request, call, services) => {
-    const { job } = opened;
+  answer: async ({ job }, request, call, services) => {
     const headers = headersOf(job, request);
-    const live = services.jobs.live(job.id) ?? (isOurs(opened) ? services.jobs.start(job) : null);
+    const live = services.jobs.live(job.id);
     if (request.stream === true) return answerStream({ job, live, request, headers, call, services });
     const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
     const finished = await waitWithProgress({ job, timeoutMs }, call, services);
     return toCompletionAnswer(finished, headers);
   },
 };
-
-/** Whether this process opened the job, and so must run it. */
-const isOurs = ({ job, isReplayed }: OpenedJob): boolean => !isReplayed && job.status === 'running';
 
 const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
   'cache-control': 'no-store',
@@ -162,12 +158,7 @@ interface AnswerStreamInput {
 }
 
 const answerStream = async ({ job, live, request, headers, call, services }: AnswerStreamInput) => {
-  if (live === null) {
-    const timeoutMs = services.config.chatDeadlineMs;
-    const finished = await services.jobs.wait({ job, timeoutMs, signal: call.signal });
-    if (!isTerminal(finished) || finished.status === 'failed') return toCompletionAnswer(finished, headers);
-    return { kind: 'stream' as const, headers, events: streamFinishedChat(finished) };
-  }
+  if (live === null) return answerStreamFromElsewhere({ job, headers, call, services });
   await live.feed.started(streamStartMs);
   const isLegacyCall = Array.isArray(request.functions);
   const events = streamLiveChat({ job, live, isLegacyCall }, call.signal);
@@ -176,6 +167,24 @@ const answerStream = async ({ job, live, request, headers, call, services }: Ans
   const finished = await live.finished;
   if (finished.status === 'failed') throw toJobError(finished, headers);
   return { kind: 'stream' as const, headers, events };
+};
+
+/** The stream of a job that ran, or runs in another process: then its end is waited for. */
+const answerStreamFromElsewhere = async ({
+  job,
+  headers,
+  call: { signal },
+  services: { jobs, config },
+}: Pick<AnswerStreamInput, 'job' | 'headers' | 'call' | 'services'>) => {
+  const early = await jobs.wait({ job, timeoutMs: streamStartMs, signal });
+  if (isTerminal(early)) {
+    if (early.status === 'failed') throw toJobError(early, headers);
+    return { kind: 'stream' as const, headers, events: streamFinishedChat(early) };
+  }
+  const events = async function* () {
+    yield* streamFinishedChat(await jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal }));
+  };
+  return { kind: 'stream' as const, headers, events: events() };
 };
 
 interface OpenChatInput {
@@ -231,6 +240,7 @@ const openChat = async ({
       hold,
       idempotency,
     });
+    if (opened.outcome === 'opened') services.jobs.start(opened.job);
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
     available = opened.available;

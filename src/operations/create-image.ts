@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { leaseMs } from '../jobs/job-runner.ts';
 import type { ImageJobRequest } from '../jobs/run-image.ts';
 import { formatUsd } from '../money.ts';
 import { aspectRatios, type AspectRatio } from '../providers/image/image-provider.ts';
@@ -18,19 +19,19 @@ const maxAttempts = 2;
 const input = z.object({
   model: z.string().min(1).max(128).describe('An image SKU from list_models.'),
   prompt: z.string().min(1).max(262_144).describe('What to draw.'),
-  aspect_ratio: z.enum(aspectRatios).default('auto'),
+  aspect_ratio: z.enum(aspectRatios).nullish().describe('Default auto.'),
   size: z
     .string()
-    .regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/, 'must be WIDTHxHEIGHT')
-    .optional()
+    .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
+    .nullish()
     .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
-  n: z.literal(1).optional(),
-  response_format: z.string().optional().describe('Only `url`.'),
+  n: z.literal(1).nullish(),
+  response_format: z.string().nullish().describe('Only `url`.'),
   image: z
     .union([z.string(), z.array(z.string())])
-    .optional()
+    .nullish()
     .describe('Leave empty: images are made from text.'),
-  webhook_url: z.string().optional(),
+  webhook_url: z.string().nullish(),
   custom_data: z
     .record(z.string(), z.json())
     .refine((data) => Buffer.byteLength(JSON.stringify(data)) <= longestCustomData, {
@@ -85,9 +86,10 @@ export const createImage: JobOperation<Input> = {
       });
     const work: ImageJobRequest = {
       prompt: request.prompt,
-      aspectRatio: request.size === undefined ? request.aspect_ratio : nearestRatio(request.size),
+      aspectRatio: ratioOf(request),
       priceUsd: formatUsd(model.price.price),
     };
+    const now = services.clock.now();
     const opened = await openPrepaid(services, {
       job: {
         id: newId(),
@@ -95,11 +97,12 @@ export const createImage: JobOperation<Input> = {
         keyId: caller.keyId,
         kind: 'image',
         model: model.sku,
-        status: 'queued',
-        leaseOwner: null,
-        leaseUntil: null,
+        // Somebody waits for a synchronous image: it runs at once, in this process.
+        ...(request.async
+          ? { status: 'queued', leaseOwner: null, leaseUntil: null }
+          : { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }),
         maxAttempts,
-        deadlineAt: services.clock.now() + queueDeadlineMs,
+        deadlineAt: now + queueDeadlineMs,
         request: JSON.stringify(work),
         customData: request.custom_data === undefined ? null : JSON.stringify(request.custom_data),
       },
@@ -107,7 +110,9 @@ export const createImage: JobOperation<Input> = {
       idempotency,
     });
     if (opened.outcome === 'insufficient') throw insufficientBalance(model.price.price, opened.available);
-    return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    const isReplayed = opened.outcome === 'replayed';
+    if (!isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
+    return { job: opened.job, isReplayed };
   },
 
   answer: async ({ job }, request, call, services) => {
@@ -118,7 +123,7 @@ export const createImage: JobOperation<Input> = {
 };
 
 const refuseUnsupported = (request: Input): void => {
-  if (request.response_format !== undefined && request.response_format !== 'url')
+  if (typeof request.response_format === 'string' && request.response_format !== 'url')
     throw new AppError(
       'unsupported_response_format',
       'response_format: only "url" is served. Leave it out.',
@@ -126,7 +131,7 @@ const refuseUnsupported = (request: Input): void => {
         param: 'response_format',
       },
     );
-  if (request.image !== undefined && request.image.length > 0)
+  if ((request.image?.length ?? 0) > 0)
     throw new AppError(
       'invalid_parameter',
       'image: this service makes images from text only. Leave it out.',
@@ -134,7 +139,7 @@ const refuseUnsupported = (request: Input): void => {
         param: 'image',
       },
     );
-  if (request.webhook_url === undefined) return;
+  if (typeof request.webhook_url !== 'string') return;
   if (!request.async)
     throw new AppError('invalid_parameter', 'webhook_url: goes with async=true only.', {
       param: 'webhook_url',
@@ -145,6 +150,9 @@ const refuseUnsupported = (request: Input): void => {
     { param: 'webhook_url', retryAfterSeconds: 60 },
   );
 };
+
+const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
+  typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
 
 /** The ratio nearest to WIDTHxHEIGHT, by the logarithm of width over height, so that wide and tall count alike. */
 const nearestRatio = (size: string): AspectRatio => {

@@ -31,14 +31,27 @@ export const execute = async (
     case 'hold': {
       const account = withAccount(call);
       const input = validate(operation, rawInput);
+      if (services.jobs.isDraining())
+        throw new AppError('shutting_down', 'The service is restarting. Try again.');
       const opened = await operation.open(input, account, services, idempotencyOf(operation, input, call));
-      const answer = await operation.answer(opened, input, account, services);
-      if (opened.isReplayed && answer.kind !== 'payment_required')
-        answer.headers['idempotent-replayed'] = 'true';
-      return answer;
+      const answering = operation.answer(opened, input, account, services);
+      return opened.isReplayed ? markReplayed(answering) : answering;
     }
     case 'x402':
       return executePaid(operation, rawInput, call, services);
+  }
+};
+
+/** Tells the client that this is an earlier answer, a refusal too, which the same key will only repeat. */
+const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
+  const replayed = { 'idempotent-replayed': 'true' };
+  try {
+    const answer = await answering;
+    if (answer.kind !== 'payment_required') Object.assign(answer.headers, replayed);
+    return answer;
+  } catch (error) {
+    if (error instanceof AppError) Object.assign(error.headers, replayed, { 'x-should-retry': 'false' });
+    throw error;
   }
 };
 

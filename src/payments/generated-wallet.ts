@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { X402NetworkConfig } from '../config.ts';
 import { ConfigError } from '../errors.ts';
+import { addressProblem } from './address-problem.ts';
 import { encodeBase58 } from './base58.ts';
 import { requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
@@ -108,15 +109,23 @@ export interface AssignedWallets {
   notice: string | null;
 }
 
+const refuseWrongWallet = (network: string, payTo: string | null): void => {
+  const { family } = requireNetwork(network);
+  const problem = payTo === null ? null : addressProblem(family, payTo);
+  if (problem !== null) throw new ConfigError(`X402_${family.toUpperCase()}_PAY_TO: ${payTo} ${problem}`);
+};
+
 /**
  * The networks with a wallet each. Those without one in the configuration (test networks only) get the wallet in
- * `dataDir`, which is made at the first start and kept. Throws ConfigError when its file is damaged.
+ * `dataDir`, which is made at the first start and kept. Throws ConfigError when its file is damaged, and for a
+ * wallet that cannot be right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
   dataDir: string;
 }): Promise<AssignedWallets> => {
   const { networks, dataDir } = options;
+  for (const { network, payTo } of networks) refuseWrongWallet(network, payTo);
   if (networks.every(({ payTo }) => payTo !== null))
     return {
       networks: networks.flatMap((network) =>

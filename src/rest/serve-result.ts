@@ -17,6 +17,9 @@ export interface ServeResultOptions {
 /** A result URL's last part: the media id with its extension. */
 const namePattern = /^([0-9A-Za-z]{20,64})\.(?:png|jpg|webp)$/;
 
+/** A reader that takes nothing for so long is let go. */
+const stalledReaderMs = 60_000;
+
 const noSuchResult = (): AppError => new AppError('not_found', 'There is no result at this address.');
 
 /** Serves the bytes behind a result URL. The URL is the whole authority: it needs no key and cannot be guessed. */
@@ -52,6 +55,7 @@ export const createServeResult =
       }
       const bytes = await files.read(media.id);
       if (bytes === null) throw new Error(`the bytes of media ${media.id} are missing`);
+      response.setTimeout(stalledReaderMs, () => response.destroy());
       response.writeHead(200, headers);
       if (request.method === 'HEAD') {
         bytes.destroy();

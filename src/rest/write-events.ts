@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ServerSentEvent, StreamAnswer } from '../operations/operation.ts';
+import { pause } from '../repeat.ts';
 
 const keepAliveEveryMs = 15_000;
 
@@ -19,7 +20,9 @@ export const writeEvents = async (
     // Proxies such as nginx would gather the events otherwise.
     'x-accel-buffering': 'no',
   });
-  const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveEveryMs);
+  const keepAlive = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': keep-alive\n\n');
+  }, keepAliveEveryMs);
   try {
     for await (const event of events) {
       keepAlive.refresh();
@@ -37,6 +40,9 @@ export const writeEvents = async (
 const toText = ({ event, data }: ServerSentEvent): string =>
   event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 
+/** A reader that takes nothing for so long is let go; the job goes on. */
+const stalledReaderMs = 60_000;
+
 /** False once the reader has gone. */
 const write = async (response: ServerResponse, text: string): Promise<boolean> => {
   if (response.destroyed) return false;
@@ -44,8 +50,13 @@ const write = async (response: ServerResponse, text: string): Promise<boolean> =
   const gone = new AbortController();
   const closed = once(response, 'close', { signal: gone.signal });
   const drained = once(response, 'drain', { signal: gone.signal });
-  await Promise.race([drained, closed]);
+  const hasMoved = await Promise.race([
+    drained.then(() => true),
+    closed.then(() => true),
+    pause(stalledReaderMs, gone.signal).then(() => false),
+  ]);
   gone.abort();
   await Promise.allSettled([drained, closed]);
+  if (!hasMoved) response.destroy();
   return !response.destroyed;
 };

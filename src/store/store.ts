@@ -213,7 +213,7 @@ export interface NewJob {
   maxAttempts: number;
   /** A queued job still waiting then fails. */
   deadlineAt: number;
-  /** JSON text: the checked request that the runner works from. */
+  /** JSON text: the checked request that the runner works from. Empty once the job ended: inputs are not kept. */
   request: string;
   /** JSON text of the caller's custom_data, or null. */
   customData: string | null;

@@ -113,6 +113,15 @@ describe('a request that cannot be served', () => {
     await noMoneyMoved();
   });
 
+  it('is refused in good time when it has far too many values or levels', async () => {
+    const many = { messages: Array.from({ length: 45_000 }, () => 0), metadata: { a: [] } };
+    const deep = `{"metadata":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+    const wide = `{"messages":[${'1,'.repeat(49_000)}1,[1,1]]}`;
+    expect((await gateway.call('/v1/chat/completions', { body: many })).status).toBe(422);
+    expect((await gateway.call('/v1/chat/completions', { body: deep })).status).toBe(413);
+    expect((await gateway.call('/v1/images/generations', { body: wide })).status).toBe(422);
+  });
+
   it('names every wrong chat field, for both kinds of client', async () => {
     const body = { messages: [], max_tokens: 70_000, n: 2, webhook_url: 'https://example.com' };
     const response = await gateway.call('/v1/chat/completions', { body });

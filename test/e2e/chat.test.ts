@@ -153,6 +153,16 @@ describe('an idempotency key', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
+  it('repeats a failure too, says so, and tells clients not to try again', async () => {
+    const headers = { 'idempotency-key': 'failing' };
+    const first = await ask('[sandbox:fail]', {}, headers);
+    const again = await ask('[sandbox:fail]', {}, headers);
+    expect([first.status, again.status]).toEqual([502, 502]);
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('x-should-retry')).toBe('false');
+  });
+
   it('is refused with another request', async () => {
     const headers = { 'idempotency-key': 'conflict' };
     await ask('one', {}, headers);

@@ -93,6 +93,15 @@ describe('the price of a chat', () => {
     );
   });
 
+  it('counts every byte that goes upstream, wherever it stands', () => {
+    const big = 'x'.repeat(10_000);
+    const call = { type: 'image_url', image_url: { url: big }, function: { name: 'f', arguments: big } };
+    const inToolCalls = [{ role: 'assistant' as const, content: null, tool_calls: [call] }];
+    expect(promptTokensUpperBound({ messages: inToolCalls, options: {} }, 10)).toBeGreaterThan(20_000);
+    const options = { prediction: { content: big }, tool_choice: { function: { name: big } } };
+    expect(promptTokensUpperBound({ messages: [], options }, 10)).toBeGreaterThan(20_000);
+  });
+
   it('counts a picture by its fixed bound, not by its bytes', () => {
     const url = `data:image/png;base64,${'A'.repeat(100_000)}`;
     const messages = [{ role: 'user' as const, content: [{ type: 'image_url', image_url: { url } }] }];

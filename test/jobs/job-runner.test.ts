@@ -203,6 +203,52 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     expect(await runner.wait({ job, timeoutMs: 20, signal: never })).toMatchObject({ status: 'running' });
   });
 
+  it('keeps its own live jobs after a pause of the whole process', async () => {
+    let finish = (): void => undefined;
+    const runner = runnerOf(async () => {
+      await new Promise<void>((resolve) => (finish = resolve));
+      return done;
+    });
+    const job = await openInteractive(runner);
+    const { finished } = runner.start(job);
+    now += 10 * leaseMs;
+    const reaped = Promise.withResolvers<void>();
+    const { reapJobs } = store;
+    store.reapJobs = async (input) => {
+      const outcome = await reapJobs(input);
+      reaped.resolve();
+      return outcome;
+    };
+    runner.begin();
+    await reaped.promise;
+    finish();
+    expect(await finished).toMatchObject({ status: 'done', charged: 400n });
+  });
+
+  it('leaves a job with attempts left to the next process when the drain is over', async () => {
+    const untilAborted: Executor = (_job, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const runner = runnerOf(untilAborted);
+    const again = await open({ status: 'running', leaseOwner: runner.owner, leaseUntil: now + leaseMs });
+    const once = await openInteractive(runner);
+    void runner.start(again).finished.catch(() => undefined);
+    void runner.start(once).finished.catch(() => undefined);
+    await runner.drain(10);
+    expect(runner.isDraining()).toBe(true);
+    expect(await store.getJob({ id: again.id, accountId })).toMatchObject({
+      status: 'running',
+      holdState: 'open',
+    });
+    expect(await store.getJob({ id: once.id, accountId })).toMatchObject({
+      status: 'failed',
+      holdState: 'released',
+    });
+    now += leaseMs + 1;
+    const next = runnerOf(() => Promise.resolve(done));
+    next.begin();
+    expect(await ended(next, again)).toMatchObject({ status: 'done', charged: 400n, attempts: 2 });
+  });
+
   it('drains: claims no more, and waits for what runs', async () => {
     let finish = (): void => undefined;
     const started = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ import { prepare, sqlOn, type NamedQuery } from './sql.ts';
 const finish: NamedQuery = {
   name: 'finish_job',
   text: `with j as (
-      update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7,
+      update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
         lease_owner = null, lease_until = null
       where id = $1 and status = 'running' and lease_owner = $2
         and exists (select 1 from holds where job_id = $1 and state = 'open')

@@ -50,7 +50,8 @@ const announce: NamedQuery = { name: 'reap_announce', text: 'select pg_notify($1
 
 const fail: NamedQuery = {
   name: 'reap_fail',
-  text: `update jobs set status = 'failed', error = $2, finished_at = $3, lease_owner = null, lease_until = null
+  text: `update jobs set status = 'failed', error = $2, finished_at = $3, request = '',
+        lease_owner = null, lease_until = null
     where id = any($1)`,
 };
 

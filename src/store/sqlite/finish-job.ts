@@ -7,7 +7,7 @@ import { prepare, prepareSql } from './prepare.ts';
 export const finishJobCommand = (database: DatabaseSync): ((input: FinishJobInput) => FinishJobOutcome) => {
   const end = prepareSql<{ id: string }>(
     database,
-    `update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7,
+    `update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
         lease_owner = null, lease_until = null
       where id = $1 and status = 'running' and lease_owner = $2 returning id`,
   );

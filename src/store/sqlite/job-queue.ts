@@ -49,7 +49,8 @@ export const reapJobsCommand = (
   );
   const fail = prepareSql(
     database,
-    `update jobs set status = 'failed', error = $2, finished_at = $3, lease_owner = null, lease_until = null
+    `update jobs set status = 'failed', error = $2, finished_at = $3, request = '',
+        lease_owner = null, lease_until = null
       where id = $1`,
   );
   const release = endHold(database);
