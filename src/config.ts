@@ -111,13 +111,15 @@ const integer = (minimum: number, maximum: number, initial: number) =>
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 
+/** An address that everybody gets to see. */
+const plainUrl = httpUrl
+  .refine((url) => !/[?#@]/.test(url), 'must have no credentials, query or fragment')
+  .transform(withoutTrailingSlash);
+
 const environmentSchema = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 8402),
-  PUBLIC_URL: httpUrl
-    .refine((url) => !/[?#@]/.test(url), 'must have no credentials, query or fragment')
-    .transform(withoutTrailingSlash)
-    .optional(),
+  PUBLIC_URL: plainUrl.optional(),
   DATA_DIR: z.string().min(1).default('./data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
@@ -152,7 +154,7 @@ const environmentSchema = z.object({
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas')).min(1))
     .default([baseSepolia, solanaDevnet]),
-  X402_FACILITATOR_URL: httpUrl.transform(withoutTrailingSlash).optional(),
+  X402_FACILITATOR_URL: plainUrl.optional(),
   X402_EVM_PAY_TO: z
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')

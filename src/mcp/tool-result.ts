@@ -34,10 +34,13 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
 };
 
 /** The terms of a payment, in the three places where x402 clients look (x402 MCP transport). */
-export const toPaymentRequiredResult = ({ challenge }: PaymentRequiredAnswer): CallToolResult => ({
+export const toPaymentRequiredResult = ({ challenge, receipt }: PaymentRequiredAnswer): CallToolResult => ({
   ...sameTwice(challenge.paymentRequired),
   isError: true,
-  _meta: { 'x402/error': challenge.paymentRequired },
+  _meta: {
+    'x402/error': challenge.paymentRequired,
+    ...(receipt === undefined ? {} : { 'x402/payment-response': receipt.response }),
+  },
 });
 
 /**

@@ -34,7 +34,7 @@ export interface Proof {
 const maxProofCharacters = 16_384;
 /** A Solana transaction has at most 1232 bytes, in base64. */
 const maxTransactionCharacters = 1_644;
-const maxSignatureCharacters = 8_192;
+const maxSignatureCharacters = 2_050;
 
 const wordBits = 256n;
 

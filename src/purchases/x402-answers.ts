@@ -43,6 +43,13 @@ export const paymentConflict = (): AppError =>
     { headers: { 'x-should-retry': 'false' } },
   );
 
+export const paymentSpent = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
 export const paymentInProgress = (): AppError =>
   new AppError(
     'payment_in_progress',

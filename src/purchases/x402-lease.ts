@@ -1,16 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Payment, PaymentState, Store } from '../store/store.ts';
 
 /** Who works on a payment, and until when others have to believe it. */
 export interface PaymentLeases {
-  readonly owner: string;
-  /** The fields that take a lease, or renew it. */
+  /** The fields that take a lease, with a name of its own: two attempts in one process exclude each other too. */
   take(): { leaseOwner: string; leaseUntil: number };
+  /** Until when a lease that is renewed now is to be believed. */
+  until(): number;
   isLive(payment: Payment): boolean;
   /** Does `work` and renews the lease as long as it takes. */
-  keep<T>(held: { identity: string; states: readonly PaymentState[] }, work: () => Promise<T>): Promise<T>;
+  keep<T>(held: { payment: Payment; states: readonly PaymentState[] }, work: () => Promise<T>): Promise<T>;
 }
+
+/** The name of the lease under which `payment` was read; every change by its holder names it. */
+export const leaseOf = ({ identity, leaseOwner }: Pick<Payment, 'identity' | 'leaseOwner'>): string => {
+  if (leaseOwner === null) throw new Error(`payment ${identity} is worked on without a lease`);
+  return leaseOwner;
+};
 
 /** The fields that give a lease up. */
 export const noLease = { leaseOwner: null, leaseUntil: null } as const;
@@ -26,16 +34,17 @@ export const createPaymentLeases = (options: {
   log: Log;
 }): PaymentLeases => {
   const { store, owner, leaseMs, clock, log } = options;
-  const take = () => ({ leaseOwner: owner, leaseUntil: clock.now() + leaseMs });
+  const until = () => clock.now() + leaseMs;
+  const take = () => ({ leaseOwner: `${owner}/${randomUUID()}`, leaseUntil: until() });
 
-  const renew = async (identity: string, states: readonly PaymentState[]): Promise<void> => {
+  const renew = async (payment: Payment, states: readonly PaymentState[]): Promise<void> => {
     for (const state of states) {
       const renewed = await store.advancePayment({
-        identity,
+        identity: payment.identity,
         from: [state],
         to: state,
-        owner,
-        set: { leaseUntil: take().leaseUntil },
+        owner: leaseOf(payment),
+        set: { leaseUntil: until() },
         now: clock.now(),
       });
       if (renewed !== null) return;
@@ -43,18 +52,18 @@ export const createPaymentLeases = (options: {
   };
 
   return {
-    owner,
     take,
+    until,
     isLive: ({ leaseOwner, leaseUntil }) =>
       leaseOwner !== null && leaseUntil !== null && leaseUntil > clock.now(),
-    keep: async ({ identity, states }, work) => {
+    keep: async ({ payment, states }, work) => {
       let renewals = 0;
       const timer = setInterval(
         () => {
           renewals += 1;
           if (renewals === maxRenewals) clearInterval(timer);
-          renew(identity, states).catch((error: unknown) =>
-            log.warn({ err: error, payment: identity }, 'renewing a payment lease failed'),
+          renew(payment, states).catch((error: unknown) =>
+            log.warn({ err: error, payment: payment.identity }, 'renewing a payment lease failed'),
           );
         },
         Math.ceil(leaseMs / 3),

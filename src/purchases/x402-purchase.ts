@@ -7,8 +7,14 @@ import { hasProof, parseProof, type Proof, type Proofs } from '../payments/parse
 import { paymentIdentity } from '../payments/payment-identity.ts';
 import type { PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
 import type { Payment, PaymentState, Store } from '../store/store.ts';
-import { paymentConflict, paymentInProgress, paymentUnavailable, type Receipt } from './x402-answers.ts';
-import { noLease, type PaymentLeases } from './x402-lease.ts';
+import {
+  paymentConflict,
+  paymentInProgress,
+  paymentSpent,
+  paymentUnavailable,
+  type Receipt,
+} from './x402-answers.ts';
+import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
 import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
 import type { Settled, Settlements } from './x402-settlement.ts';
 
@@ -56,6 +62,9 @@ export interface PurchaseContext {
   noteDelivery: (identity: string) => void;
 }
 
+/** A delivered answer is given again for so long. Later its proof, which is public on the chain, may be anybody's. */
+const replayLifeMs = 24 * 3_600_000;
+
 /** A proof that was read, with the request that it pays. */
 interface Purchase {
   request: PayRequest;
@@ -95,29 +104,28 @@ export const createPurchasing = (
   };
 
   /** Frees a proof that nothing was done with. */
-  const reject = async (identity: string, reason: string): Promise<void> => {
+  const reject = async (payment: Payment, reason: string): Promise<void> => {
     await store.advancePayment({
-      identity,
+      identity: payment.identity,
       from: beforeResult,
       to: 'rejected',
-      owner: leases.owner,
+      owner: leaseOf(payment),
       set: { reason, ...noLease },
       now: clock.now(),
     });
   };
 
   const step = async (
-    identity: string,
+    held: Payment,
     change: { from: PaymentState; to: PaymentState; set: { payer?: string | null; result?: string } },
   ): Promise<Payment> => {
     const { from, to, set } = change;
-    const { leaseUntil } = leases.take();
     const payment = await store.advancePayment({
-      identity,
+      identity: held.identity,
       from: [from],
       to,
-      owner: leases.owner,
-      set: { ...set, leaseUntil },
+      owner: leaseOf(held),
+      set: { ...set, leaseUntil: leases.until() },
       now: clock.now(),
     });
     if (payment === null) throw paymentInProgress();
@@ -125,12 +133,12 @@ export const createPurchasing = (
   };
 
   /** The result; or what it throws, once the proof is free again. */
-  const produce = async ({ request, identity }: Purchase): Promise<string> => {
+  const produce = async (payment: Payment, { request, identity }: Purchase): Promise<string> => {
     try {
       request.signal.throwIfAborted();
-      return await leases.keep({ identity, states: beforeResult }, () => request.produce(request.signal));
+      return await leases.keep({ payment, states: beforeResult }, () => request.produce(request.signal));
     } catch (error) {
-      await reject(identity, 'not_produced').catch((failure: unknown) =>
+      await reject(payment, 'not_produced').catch((failure: unknown) =>
         log.error({ err: failure, payment: identity }, 'a payment proof could not be given back'),
       );
       throw error;
@@ -146,7 +154,7 @@ export const createPurchasing = (
         identity: payment.identity,
         from: ['produced'],
         to: 'produced',
-        owner: leases.owner,
+        owner: leaseOf(payment),
         set: { leaseUntil: clock.now() },
         now: clock.now(),
       });
@@ -158,26 +166,26 @@ export const createPurchasing = (
 
   /** From a reservation of ours to the answer. */
   const serve = async (payment: Payment, purchase: Purchase, method: PaymentMethod): Promise<PayOutcome> => {
-    const { request, identity } = purchase;
-    const verified = await leases.keep({ identity, states: beforeResult }, () =>
+    const { request } = purchase;
+    const verified = await leases.keep({ payment, states: beforeResult }, () =>
       method.facilitator.verify(toBegunPayment(payment), request.signal),
     );
     switch (verified.outcome) {
       case 'invalid':
-        await reject(identity, verified.reason);
+        await reject(payment, verified.reason);
         return unpaid(request, verified.reason);
       case 'unavailable':
-        await reject(identity, verified.reason);
+        await reject(payment, verified.reason);
         throw paymentUnavailable();
       case 'valid':
-        await step(identity, { from: 'reserved', to: 'verified', set: { payer: verified.payer } });
+        await step(payment, { from: 'reserved', to: 'verified', set: { payer: verified.payer } });
     }
-    const result = await produce(purchase);
+    const result = await produce(payment, purchase);
     if (request.isFree?.(result) === true) {
-      await reject(identity, 'not_charged');
+      await reject(payment, 'not_charged');
       return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
     }
-    const produced = await step(identity, { from: 'verified', to: 'produced', set: { result } });
+    const produced = await step(payment, { from: 'verified', to: 'produced', set: { result } });
     return settleProduced(produced, { request, method, replayed: false });
   };
 
@@ -215,12 +223,22 @@ export const createPurchasing = (
     if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
     const method = findMethod(methods, payment.network);
     switch (payment.state) {
-      case 'settled':
       case 'delivered':
+        if (clock.now() - payment.updatedAt > replayLifeMs) throw paymentSpent();
+        return finish(request, settlements.replay(payment), true);
+      case 'settled':
         return finish(request, settlements.replay(payment), true);
       case 'rejected':
-      case 'failed':
-        return unpaid(request, payment.reason ?? undefined);
+        // Freed between our reservation and our look at it.
+        if (terms === null) return unpaid(request, payment.reason ?? undefined);
+        throw paymentInProgress();
+      case 'failed': {
+        const appealed =
+          method === null ? null : await settlements.appeal(payment, { method, signal: request.signal });
+        return appealed === null
+          ? unpaid(request, payment.reason ?? undefined)
+          : finish(request, appealed, true);
+      }
       case 'unknown':
       case 'broadcasting': {
         if (leases.isLive(payment)) throw paymentInProgress();

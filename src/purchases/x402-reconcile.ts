@@ -14,23 +14,25 @@ export interface ReconcileReport {
 }
 
 /** Goes over payments of unknown end and lets the chain say what became of them. */
-export const createReconcile =
-  (context: {
-    store: Store;
-    methods: readonly PaymentMethod[];
-    leases: PaymentLeases;
-    settlements: Settlements;
-    clock: Clock;
-    log: Log;
-    signal: AbortSignal;
-  }) =>
-  async ({ limit }: { limit: number }): Promise<ReconcileReport> => {
+export const createReconcile = (context: {
+  store: Store;
+  methods: readonly PaymentMethod[];
+  leases: PaymentLeases;
+  settlements: Settlements;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}): ((options: { limit: number }) => Promise<ReconcileReport>) => {
+  let goOnBefore: number | null = null;
+  return async ({ limit }) => {
     const { store, methods, leases, settlements, clock, log, signal } = context;
     const open = await store.listPayments({
       states: ['unknown', 'broadcasting'],
-      updatedBefore: clock.now() + 1,
+      updatedBefore: goOnBefore ?? clock.now() + 1,
       limit,
     });
+    // Newest first: the next run goes on where this one ended, so that no payment waits behind others for ever.
+    goOnBefore = open.length < limit ? null : (open.at(-1)?.updatedAt ?? null);
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     for (const payment of open) {
       const method = findMethod(methods, payment.network);
@@ -44,3 +46,4 @@ export const createReconcile =
     }
     return report;
   };
+};

@@ -13,7 +13,7 @@ import {
   toSettleResponse,
   type Receipt,
 } from './x402-answers.ts';
-import { noLease, type PaymentLeases } from './x402-lease.ts';
+import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
 import { toBegunPayment } from './x402-record.ts';
 
 export type Settled =
@@ -30,6 +30,8 @@ export interface Settlements {
   ): Promise<Settled>;
   /** Finds out what became of a settlement that was begun, and settles again where that is safe. */
   resolve(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled>;
+  /** A payment that was called failed, asked for again: the chain may know better by now. Null: it does not. */
+  appeal(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled | null>;
   /** What the chain says alone: writes it down when it is final. True when it was. */
   look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<boolean>;
   /** The settled payment as it was answered before. */
@@ -69,8 +71,8 @@ export const createSettlements = (context: {
     const paidBy = { network: payment.network, payer: payment.payer ?? payer };
     const response = toSettleResponse(paidBy, { transaction });
     try {
-      await advance(payment, {
-        from: ['produced', 'broadcasting', 'unknown'],
+      const settled = await advance(payment, {
+        from: ['produced', 'broadcasting', 'unknown', 'failed'],
         to: 'settled',
         set: {
           transaction,
@@ -80,6 +82,11 @@ export const createSettlements = (context: {
           ...noLease,
         },
       });
+      if (settled === null)
+        log.error(
+          { payment: payment.identity, transaction },
+          'a settled payment was in no state to be marked so',
+        );
     } catch (error) {
       log.error({ err: error, payment: payment.identity }, 'a settled payment could not be written down');
     }
@@ -99,7 +106,7 @@ export const createSettlements = (context: {
     const failed = await advance(payment, {
       from: begun,
       to: 'failed',
-      owner: leases.owner,
+      owner: leaseOf(payment),
       set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
     });
     if (failed === null) throw paymentInProgress();
@@ -114,7 +121,7 @@ export const createSettlements = (context: {
     const unknown = await advance(payment, {
       from: begun,
       to: 'unknown',
-      owner: leases.owner,
+      owner: leaseOf(payment),
       set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
     });
     log.warn({ payment: payment.identity, reason, transaction }, 'the outcome of a payment is not known');
@@ -126,7 +133,7 @@ export const createSettlements = (context: {
     await advance(payment, {
       from: ['produced'],
       to: 'produced',
-      owner: leases.owner,
+      owner: leaseOf(payment),
       set: { leaseUntil: clock.now() },
     });
     throw paymentUnavailable();
@@ -138,10 +145,10 @@ export const createSettlements = (context: {
       const moved = await advance(payment, {
         from: begun,
         to: 'broadcasting',
-        owner: leases.owner,
+        owner: leaseOf(payment),
         set: {
           ...(transaction === null ? {} : { transaction, rawTransaction }),
-          leaseUntil: leases.take().leaseUntil,
+          leaseUntil: leases.until(),
         },
       });
       if (moved === null) throw new LeaseLost();
@@ -149,16 +156,25 @@ export const createSettlements = (context: {
     };
     const order = toBegunPayment(payment);
     const ended = await leases
-      .keep({ identity: payment.identity, states: begun }, () =>
-        method.facilitator.settle(order, { earlier, beforeBroadcast }),
-      )
+      .keep({ payment, states: begun }, () => method.facilitator.settle(order, { earlier, beforeBroadcast }))
       .catch((error: unknown) => {
         throw error instanceof LeaseLost ? paymentInProgress() : error;
       });
-    if (ended.outcome === 'settled') return markSettled(payment, ended);
-    if (ended.outcome === 'failed') return markFailed(payment, ended);
-    if (ended.outcome === 'unknown') return markUnknown(payment, ended);
-    return hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment);
+    try {
+      if (ended.outcome === 'settled') return await markSettled(payment, ended);
+      if (ended.outcome === 'failed') return await markFailed(payment, ended);
+      if (ended.outcome === 'unknown') return await markUnknown(payment, ended);
+      return await (hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment));
+    } catch (error) {
+      if (error instanceof AppError || !hasLeft) throw error;
+      // The store failed after money may have moved: the buyer must not be told to pay again.
+      log.error(
+        { err: error, payment: payment.identity },
+        'the end of a settlement could not be written down',
+      );
+      const transaction = ended.outcome === 'unavailable' ? null : ended.transaction;
+      throw paymentPending({ ...payment, transaction: transaction ?? payment.transaction });
+    }
   };
 
   const find = (payment: Payment, { method, signal }: { method: PaymentMethod; signal: AbortSignal }) =>
@@ -167,14 +183,17 @@ export const createSettlements = (context: {
   return {
     settle,
     resolve: async (payment, { method, signal }) => {
-      const found = await leases.keep({ identity: payment.identity, states: begun }, () =>
-        find(payment, { method, signal }),
-      );
+      const found = await leases.keep({ payment, states: begun }, () => find(payment, { method, signal }));
       if (found.outcome === 'settled') return markSettled(payment, { ...found, payer: null });
       if (found.outcome === 'failed') return markFailed(payment, { ...found, transaction: null });
       if (found.outcome === 'unknown') return markUnknown(payment, { ...found, transaction: null });
       const { transaction, rawTransaction } = payment;
       return settle(payment, { method, earlier: { transaction, rawTransaction } });
+    },
+    appeal: async (payment, options) => {
+      if (payment.result === null) return null;
+      const found = await find(payment, options);
+      return found.outcome === 'settled' ? markSettled(payment, { ...found, payer: null }) : null;
     },
     look: async (payment, options) => {
       const found = await find(payment, options);

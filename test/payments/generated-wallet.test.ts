@@ -61,7 +61,12 @@ describe('a gateway without a wallet', () => {
 
 describe('a gateway whose wallets are configured', () => {
   it('makes none', async () => {
-    const configured = networks.map((network) => ({ ...network, payTo: 'mine' }));
+    const configured = networks.map((network) => ({
+      ...network,
+      payTo: network.network.startsWith('eip155:')
+        ? '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+        : '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
+    }));
     expect(await assignWallets({ networks: configured, dataDir })).toEqual({
       networks: configured,
       notice: null,

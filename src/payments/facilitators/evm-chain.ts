@@ -11,6 +11,8 @@ export interface EvmLog {
 
 export interface EvmReceipt {
   status: 'success' | 'reverted';
+  blockNumber: bigint;
+  /** In the order of the transaction. */
   logs: EvmLog[];
 }
 
@@ -50,11 +52,15 @@ const quantity = z
   .transform(BigInt);
 const log = z.object({ address: hex, topics: z.array(hex), data: hex, transactionHash: hex });
 const receipt = z
-  .object({ status: z.enum(['0x0', '0x1']), logs: z.array(log) })
+  .object({ status: z.enum(['0x0', '0x1']), blockNumber: quantity, logs: z.array(log) })
   .nullable()
   .transform(
     (value): EvmReceipt | null =>
-      value && { status: value.status === '0x1' ? 'success' : 'reverted', logs: value.logs },
+      value && {
+        status: value.status === '0x1' ? 'success' : 'reverted',
+        blockNumber: value.blockNumber,
+        logs: value.logs,
+      },
   );
 const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;

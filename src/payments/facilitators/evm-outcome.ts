@@ -37,9 +37,34 @@ const isTransferOf = (log: EvmLog, { payload, requirements }: EvmOrder): boolean
   );
 };
 
-/** Whether that receipt shows the buyer's money arriving at the seller. */
+const isUseOf = (log: EvmLog, { payload, requirements }: EvmOrder): boolean => {
+  const [event, from, nonce] = log.topics;
+  return (
+    event === authorizationUsedEvent &&
+    from !== undefined &&
+    nonce !== undefined &&
+    isSame(log.address, requirements.asset) &&
+    isSame(from, toTopic(payload.authorization.from)) &&
+    isSame(nonce, payload.authorization.nonce)
+  );
+};
+
+/**
+ * What a receipt says of this very authorization. The token logs the use of a nonce and, right after it, the transfer
+ * that it authorized; a transfer elsewhere in the transaction belongs to another authorization, however alike.
+ */
+const readReceipt = (receipt: EvmReceipt, order: EvmOrder): 'paid' | 'used_otherwise' | 'unclear' => {
+  const { status, logs } = receipt;
+  const use = status === 'success' ? logs.findIndex((log) => isUseOf(log, order)) : -1;
+  if (use === -1) return 'unclear';
+  const next = logs[use + 1];
+  if (next !== undefined && isTransferOf(next, order)) return 'paid';
+  return logs.some((log) => isTransferOf(log, order)) ? 'unclear' : 'used_otherwise';
+};
+
+/** Whether that receipt shows the money of this authorization arriving at the seller. */
 export const isPaidBy = (receipt: EvmReceipt, order: EvmOrder): boolean =>
-  receipt.status === 'success' && receipt.logs.some((log) => isTransferOf(log, order));
+  readReceipt(receipt, order) === 'paid';
 
 /** The newest log that says what became of the authorization, looked for backwards from `toBlock`. */
 const findAuthorizationLog = async (
@@ -70,9 +95,14 @@ const explainUsed = async (chain: EvmChain, order: EvmOrder, block: bigint): Pro
   if (log.topics[0] === authorizationCanceledEvent)
     return { outcome: 'failed', reason: 'authorization_canceled' };
   const receipt = await chain.getReceipt(log.transactionHash);
-  return receipt !== null && isPaidBy(receipt, order)
-    ? { outcome: 'settled', transaction: log.transactionHash }
-    : { outcome: 'unknown', reason: 'authorization_used' };
+  switch (receipt === null ? 'unclear' : readReceipt(receipt, order)) {
+    case 'paid':
+      return { outcome: 'settled', transaction: log.transactionHash };
+    case 'used_otherwise':
+      return { outcome: 'failed', reason: 'invalid_exact_evm_nonce_already_used' };
+    case 'unclear':
+      return { outcome: 'unknown', reason: 'authorization_used' };
+  }
 };
 
 /**
@@ -103,7 +133,8 @@ export const findEvmOutcome = async (
   if (isUsed) return explainUsed(chain, order, block.number);
   if (block.timestamp > BigInt(validBefore) + expiryMarginSeconds)
     return { outcome: 'failed', reason: 'invalid_exact_evm_payload_authorization_valid_before' };
-  if (receipt?.status === 'reverted')
+  // A node behind the one that gave the receipt has not seen what came before it.
+  if (receipt?.status === 'reverted' && block.number >= receipt.blockNumber)
     return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
   return { outcome: 'open' };
 };

@@ -19,6 +19,14 @@ const maxGas = 500_000n;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
 
+/** What one settlement may cost at most: 0.005 of the chain's coin, hundreds of times the usual on Base. */
+const maxCostWei = 5_000_000_000_000_000n;
+
+/** Passes with time, and says nothing of the proof: like an outage. */
+class GasTooDear extends Error {
+  override readonly name = 'GasTooDear';
+}
+
 /** The chain would run it, but at a price that is not worth it. */
 class TransferTooCostly extends Error {
   override readonly name = 'TransferTooCostly';
@@ -46,12 +54,12 @@ const estimate = async (chain: EvmChain, call: { from: Hex; to: Hex; data: Hex }
     chain.getPriorityFee(),
   ]);
   if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
-  return {
-    gas: (gas * 5n) / 4n,
-    maxPriorityFeePerGas,
-    // Stays payable while the base fee doubles.
-    maxFeePerGas: block.baseFeePerGas * 2n + maxPriorityFeePerGas,
-  };
+  const gasLimit = (gas * 5n) / 4n;
+  // Stays payable while the base fee doubles.
+  const maxFeePerGas = block.baseFeePerGas * 2n + maxPriorityFeePerGas;
+  // The node names the price, and the account pays it: a lying or overloaded one must not empty the account.
+  if (gasLimit * maxFeePerGas > maxCostWei) throw new GasTooDear('gas costs too much now');
+  return { gas: gasLimit, maxPriorityFeePerGas, maxFeePerGas };
 };
 
 export const newCallRecord = (): EvmCallRecord => ({

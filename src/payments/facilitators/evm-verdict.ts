@@ -48,12 +48,18 @@ const judgeUnsent = async (
   if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
   const refused = refineReason(reason, record);
   // Used although it was free a moment ago: somebody else handed it in, and the money may be here.
-  const found = refused === nonceUsed ? await askChain(chain, order, null) : null;
-  if (found === null || found.outcome === 'open' || found.outcome === 'failed')
-    return { outcome: 'failed', reason: refused, transaction: null };
-  return found.outcome === 'settled'
-    ? { ...found, payer: order.payload.authorization.from }
-    : { ...found, transaction: null };
+  if (refused !== nonceUsed) return { outcome: 'failed', reason: refused, transaction: null };
+  const found = await askChain(chain, order, null);
+  switch (found.outcome) {
+    case 'settled':
+      return { ...found, payer: order.payload.authorization.from };
+    case 'open':
+      // One node says used and another, behind it, free: that proves nothing.
+      return { outcome: 'unknown', reason: 'authorization_used', transaction: null };
+    case 'failed':
+    case 'unknown':
+      return { ...found, transaction: null };
+  }
 };
 
 /** What a settlement came to. Only the chain's own records count; a missing one leaves it unknown. */

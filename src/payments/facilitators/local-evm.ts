@@ -105,6 +105,19 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
     return judge(toEvmOrder(order), { record, reason });
   };
 
+  /** After an earlier try only the chain can say that nothing moved; a refusal now may be that try's success. */
+  const confirmFailure = async (
+    order: PaymentOrder,
+    { reason }: SettleOutcome & { outcome: 'failed' },
+    { transaction }: OutgoingTransaction,
+  ): Promise<SettleOutcome> => {
+    const { chain } = chainWithin(timeouts.queryMs);
+    const found = await findEvmOutcome(chain, toEvmOrder(order), transaction).catch(() => null);
+    if (found?.outcome === 'settled') return { ...found, payer: null };
+    if (found?.outcome === 'failed') return { ...found, transaction };
+    return { outcome: 'unknown', reason, transaction };
+  };
+
   return {
     verify,
     settle: async (order, { earlier, beforeBroadcast }) => {
@@ -124,10 +137,9 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
       }
       outcome ??= await settleAnew(order, sending);
       handover.throwIfAbandoned();
-      // What another facilitator may have sent is not ours to rule out.
-      if (outcome.outcome === 'failed' && earlier !== null && !hasRaw(earlier))
-        return { outcome: 'unknown', reason: outcome.reason, transaction: earlier.transaction };
-      return outcome;
+      return outcome.outcome === 'failed' && earlier !== null
+        ? confirmFailure(order, outcome, earlier)
+        : outcome;
     },
     findOutcome: async (payment, signal) => {
       try {

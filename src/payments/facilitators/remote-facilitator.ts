@@ -120,6 +120,29 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
     paymentPayload: payload,
     paymentRequirements: requirements,
   });
+  /** A facilitator that says no may have settled all the same: the chain, where it can be asked, has the last word. */
+  const confirmFailure = async (
+    order: PaymentOrder,
+    failed: SettleOutcome & { outcome: 'failed' },
+  ): Promise<SettleOutcome> => {
+    const { reason, transaction } = failed;
+    const { askChain } = await import('./ask-chain.ts');
+    const signal = AbortSignal.timeout(timeouts.queryMs);
+    const begun = { ...order, transaction, rawTransaction: null, createdAt: options.now() };
+    const found = await askChain(begun, { network, rpc, signal, now: options.now() });
+    switch (found.outcome) {
+      case 'settled':
+        return { ...found, payer: null };
+      case 'failed':
+        return failed;
+      case 'open':
+        // Refused before anything was sent, and the chain has seen nothing of it.
+        return transaction === null ? failed : { outcome: 'unknown', reason, transaction };
+      case 'unknown':
+        return { outcome: 'unknown', reason, transaction };
+    }
+  };
+
   return {
     name: 'remote',
     address: () => url,
@@ -141,7 +164,9 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
     settle: async (order, { earlier, beforeBroadcast }) => {
       await beforeBroadcast({ transaction: earlier?.transaction ?? null, rawTransaction: null });
       const signal = AbortSignal.timeout(timeouts.settleMs);
-      return toSettleOutcome(await http.post('/settle', toRequest(order), signal), earlier !== null);
+      const answer = await http.post('/settle', toRequest(order), signal);
+      const outcome = toSettleOutcome(answer, earlier !== null);
+      return outcome.outcome === 'failed' ? confirmFailure(order, outcome) : outcome;
     },
     findOutcome: async (payment, outer) => {
       const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
