@@ -116,6 +116,20 @@ describe('a remote facilitator', () => {
     expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
+  it.each(chains)('that settles on %s and then refuses is not believed: the chain is', async (chain) => {
+    const sale = createSale(`lie ${chain}`);
+    const before = await fixture.balances(chain);
+    const proof = await prove(chain);
+    const body = JSON.stringify({ success: false, errorReason: 'insufficient_funds', transaction: '' });
+    server.modes.set('/settle', { kind: 'lie', body });
+    const outcome = await gate.pay(sale.request(proof)).catch((error: unknown) => error);
+    expect(outcome).not.toMatchObject({ outcome: 'unpaid' });
+    server.modes.clear();
+    served(await gate.pay(sale.request(proof)));
+    expect(sale.produced).toBe(1);
+    expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
+  });
+
   it('that refuses a settlement before sending it has not charged', async () => {
     const sale = createSale('refused at settlement');
     const proofs = await prove('base');

@@ -11,11 +11,12 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
 import type { Chains } from '../../chains/start-chains.ts';
 
-/** How the server behaves on one path; `lost`: it does the work and cuts the connection. */
+/** How the server behaves on one path; `lost`: it does the work and cuts the connection; `lie`: it does it and says otherwise. */
 export type ServerMode =
   | { kind: 'work' }
   | { kind: 'lost' }
   | { kind: 'hang' }
+  | { kind: 'lie'; body: string }
   | { kind: 'say'; status: number; body: string };
 
 export interface FacilitatorServer {
@@ -87,6 +88,8 @@ export const startFacilitatorServer = async (chains: Chains): Promise<Facilitato
     }
     const result = await work(path, request);
     if (mode.kind === 'lost') response.destroy();
+    else if (mode.kind === 'lie')
+      response.writeHead(200, { 'content-type': 'application/json' }).end(mode.body);
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(result));
   };
   const server = createServer((request, response) => {
