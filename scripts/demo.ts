@@ -155,7 +155,7 @@ const makeImage = async (assistant: Client): Promise<void> => {
     const response = await fetch(image.url);
     const bytes = Buffer.from(await response.arrayBuffer());
     must(bytes.subarray(1, 4).toString('latin1') === 'PNG', 'the result URL serves a PNG file');
-    const file = join(tmpdir(), 'causeway-demo.png');
+    const file = join(tmpdir(), `causeway-demo-${process.pid}.png`);
     await writeFile(file, bytes);
     say(`${image.url}\nsaved as ${file} (${bytes.length} bytes)`);
   });

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import {
   decodePaymentResponseHeader,
@@ -15,7 +16,7 @@ const usage = `Gets a URL and pays for it with x402, as a buyer would. Prints th
 The buyer's keys come from the environment: BUYER_EVM_PRIVATE_KEY (0x and 64 hex digits), BUYER_SOLANA_SECRET_KEY
 (base58) with X402_SOLANA_RPC_URL. "npm run chains" writes test keys for both into data/chains.env:
 
-  npm run pay -- --env-file=data/chains.env "http://127.0.0.1:8402/v1/search?query=coffee&limit=20"`;
+  npm run pay -- --env-file data/chains.env "http://127.0.0.1:8402/v1/search?query=coffee&limit=20"`;
 
 const timeoutMs = 60_000;
 
@@ -44,8 +45,17 @@ const readSchemes = async (): Promise<SchemeRegistration[]> => {
 };
 
 const main = async (): Promise<void> => {
-  const url = process.argv.slice(2).find((argument) => /^https?:/.test(argument));
-  if (url === undefined) throw new Error(`no URL was given\n\n${usage}`);
+  const { values, positionals } = parseArgs({
+    options: { 'env-file': { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    allowPositionals: true,
+  });
+  if (values.help === true) {
+    process.stdout.write(`${usage}\n`);
+    return;
+  }
+  const [url] = positionals;
+  if (url === undefined || !URL.canParse(url)) throw new Error(`no URL was given\n\n${usage}`);
+  if (values['env-file'] !== undefined) process.loadEnvFile(values['env-file']);
   const payingFetch = wrapFetchWithPaymentFromConfig(fetch, { schemes: await readSchemes() });
   const response = await payingFetch(url, { signal: AbortSignal.timeout(timeoutMs) });
   const receipt = response.headers.get('payment-response');

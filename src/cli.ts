@@ -5,6 +5,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+// What is written here is the operator's and the customers' alone.
+process.umask(0o077);
+
 process.exitCode = await runCommandLine({
   args: process.argv.slice(2),
   environment: process.env,

@@ -237,6 +237,7 @@ const fileSchema = z.strictObject({
         routes: z.array(z.strictObject({ provider: z.string(), model: z.string().min(1).optional() })).min(1),
       }),
     )
+    .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
     .optional(),
 });
 
@@ -264,8 +265,8 @@ const defaultModels = (): ModelConfig[] => {
 
 const firstIssue = (error: z.ZodError, source: string): ConfigError => {
   const issue = error.issues[0];
-  const name = issue === undefined ? 'setting' : issue.path.join('.');
-  return new ConfigError(`${source}${name}: ${issue?.message ?? 'is wrong'}`);
+  const name = issue?.path.filter((part) => typeof part === 'string').join('.') ?? '';
+  return new ConfigError(`${source}${name === '' ? '' : `${name}: `}${issue?.message ?? 'is wrong'}`);
 };
 
 const readFileSettings = (yamlText: string | null): z.infer<typeof fileSchema> => {
@@ -391,6 +392,11 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
   const present = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
+  const unknown = Object.keys(present).find(
+    (name) => /^(?:X402|SEARCH)_/.test(name) && !Object.hasOwn(environmentSchema.shape, name),
+  );
+  if (unknown !== undefined)
+    throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
   const parsed = environmentSchema.safeParse(present);
   if (!parsed.success) throw firstIssue(parsed.error, '');
   const settings = parsed.data;

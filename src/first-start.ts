@@ -1,6 +1,6 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
-import { parseUsd } from './money.ts';
+import { formatUsd, parseUsd } from './money.ts';
 import type { GatewayServices } from './services.ts';
 
 const sandboxCredit = parseUsd('25.00');
@@ -13,10 +13,7 @@ const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
  */
 export const openFirstAccount = async (services: GatewayServices): Promise<{ apiKey: string } | null> => {
   const { store, clock, config } = services;
-  const isSandboxOnly = config.models.every(({ routes }) =>
-    routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
-  );
-  if (!isSandboxOnly || !(await isFirstStart(store))) return null;
+  if (!isSandboxOnly(config) || !(await isFirstStart(store))) return null;
   const account =
     (await store.getAccount(firstAccountId)) ??
     (await store.createAccount({ id: firstAccountId, name: 'Sandbox', status: 'active', now: clock.now() }));
@@ -31,6 +28,25 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   );
   if (issued.outcome !== 'issued') throw new Error(`the first key was not issued: ${issued.outcome}`);
   return { apiKey: issued.key };
+};
+
+const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolean =>
+  models.every(({ routes }) => routes.every(({ provider }) => providers[provider]?.type === 'sandbox'));
+
+/** What the operator of a gateway with real providers should know of its accounts, a line each. */
+export const accountNotices = async ({ store, config }: GatewayServices): Promise<string[]> => {
+  if (isSandboxOnly(config)) return [];
+  const first = await store.getAccount(firstAccountId);
+  if (first !== null && first.status === 'active' && first.balance > 0n)
+    return [
+      `The account ${first.id} has $${formatUsd(first.balance)} of sandbox credit, which now buys from real providers. ` +
+        `To end that: npm run cli -- accounts suspend ${first.id}`,
+    ];
+  return (await store.listAccounts({ limit: 1 })).length > 0
+    ? []
+    : [
+        'There is no account yet: npm run cli -- accounts create --name NAME --approved, then keys issue and credit.',
+      ];
 };
 
 /** No account, or the first one without a key: an earlier start ended half way. */
@@ -67,5 +83,8 @@ curl ${url}/v1/chat/completions \\
 3. A search, paid with x402 by the wallet whose key you give (test USDC). With curl, it answers 402 and the terms:
 
 BUYER_EVM_PRIVATE_KEY=0x... npm run pay -- "${url}/v1/search?query=coffee&limit=20"
+
+   Without test USDC or internet: npm run chains, then npm start -- --env-file data/chains.env, then
+   npm run pay -- --env-file data/chains.env "${url}/v1/search?query=coffee&limit=20"
 `;
 };

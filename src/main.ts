@@ -6,7 +6,7 @@ import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
-import { firstStartText, openFirstAccount } from './first-start.ts';
+import { accountNotices, firstStartText, openFirstAccount } from './first-start.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
 import { createServices, type GatewayServices } from './services.ts';
@@ -18,6 +18,8 @@ const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
   --stdio          serve MCP on standard input and output too, with the key in CAUSEWAY_API_KEY
 
 Settings: docs/configuration.md`;
+
+const lastWordsMs = 2_000;
 
 interface Arguments {
   envFile: string | undefined;
@@ -97,7 +99,8 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
     const closed = once(server, 'close');
     server.close();
     server.closeIdleConnections();
-    const timer = setTimeout(() => server.closeAllConnections(), services.config.drainMs);
+    // A little after running jobs were cut, so that their last words reach the clients.
+    const timer = setTimeout(() => server.closeAllConnections(), services.config.drainMs + lastWordsMs);
     // Connections that were kept alive end with the answer they are on.
     const sweep = setInterval(() => server.closeIdleConnections(), 100);
     await services.drain();
@@ -122,6 +125,8 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
 };
 
 const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
+  // What is written here is the operator's and the customers' alone.
+  process.umask(0o077);
   const config = await loadConfig(envFile);
   const log = createLog(config.logLevel);
   const lock = await prepareDataDir(config);
@@ -135,6 +140,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   const print = (text: string): void => void (isStdio ? process.stderr : process.stdout).write(`${text}\n`);
   print(`Causeway is listening on ${url}`);
   for (const notice of services.notices()) print(notice);
+  for (const notice of first === null ? await accountNotices(services) : []) print(notice);
   if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
   print('Stop it with Ctrl-C or SIGTERM; running answers finish first.');
   services.begin();
@@ -143,7 +149,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
       services,
       operations: services.operations,
       authenticate: createAuthenticate(services),
-      apiKey: process.env['CAUSEWAY_API_KEY'] ?? null,
+      apiKey: process.env['CAUSEWAY_API_KEY'] || (first?.apiKey ?? null),
     });
     stop();
   }

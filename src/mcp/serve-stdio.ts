@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { AppError, ConfigError } from '../errors.ts';
 import type { Caller } from '../accounts/caller.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
@@ -23,7 +24,7 @@ export interface ServeStdioOptions {
 
 /**
  * Serves one local assistant over standard input and output; resolves when it has gone. Nothing else may write to
- * standard output meanwhile: the log goes to standard error. Rejects with AppError `invalid_api_key` when the key is
+ * standard output meanwhile: the log goes to standard error. Rejects with ConfigError when the key is
  * wrong; one that is revoked later turns calls into tool errors.
  */
 export const serveStdio = async ({
@@ -37,7 +38,13 @@ export const serveStdio = async ({
 }: ServeStdioOptions): Promise<void> => {
   const { config, log } = services;
   const authorization = apiKey === null ? undefined : `Bearer ${apiKey}`;
-  await authenticate(authorization);
+  await authenticate(authorization).catch((cause: unknown) => {
+    throw cause instanceof AppError
+      ? new ConfigError('CAUSEWAY_API_KEY: the key is unknown, revoked or of an account that is not active', {
+          cause,
+        })
+      : cause;
+  });
   const visitor: Visitor = {
     group: 'all',
     hasKey: apiKey !== null,

@@ -56,7 +56,12 @@ const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
 
 export const chatInput = z
   .object({
-    model: z.string().min(1).max(128).default('textmodel-3.5-flash').describe('A chat SKU from list_models.'),
+    model: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe('A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.'),
     messages: z.array(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
     stream: z.boolean().nullish(),
     conversation_id: optionalString,

@@ -103,7 +103,7 @@ export const createChatCompletion: JobOperation<ChatInput> = {
   idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
   open: async (request, call, services, idempotency) => {
-    const model = services.catalog.find(request.model, 'chat');
+    const model = findModel(services, request.model);
     if (model === null)
       throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
         param: 'model',
@@ -186,6 +186,13 @@ const answerStreamFromElsewhere = async ({
   };
   return { kind: 'stream' as const, headers, events: events() };
 };
+
+const defaultSku = 'textmodel-3.5-flash';
+
+const findModel = ({ catalog }: Services, sku: string | undefined): ModelConfig | null =>
+  sku === undefined
+    ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
+    : catalog.find(sku, 'chat');
 
 interface OpenChatInput {
   request: ChatInput;

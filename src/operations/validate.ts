@@ -34,8 +34,44 @@ const source = (operation: Operation, field: string): 'query' | 'path' | 'body' 
 
 const toIssue = (operation: Operation, issue: z.core.$ZodIssue): ValidationIssue => {
   const path = issue.path.map(String);
-  return { loc: [source(operation, path[0] ?? ''), ...path], msg: issue.message, type: issueType(issue) };
+  return {
+    loc: [source(operation, path[0] ?? ''), ...path],
+    msg: issueText(issue),
+    type: issueType(issue),
+  };
 };
+
+/** zod's own sentences in plainer words; those that a schema gives stay as they are. */
+const issueText = (issue: z.core.$ZodIssue): string => {
+  if (!/^(?:Invalid input|Too big|Too small)/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? 'is required'
+        : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'too_big':
+      return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
+    case 'too_small':
+      return `must ${sizeVerb(issue.origin)} at least ${issue.minimum}${sizeUnit(issue.origin)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+    default:
+      return 'has a wrong form';
+  }
+};
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'a JSON object',
+  record: 'a JSON object',
+};
+const sizeVerb = (origin: string): string => (origin === 'string' || origin === 'array' ? 'have' : 'be');
+const sizeUnit = (origin: string): string =>
+  origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
 
 /** Names that readers of FastAPI-like bodies know. */
 const issueType = (issue: z.core.$ZodIssue): string => {

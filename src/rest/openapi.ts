@@ -19,45 +19,86 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const jsonContent = (schema: object) => ({ 'application/json': { schema } });
 
 /** The OpenAPI 3.1 document, made from the operations. Made once, when the gateway knows its address. */
-export const createOpenApi = (options: OpenApiOptions): object => ({
-  openapi: '3.1.0',
-  info: {
-    title: options.title,
-    version: interfaceVersion,
-    description:
-      'Prepaid generation of images and text by API key, and influencer search paid per request with x402. ' +
-      'The same operations are MCP tools at /mcp.',
-  },
-  servers: [{ url: options.publicUrl }],
-  paths: toPaths(options),
-  components: {
-    securitySchemes: {
-      apiKey: { type: 'http', scheme: 'bearer', description: 'An API key issued by the operator.' },
+export const createOpenApi = (options: OpenApiOptions): object => {
+  const schemas = new Map<string, object>([
+    ['Error', errorSchema],
+    ['ValidationErrors', validationErrorsSchema],
+    ['PaymentRequired', paymentRequiredBodySchema],
+  ]);
+  schemas.set(
+    'PaymentRequiredHeader',
+    liftDefinitions(options.paymentRequiredSchema, 'PaymentRequiredHeader', schemas),
+  );
+  const paths = toPaths(options, schemas);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: options.title,
+      version: interfaceVersion,
+      description:
+        'Prepaid generation of images and text by API key, and influencer search paid per request with x402. ' +
+        'The same operations are MCP tools at /mcp.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    schemas: {
-      Error: errorSchema,
-      ValidationErrors: validationErrorsSchema,
-      PaymentRequired: paymentRequiredBodySchema,
-      PaymentRequiredHeader: options.paymentRequiredSchema,
+    servers: [{ url: options.publicUrl }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key issued by the operator.' },
+      },
+      schemas: Object.fromEntries(schemas),
+      headers: {
+        RequestId: { description: 'Names this call in the log of the service.', schema: { type: 'string' } },
+        RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+      },
     },
-    headers: {
-      RequestId: { description: 'Names this call in the log of the service.', schema: { type: 'string' } },
-      RetryAfter: { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
-    },
-  },
-});
+  };
+};
 
-const toPaths = (options: OpenApiOptions): Record<string, object> => {
+/**
+ * A schema that can stand anywhere in the document: its `$defs` become components, `<prefix><name>`, and references to
+ * them, or to places within itself, are made to point there. Draft 4's boolean `exclusiveMinimum` becomes a number.
+ */
+const liftDefinitions = (schema: object, prefix: string, schemas: Map<string, object>): object => {
+  const rename = (reference: string): string =>
+    reference.startsWith('#/$defs/')
+      ? `#/components/schemas/${prefix}${reference.slice('#/$defs/'.length)}`
+      : reference.replace(/^#(?=\/|$)/, `#/components/schemas/${prefix}`);
+  const rewrite = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(rewrite);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $defs, ...rest } = value as JsonSchema;
+    for (const [name, definition] of Object.entries(isObject($defs) ? $defs : {}))
+      schemas.set(`${prefix}${name}`, rewrite(definition) as object);
+    const { minimum, exclusiveMinimum } = rest;
+    if (exclusiveMinimum === true) {
+      delete rest['minimum'];
+      rest['exclusiveMinimum'] = minimum;
+    }
+    return Object.fromEntries(
+      Object.entries(rest).map(([name, member]) => [
+        name,
+        name === '$ref' && typeof member === 'string' ? rename(member) : rewrite(member),
+      ]),
+    );
+  };
+  return rewrite(schema) as object;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+const toPaths = (options: OpenApiOptions, schemas: Map<string, object>): Record<string, object> => {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of options.operations) {
     const { method, path } = operation.rest;
-    paths[path] = { ...paths[path], [method.toLowerCase()]: toPathItem(operation) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: toPathItem(operation, schemas) };
   }
   return paths;
 };
 
-const toPathItem = (operation: Operation): object => {
-  const input = toSchema(operation.input, 'input');
+const toPathItem = (operation: Operation, schemas: Map<string, object>): object => {
+  const input = toSchema(operation.input, { io: 'input', name: `${operation.name}_input`, schemas });
   const { method, query, path } = operation.rest;
   const pathNames = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   const bodyNames = Object.keys(input.properties ?? {}).filter((name) => !query.includes(name));
@@ -76,13 +117,20 @@ const toPathItem = (operation: Operation): object => {
     ...(method === 'POST'
       ? { requestBody: { required: true, content: jsonContent(pick(input, bodyNames)) } }
       : {}),
-    responses: { ...successResponses(operation), ...errorResponses(operation) },
+    responses: { ...successResponses(operation, schemas), ...errorResponses(operation) },
   };
 };
 
-const toSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema => {
+interface SchemaPlace {
+  io: 'input' | 'output';
+  /** Begins the names of the schema's definitions. */
+  name: string;
+  schemas: Map<string, object>;
+}
+
+const toSchema = (schema: z.ZodType, { io, name, schemas }: SchemaPlace): JsonSchema => {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonSchema;
-  return rest;
+  return liftDefinitions(rest, name, schemas) as JsonSchema;
 };
 
 const pick = (schema: JsonSchema, names: readonly string[]): JsonSchema => ({
@@ -114,9 +162,9 @@ const paymentHeaders = ['PAYMENT-SIGNATURE', 'X-PAYMENT'].map((name) => ({
   schema: { type: 'string' },
 }));
 
-const successResponses = (operation: Operation): object => {
+const successResponses = (operation: Operation, schemas: Map<string, object>): object => {
   const content = {
-    ...jsonContent(toSchema(operation.output, 'output')),
+    ...jsonContent(toSchema(operation.output, { io: 'output', name: `${operation.name}_output`, schemas })),
     ...(operation.rest.streams === true
       ? {
           'text/event-stream': {
@@ -159,8 +207,13 @@ const errorResponses = ({ rest }: Operation): object => {
 
 const paymentRequiredHeader = {
   'PAYMENT-REQUIRED': {
-    description: 'x402 v2 terms, base64 of JSON: PaymentRequiredHeader.',
-    schema: { type: 'string' },
+    description: 'x402 v2 terms.',
+    schema: {
+      type: 'string',
+      contentEncoding: 'base64',
+      contentMediaType: 'application/json',
+      contentSchema: reference('PaymentRequiredHeader'),
+    },
   },
 };
 

@@ -18,7 +18,12 @@ export const openStore = async (
 ): Promise<Store> => {
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./postgres/open-postgres-store.ts');
-    return openPostgresStore({ url: databaseUrl, log });
+    try {
+      return await openPostgresStore({ url: databaseUrl, log });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
+      throw new ConfigError(`DATABASE_URL: the database cannot be opened (${reason})`, { cause });
+    }
   }
   const { openSqliteStore } = await import('./sqlite/open-sqlite-store.ts');
   await makeFolder(dataDir);

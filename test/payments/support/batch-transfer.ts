@@ -103,7 +103,7 @@ export const createCunningBuyer = async (chains: Chains): Promise<CunningBuyer> 
           validAfter: BigInt(authorization.validAfter),
           validBefore: BigInt(authorization.validBefore),
         },
-        signature as Hex,
+        signature,
       );
     },
     burningCall: async (proofs) => {
@@ -113,7 +113,7 @@ export const createCunningBuyer = async (chains: Chains): Promise<CunningBuyer> 
         value: 0n,
         validAfter: 0n,
         validBefore: 99_999_999_999n,
-        nonce: authorizationOf(proofs).authorization.nonce as Hex,
+        nonce: authorizationOf(proofs).authorization.nonce,
       };
       const signature = await account.signTypedData({
         domain: { name: 'USDC', version: '2', chainId: baseSepolia.id, verifyingContract: base.usdc },
