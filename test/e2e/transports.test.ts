@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAccount } from '../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
@@ -91,15 +92,10 @@ describe("another account's job", () => {
     const { id } = (await rest('/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'mine' })) as {
       id: string;
     };
-    const { createAccount } = await import('../../src/accounts/create-account.ts');
-    const { issueKey } = await import('../../src/accounts/issue-key.ts');
-    const clock = { now: () => Date.now() };
-    const other = await createAccount({ store, clock }, { name: 'other', status: 'active' });
-    const issued = await issueKey({ store, clock }, { accountId: other.id, label: '', brand: 'causeway' });
-    if (issued.outcome !== 'issued') throw new Error('no key');
-    expect((await gateway.call(`/v1/jobs/${id}`, { apiKey: issued.key })).status).toBe(404);
+    const other = await openAccount(gateway.services);
+    expect((await gateway.call(`/v1/jobs/${id}`, { apiKey: other.apiKey })).status).toBe(404);
     expect((await gateway.call(`/v1/jobs/${id}`)).status).toBe(200);
-    await store.revokeKey({ id: issued.apiKey.id, now: Date.now() });
-    expect((await gateway.call('/v1/balance', { apiKey: issued.key })).status).toBe(401);
+    await store.revokeKey({ id: other.keyId, now: Date.now() });
+    expect((await gateway.call('/v1/balance', { apiKey: other.apiKey })).status).toBe(401);
   });
 });

@@ -5,6 +5,7 @@ import {
   type StubBehaviour,
   type StubUpstream,
 } from '../providers/stub-upstream.ts';
+import { openAccount } from '../mcp/open-account.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let upstream: StubUpstream;
@@ -26,17 +27,8 @@ models:
     routes: [{ provider: up, model: upstream-name }]
 `,
   });
-  const { store, config } = gateway.services;
-  const clock = { now: () => Date.now() };
-  const { createAccount } = await import('../../src/accounts/create-account.ts');
-  const { issueKey } = await import('../../src/accounts/issue-key.ts');
-  const { credit } = await import('../../src/ledger/credit.ts');
   firstKey = gateway.apiKey;
-  const account = await createAccount({ store, clock }, { name: 'customer', status: 'active' });
-  await credit({ store, clock }, { accountId: account.id, amount: 1_000_000_000n, reason: 'test' });
-  const issued = await issueKey({ store, clock }, { accountId: account.id, label: '', brand: config.brand });
-  if (issued.outcome !== 'issued') throw new Error('no key');
-  gateway.apiKey = issued.key;
+  gateway.apiKey = (await openAccount(gateway.services)).apiKey;
 });
 
 afterEach(async () => {
@@ -68,13 +60,13 @@ describe('a real upstream behind the gateway', () => {
     expect(completion).toMatchObject({ model: 'textmodel-3.5-flash', usage: { total_tokens: 1500 } });
     expect(completion).not.toHaveProperty('metadata');
     // 1000 * 1.05 + 500 * 6.30 per million.
-    expect(await balance()).toBe('0.9958');
+    expect(await balance()).toBe('9.9958');
   });
 
   it('is never charged above the hold, whatever usage it reports', async () => {
     upstream.script({ ...shortChat, usage: { prompt_tokens: 5_000_000, completion_tokens: 5_000_000 } });
     await (await ask({ max_tokens: 100 })).text();
-    const charged = 1 - Number(await balance());
+    const charged = 10 - Number(await balance());
     expect(charged).toBeGreaterThan(0.00063);
     expect(charged).toBeLessThan(0.00075);
   });

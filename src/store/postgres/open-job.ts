@@ -1,33 +1,11 @@
 import type { Pool } from './connection.ts';
-import { newJobRecord } from '../new-job-record.ts';
+import { newJobRecord, toJobValues } from '../new-job-record.ts';
 import { findJob } from '../statements/jobs.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
 const jobColumnList = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
   lease_until, deadline_at, created_at, started_at, request, custom_data`;
-
-/** The parameters $1 to $15 of both ways to insert a job, in the order of the columns. */
-const jobValues = (input: OpenJobInput): unknown[] => {
-  const job = newJobRecord(input);
-  return [
-    job.id,
-    job.accountId,
-    job.keyId,
-    job.kind,
-    job.model,
-    job.status,
-    job.attempts,
-    job.maxAttempts,
-    job.leaseOwner,
-    job.leaseUntil,
-    job.deadlineAt,
-    job.createdAt,
-    job.startedAt,
-    job.request,
-    job.customData,
-  ];
-};
 
 /**
  * The usual case in one statement: the account's row is locked by its update, so the balance is tested on its
@@ -109,7 +87,7 @@ const admitOn = async (
 ): Promise<bigint | null> => {
   const { idempotency } = input;
   const account = await sql.get<{ available: bigint }>(admitAtOnce, [
-    ...jobValues(input),
+    ...toJobValues(newJobRecord(input)),
     input.hold,
     idempotency?.endpoint ?? null,
     idempotency?.key ?? null,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { newJobRecord } from '../new-job-record.ts';
+import { newJobRecord, toJobValues } from '../new-job-record.ts';
 import { findJob } from '../statements/jobs.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
@@ -86,23 +86,7 @@ const insertion = (database: DatabaseSync): ((input: OpenJobInput) => void) => {
   );
   return (input) => {
     const job = newJobRecord(input);
-    insertJob.run(
-      job.id,
-      job.accountId,
-      job.keyId,
-      job.kind,
-      job.model,
-      job.status,
-      job.attempts,
-      job.maxAttempts,
-      job.leaseOwner,
-      job.leaseUntil,
-      job.deadlineAt,
-      job.createdAt,
-      job.startedAt,
-      job.request,
-      job.customData,
-    );
+    insertJob.run(...toJobValues(job));
     insertHold.run(job.id, job.accountId, job.hold, job.deadlineAt);
     const { idempotency } = input;
     if (idempotency === null) return;
