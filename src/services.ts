@@ -80,6 +80,8 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       file: join(config.dataDir, 'leads.db'),
       syntheticProfiles: config.search.syntheticProfiles,
       log,
+      // The first start builds it in a few seconds: its first search is late rather than refused.
+      limits: { readyWaitMs: 10_000 },
     }),
     cache: createCache({
       namespace: 'leads-v1',

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { pause } from '../../repeat.ts';
 import type { LeadSource } from '../lead-source.ts';
 import { prepareIndex } from './build/prepare-index.ts';
 import { openReader, type Reader, type ReaderEnd, type ReaderLimits } from './read/open-reader.ts';
@@ -27,6 +28,8 @@ interface EmbeddedLimits extends ReaderLimits {
   /** The wait before the first new attempt after a failure, doubled with every further one. */
   firstRetryMs: number;
   maxRetryMs: number;
+  /** How long a search waits for an index that is being prepared, before it is refused. */
+  readyWaitMs: number;
 }
 
 export interface EmbeddedLeads extends LeadSource {
@@ -42,6 +45,7 @@ const defaultLimits: EmbeddedLimits = {
   buildTimeoutMs: 3_600_000,
   firstRetryMs: 100,
   maxRetryMs: 30_000,
+  readyWaitMs: 0,
 };
 
 /** A reader that has lived so long starts the row of failures anew. */
@@ -105,6 +109,8 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
 
   return {
     search: async (query, { signal }) => {
+      signal.throwIfAborted();
+      if (reader === null) await Promise.race([ready.promise, pause(limits.readyWaitMs, signal)]);
       signal.throwIfAborted();
       if (reader === null) throw notReady();
       return reader.search(query, signal);

@@ -105,6 +105,16 @@ describe('the embedded leads at their first start', () => {
     expect(leftOvers()).toEqual([]);
   });
 
+  it('let a search wait for the index, where they are told to, and no longer than its caller stays', async () => {
+    const leads = await start({ limits: { readyWaitMs: 30_000 } });
+    const leaving = new AbortController();
+    const left = leads.search({ limit: 1 }, { signal: leaving.signal });
+    const waited = leads.search({ limit: 1 }, { signal });
+    leaving.abort(new Error('the caller has gone'));
+    await expect(left).rejects.toThrow('the caller has gone');
+    expect(await waited).toHaveLength(1);
+  });
+
   it('build and search 20,000 profiles', async () => {
     const syntheticProfiles = 20_000;
     const leads = await startReady({ syntheticProfiles });
