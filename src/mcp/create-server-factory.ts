@@ -24,7 +24,10 @@ export const createServerFactory = ({
   operations,
 }: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
   const { brand } = services.config;
-  const tools = createToolList({ operations });
+  const onSale = new Set(services.config.models.map(({ kind }) => kind));
+  const tools = createToolList({
+    operations: operations.filter(({ sells }) => sells === undefined || onSale.has(sells)),
+  });
   const callTool = createCallTool({ tools, services });
   const identity = {
     name: brand,

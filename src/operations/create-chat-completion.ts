@@ -71,6 +71,7 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     'Answers a conversation with a text model, OpenAI-compatible; priced by tokens used. An answer that takes ' +
     'longer than the wait goes on as a job: read it with get_job by the id in the error.',
   group: 'generation',
+  sells: 'chat',
   payment: 'hold',
   input: chatInput,
   output,

@@ -55,6 +55,7 @@ export const createImage: JobOperation<Input> = {
     'with async=true, or when it takes long, it answers with a pending job: read it with get_job. ' +
     'The image URL in data can be shown to people as it is.',
   group: 'generation',
+  sells: 'image',
   payment: 'hold',
   input,
   output: jobSchema,

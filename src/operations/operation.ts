@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config, ModelConfig } from '../config.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
 import type { JsonObject } from '../json.ts';
@@ -27,6 +27,8 @@ interface OperationBase<Input> {
   /** For people and for models: what it does, what it costs, what comes back. */
   description: string;
   group: 'generation' | 'search';
+  /** The kind of SKU that it sells; where the catalog has none, it is no tool (over REST it answers model_not_found). */
+  sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
   /** The JSON answer. Loose where it may grow. */
   output: z.ZodType;

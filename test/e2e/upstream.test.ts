@@ -1,3 +1,5 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   shortChat,
@@ -137,5 +139,25 @@ describe('a real upstream behind the gateway', () => {
     expect(text).toContain('"error":{"type":"server_error","code":"upstream_error"');
     expect(text).not.toContain('[DONE]');
     expect(await balance()).toBe(before);
+  });
+});
+
+describe('a gateway that sells no images', () => {
+  it('offers an assistant no tool for them, and refuses them over REST', async () => {
+    const client = new Client({ name: 'test-assistant', version: '1' });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
+        requestInit: { headers: { authorization: `Bearer ${gateway.apiKey}` } },
+      }),
+    );
+    const { tools } = await client.listTools();
+    await client.close();
+    expect(tools.map(({ name }) => name)).toContain('create_chat_completion');
+    expect(tools.map(({ name }) => name)).not.toContain('create_image');
+    const response = await gateway.call('/v1/images/generations', {
+      apiKey: gateway.apiKey,
+      body: { model: 'imagemodel-1.0', prompt: 'x' },
+    });
+    expect(await response.json()).toMatchObject({ error: { code: 'model_not_found' } });
   });
 });
