@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import express from 'express';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
+import { brandTitle } from './config.ts';
 import { AppError } from './errors.ts';
 import { createMcpMount } from './mcp/mount-mcp.ts';
 import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts';
@@ -120,7 +121,7 @@ const makeOpenApi = async ({ config, operations, publicUrl }: GatewayServices): 
     createOpenApi({
       operations,
       publicUrl: publicUrl(),
-      title: `${config.brand.charAt(0).toUpperCase()}${config.brand.slice(1)}`,
+      title: brandTitle(config),
       paymentRequiredSchema: await loadPaymentRequiredSchema(),
     }),
   );

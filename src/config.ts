@@ -432,3 +432,11 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     x402: { networks: readNetworks(settings) },
   };
 };
+
+/** Whether only the sandbox serves a SKU: no real model answers, and it costs the operator nothing. */
+export const isSandboxModel = ({ routes }: ModelConfig, providers: Config['providers']): boolean =>
+  routes.every(({ provider }) => providers[provider]?.type === 'sandbox');
+
+/** The brand as people read it. */
+export const brandTitle = ({ brand }: Pick<Config, 'brand'>): string =>
+  `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`;

@@ -1,5 +1,6 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
+import { isSandboxModel } from './config.ts';
 import { formatUsd, parseUsd } from './money.ts';
 import type { GatewayServices } from './services.ts';
 
@@ -31,7 +32,7 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
 };
 
 const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolean =>
-  models.every(({ routes }) => routes.every(({ provider }) => providers[provider]?.type === 'sandbox'));
+  models.every((model) => isSandboxModel(model, providers));
 
 /** What the operator of a gateway with real providers should know of its accounts, a line each. */
 export const accountNotices = async ({ store, config }: GatewayServices): Promise<string[]> => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createCatalog } from './catalog/catalog.ts';
 import { systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { isSandboxModel, type Config } from './config.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
 import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
@@ -166,9 +166,7 @@ const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => 
 };
 
 const startNotices = (config: Config, walletNotice: string | null): string[] => {
-  const isSandbox = config.models.some(({ routes }) =>
-    routes.every(({ provider }) => config.providers[provider]?.type === 'sandbox'),
-  );
+  const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
   const remote = config.x402.networks.flatMap(({ facilitator }) =>
     facilitator.kind === 'remote' ? [facilitator.url] : [],

@@ -1,11 +1,10 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../errors.ts';
-import { execute } from '../operations/execute.ts';
+import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
-import { longestIdempotencyKey } from './tool-schemas.ts';
 import type { Visitor } from './visitor.ts';
 
 /** What of the protocol's request context a call needs. */

@@ -1,5 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
+import { brandTitle } from '../config.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
 import { toInstructions } from './instructions.ts';
@@ -31,7 +32,7 @@ export const createServerFactory = ({
   const callTool = createCallTool({ tools, services });
   const identity = {
     name: brand,
-    title: `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`,
+    title: brandTitle(services.config),
     version: packageJson.version,
   };
   const cacheHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { errorHeaders } from '../error-headers.ts';
 import { toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
@@ -15,14 +16,9 @@ export const refuse = (
     response.destroy();
     return;
   }
-  const { retryAfterSeconds } = error;
   response.writeHead(error.status, {
     'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    ...error.headers,
-    ...(retryAfterSeconds === undefined
-      ? {}
-      : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))) }),
+    ...errorHeaders(error),
   });
   response.end(JSON.stringify({ error: error.toEnvelope() }));
 };

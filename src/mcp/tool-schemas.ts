@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { longestIdempotencyKey } from '../operations/execute.ts';
 import type { Operation } from '../operations/operation.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
@@ -8,8 +9,6 @@ export type ObjectSchema = {
   properties: Record<string, JsonSchema>;
   required?: string[];
 };
-
-export const longestIdempotencyKey = 255;
 
 /** The argument that carries what REST takes from the `Idempotency-Key` header. */
 const idempotencyKeySchema: JsonSchema = {

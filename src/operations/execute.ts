@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import { sha256 } from '../ids.ts';
-import { canonicalJson } from '../json.ts';
+import { canonicalJson, type JsonObject } from '../json.ts';
 import type {
   AccountCall,
   Answer,
@@ -65,13 +65,18 @@ const executePaid = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   operation.check(input);
+  // Kept beside its text, so that what was just made is not parsed again.
+  let made: JsonObject | null = null;
   const paid = await services.x402.pay({
     price: operation.price(input),
     resource: call.transport,
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
-    produce: async (signal) => JSON.stringify(await operation.produce(input, services, signal)),
-    isFree: (result) => operation.isFree(JSON.parse(result)),
+    produce: async (signal) => {
+      made = await operation.produce(input, services, signal);
+      return JSON.stringify(made);
+    },
+    isFree: () => made !== null && operation.isFree(made),
     signal: call.signal,
   });
   if (paid.outcome === 'unpaid')
@@ -83,7 +88,7 @@ const executePaid = async (
   return {
     kind: 'json',
     status: 200,
-    body: JSON.parse(paid.result),
+    body: made ?? JSON.parse(paid.result),
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: operation.isSandbox(services),
     links: [],
@@ -101,7 +106,8 @@ const withAccount = (call: Call): AccountCall => {
   return { ...call, caller };
 };
 
-const longestIdempotencyKey = 255;
+/** In characters, whatever the transport. */
+export const longestIdempotencyKey = 255;
 
 const idempotencyOf = (operation: JobOperation, input: unknown, call: Call): Idempotency | null => {
   const key = call.idempotencyKey;

@@ -1,4 +1,4 @@
-import type { Config, ModelConfig, ProviderConfig } from '../config.ts';
+import { isSandboxModel, type Config, type ModelConfig, type ProviderConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { ImageProvider } from './image/image-provider.ts';
@@ -119,9 +119,7 @@ const notOnSale = (sku: string): never => {
 };
 
 const tellOfSandbox = ({ providers, models }: Pick<Config, 'providers' | 'models'>, log: Log): void => {
-  const skus = models
-    .filter((model) => model.routes.every((route) => providers[route.provider]?.type === 'sandbox'))
-    .map((model) => model.sku);
+  const skus = models.filter((model) => isSandboxModel(model, providers)).map((model) => model.sku);
   if (skus.length > 0)
     log.info({ skus }, 'the sandbox serves these models: no real model is behind their answers');
 };

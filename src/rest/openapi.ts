@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorTable, type ErrorCode } from '../errors.ts';
+import { longestIdempotencyKey } from '../operations/execute.ts';
 import type { Operation } from '../operations/operation.ts';
 
 /** The contract's version of the interface description. */
@@ -151,7 +152,7 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description: 'The same key with the same request answers the same job; kept for 48 hours.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', minLength: 1, maxLength: longestIdempotencyKey },
 };
 
 const paymentHeaders = ['PAYMENT-SIGNATURE', 'X-PAYMENT'].map((name) => ({

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { MediaFiles } from '../media/disk-media.ts';
 import type { Store } from '../store/store.ts';
 import { writeError } from './write-error.ts';
+import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeResultOptions {
   store: Pick<Store, 'getMedia'>;
@@ -16,9 +17,6 @@ export interface ServeResultOptions {
 
 /** A result URL's last part: the media id with its extension. */
 const namePattern = /^([0-9A-Za-z]{20,64})\.(?:png|jpg|webp)$/;
-
-/** A reader that takes nothing for so long is let go. */
-const stalledReaderMs = 60_000;
 
 const noSuchResult = (): AppError => new AppError('not_found', 'There is no result at this address.');
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { errorHeaders } from '../error-headers.ts';
 import { toAppError, type AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RestBinding } from '../operations/operation.ts';
@@ -29,19 +30,6 @@ export const writeError = (
     headers: errorHeaders(error),
     body: errorBody(error, validation),
   });
-};
-
-/** Seconds of `Retry-After` for a refusal that does not know better; every 429 and 503 carries one. */
-const defaultRetryAfterSeconds = 5;
-
-const errorHeaders = (error: AppError): Record<string, string> => {
-  const isTemporary = error.status === 429 || error.status === 503;
-  const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetryAfterSeconds : undefined);
-  return {
-    'cache-control': 'no-store',
-    ...error.headers,
-    ...(seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }),
-  };
 };
 
 const errorBody = (error: AppError, validation: RestBinding['validation']): object => {

@@ -40,8 +40,8 @@ export const writeEvents = async (
 const toText = ({ event, data }: ServerSentEvent): string =>
   event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 
-/** A reader that takes nothing for so long is let go; the job goes on. */
-const stalledReaderMs = 60_000;
+/** A reader that takes nothing for so long is let go; a job goes on. */
+export const stalledReaderMs = 60_000;
 
 /** False once the reader has gone. */
 const write = async (response: ServerResponse, text: string): Promise<boolean> => {

@@ -138,3 +138,16 @@ export const findEvmOutcome = async (
     return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
   return { outcome: 'open' };
 };
+
+/** The same, with a chain that cannot be asked as one more way of not knowing. */
+export const askEvmOutcome = async (
+  chain: EvmChain,
+  order: EvmOrder,
+  transaction: string | null,
+): Promise<FoundOutcome> => {
+  try {
+    return await findEvmOutcome(chain, order, transaction);
+  } catch {
+    return { outcome: 'unknown', reason: 'rpc_unavailable' };
+  }
+};

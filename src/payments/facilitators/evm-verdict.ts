@@ -1,7 +1,7 @@
-import { isPaidBy, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { askEvmOutcome, isPaidBy, type EvmOrder } from './evm-outcome.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmCallRecord } from './evm-signer.ts';
-import { toReasonCode, type FoundOutcome, type SettleOutcome } from './facilitator.ts';
+import { toReasonCode, type SettleOutcome } from './facilitator.ts';
 
 const nonceUsed = 'invalid_exact_evm_nonce_already_used';
 
@@ -21,18 +21,6 @@ export const refineReason = (reason: string | undefined, { revert }: EvmCallReco
   return revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? code;
 };
 
-const askChain = async (
-  chain: EvmChain,
-  order: EvmOrder,
-  transaction: string | null,
-): Promise<FoundOutcome> => {
-  try {
-    return await findEvmOutcome(chain, order, transaction);
-  } catch {
-    return { outcome: 'unknown', reason: 'rpc_unavailable' };
-  }
-};
-
 interface SettleEvidence {
   record: EvmCallRecord;
   /** The scheme's own reason, if it gave one. */
@@ -49,7 +37,7 @@ const judgeUnsent = async (
   const refused = refineReason(reason, record);
   // Used although it was free a moment ago: somebody else handed it in, and the money may be here.
   if (refused !== nonceUsed) return { outcome: 'failed', reason: refused, transaction: null };
-  const found = await askChain(chain, order, null);
+  const found = await askEvmOutcome(chain, order, null);
   switch (found.outcome) {
     case 'settled':
       return { ...found, payer: order.payload.authorization.from };
@@ -73,7 +61,7 @@ export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence)
     return { outcome: 'unknown', reason, transaction };
   }
   if (isPaidBy(receipt, order)) return { outcome: 'settled', transaction, payer };
-  const found = await askChain(evidence.chain, order, transaction);
+  const found = await askEvmOutcome(evidence.chain, order, transaction);
   if (found.outcome === 'settled') return { ...found, payer };
   if (found.outcome === 'open') return { outcome: 'unknown', reason: 'transfer_not_found', transaction };
   return { ...found, transaction };

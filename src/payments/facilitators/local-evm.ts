@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
 import { createEvmChain, type EvmChain } from './evm-chain.ts';
-import { findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { askEvmOutcome, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
 import { createEvmSigner, newCallRecord, waitForEvmReceipt } from './evm-signer.ts';
 import { judgeSettlement, refineReason } from './evm-verdict.ts';
 import type {
@@ -112,9 +112,9 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
     { transaction }: OutgoingTransaction,
   ): Promise<SettleOutcome> => {
     const { chain } = chainWithin(timeouts.queryMs);
-    const found = await findEvmOutcome(chain, toEvmOrder(order), transaction).catch(() => null);
-    if (found?.outcome === 'settled') return { ...found, payer: null };
-    if (found?.outcome === 'failed') return { ...found, transaction };
+    const found = await askEvmOutcome(chain, toEvmOrder(order), transaction);
+    if (found.outcome === 'settled') return { ...found, payer: null };
+    if (found.outcome === 'failed') return { ...found, transaction };
     return { outcome: 'unknown', reason, transaction };
   };
 
