@@ -10,8 +10,10 @@ export interface Config {
   /** The `{base_url}` of result URLs, documents and x402 resources, without a trailing slash. Null: from host and port. */
   publicUrl: string | null;
   dataDir: string;
-  /** Results; replicas that share a database share this folder too. Null: in `dataDir`. */
+  /** Results on disk; replicas that share a database share this folder too. Null: in `dataDir`. */
   mediaDir: string | null;
+  /** Results in a bucket instead. */
+  s3: S3Config | null;
   /** PostgreSQL; null keeps state in `dataDir`. */
   databaseUrl: string | null;
   redisUrl: string | null;
@@ -26,19 +28,54 @@ export interface Config {
   maxBodyBytes: number;
   chatDeadlineMs: number;
   imageDeadlineMs: number;
+  /** A Responses request above this many bytes of JSON is refused. */
+  responsesMaxBytes: number;
+  /** Calls of one account in a minute, over REST and MCP together. */
+  requestsPerMinute: number;
+  /** Videos of one account that may be queued or running. */
+  activeVideos: number;
+  /** Video contents that one process streams at once. */
+  videoStreams: number;
+  /** What request bodies under way may take of memory, in bytes. */
+  bodyMemoryBytes: number;
+  /** Whether new image jobs may ask for a callback. */
+  acceptsWebhooks: boolean;
+  /** For development: callbacks and inputs may also be on this machine, over plain HTTP. */
+  allowsLoopbackUrls: boolean;
+  /** The ffmpeg that the sandbox films with; null: the one on the PATH, then the one from npm. */
+  ffmpegPath: string | null;
   /** How long SIGTERM waits for running answers. */
   drainMs: number;
   /** How many queued jobs one process runs at once. */
   queuedJobsAtOnce: number;
+  /** How many video jobs one process watches at once; they mostly wait for their upstream. */
+  videoJobsAtOnce: number;
   providers: Record<string, ProviderConfig>;
   models: ModelConfig[];
   search: SearchConfig;
   x402: X402Config;
 }
 
+export interface S3Config {
+  /** The service's address without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. */
+  endpoint: string;
+  bucket: string;
+  /** Before every key; empty, or ends with a slash. */
+  prefix: string;
+  region: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+/** `openai`: text and images. `modelark` and `videos` (the `/v1/videos` shape of resellers): video. `sandbox`: all. */
 export type ProviderConfig =
   | { type: 'sandbox' }
-  | { type: 'openai'; baseUrl: string; apiKey: string | null; timeouts: ProviderTimeouts };
+  | {
+      type: 'openai' | 'modelark' | 'videos';
+      baseUrl: string;
+      apiKey: string | null;
+      timeouts: ProviderTimeouts;
+    };
 
 export interface ProviderTimeouts {
   connectMs: number;
@@ -47,7 +84,21 @@ export interface ProviderTimeouts {
   totalMs: number;
 }
 
-export type Price = { unit: 'token'; input: Rate; output: Rate } | { unit: 'call'; price: Nano };
+export type Price =
+  | { unit: 'token'; input: Rate; output: Rate }
+  | { unit: 'call'; price: Nano }
+  | { unit: 'second'; rates: ResolutionRate[] };
+
+export const videoResolutions = ['480p', '720p', '1080p', '4k'] as const;
+export type VideoResolution = (typeof videoResolutions)[number];
+
+/** Prices of an output second. */
+export interface ResolutionRate {
+  resolution: VideoResolution;
+  price: Nano;
+  /** With reference videos; null: the SKU takes none at this resolution. */
+  withVideoPrice: Nano | null;
+}
 
 export interface RouteConfig {
   /** A name in `providers`. */
@@ -58,10 +109,23 @@ export interface RouteConfig {
 
 export interface ModelConfig {
   sku: string;
-  kind: 'chat' | 'image';
+  /** `chat` SKUs serve chat completions and responses. */
+  kind: 'chat' | 'image' | 'video';
   price: Price;
   /** In order of preference. */
   routes: RouteConfig[];
+  /** Of video SKUs; null for others. */
+  duration: DurationRule | null;
+}
+
+/** Which lengths a video SKU makes, in seconds. */
+export interface DurationRule {
+  minimum: number;
+  maximum: number;
+  /** Null: the caller must name one. */
+  initial: number | null;
+  /** Whether -1 edits a reference video, whose length the output keeps. */
+  edits: boolean;
 }
 
 export interface SearchConfig {
@@ -108,6 +172,11 @@ const integer = (minimum: number, maximum: number, initial: number) =>
     .transform(Number)
     .pipe(z.number().min(minimum).max(maximum))
     .default(initial);
+const flag = (initial: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .default(initial);
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 
@@ -140,13 +209,36 @@ const environmentSchema = z.object({
   IMAGE_DEADLINE_MS: integer(1, 3_600_000, 60_000),
   DRAIN_MS: integer(0, 3_600_000, 30_000),
   QUEUED_JOBS_AT_ONCE: integer(1, 1_000, 16),
+  VIDEO_JOBS_AT_ONCE: integer(1, 10_000, 64),
+  RESPONSES_MAX_BYTES: integer(1024, 1024 ** 3, 4 * 1024 ** 2),
+  REQUESTS_PER_MINUTE: integer(1, 1_000_000, 600),
+  ACTIVE_VIDEOS: integer(1, 10_000, 5),
+  VIDEO_STREAMS: integer(1, 10_000, 64),
+  BODY_MEMORY_BYTES: integer(1024 ** 2, 1024 ** 4, 256 * 1024 ** 2),
+  WEBHOOKS: z
+    .enum(['on', 'off'])
+    .transform((text) => text === 'on')
+    .default(true),
+  ALLOW_LOOPBACK_URLS: flag(false),
+  FFMPEG_PATH: z.string().min(1).optional(),
   MEDIA_DIR: z.string().min(1).optional(),
+  MEDIA_URL: z
+    .string()
+    .regex(
+      /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w./-]{0,200})?$/,
+      'must be s3://BUCKET or s3://BUCKET/PREFIX',
+    )
+    .optional(),
+  S3_ENDPOINT: plainUrl.optional(),
+  S3_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{2,40}$/, 'must be a region name')
+    .default('us-east-1'),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
   SEARCH_PRICING: z.enum(['dynamic', 'flat']).default('dynamic'),
   SEARCH_MAX_LIMIT: integer(20, 100, 100),
-  SEARCH_CHARGE_EMPTY: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .default(true),
+  SEARCH_CHARGE_EMPTY: flag(true),
   SEARCH_RATE_PER_MINUTE: integer(1, 1_000_000, 60),
   SYNTHETIC_PROFILES: integer(100, 5_000_000, 20_000),
   X402_NETWORKS: z
@@ -190,7 +282,10 @@ const decimal = <T>(read: (text: string) => T) =>
     }
   });
 
-const priceSchema = z.discriminatedUnion('unit', [
+const usdAmount = decimal(parseUsd).pipe(z.bigint().min(0n));
+
+/** A price as `causeway.yaml` and an account's own terms write it. */
+export const priceSchema = z.discriminatedUnion('unit', [
   z
     .strictObject({
       unit: z.literal('token'),
@@ -203,9 +298,52 @@ const priceSchema = z.discriminatedUnion('unit', [
       output: price.output_usd_per_1m,
     })),
   z
-    .strictObject({ unit: z.literal('call'), price_usd: decimal(parseUsd).pipe(z.bigint().min(0n)) })
+    .strictObject({ unit: z.literal('call'), price_usd: usdAmount })
     .transform((price) => ({ unit: price.unit, price: price.price_usd })),
+  z
+    .strictObject({
+      unit: z.literal('second'),
+      rates: z
+        .array(
+          z.strictObject({
+            resolution: z.enum(videoResolutions),
+            price_usd: usdAmount,
+            with_video_price_usd: usdAmount.optional(),
+          }),
+        )
+        .min(1)
+        .refine((rates) => new Set(rates.map(({ resolution }) => resolution)).size === rates.length, {
+          message: 'name a resolution twice',
+        }),
+    })
+    .transform((price) => ({
+      unit: price.unit,
+      rates: price.rates.map((rate) => ({
+        resolution: rate.resolution,
+        price: rate.price_usd,
+        withVideoPrice: rate.with_video_price_usd ?? null,
+      })),
+    })),
 ]);
+
+const durationSchema = z
+  .strictObject({
+    min_seconds: z.int().min(1).max(3600),
+    max_seconds: z.int().min(1).max(3600),
+    default_seconds: z.int().optional(),
+    edits: z.boolean().default(false),
+  })
+  .refine(
+    ({ min_seconds: minimum, max_seconds: maximum, default_seconds: initial }) =>
+      minimum <= maximum && (initial === undefined || (initial >= minimum && initial <= maximum)),
+    { message: 'min_seconds, default_seconds and max_seconds must be in this order' },
+  )
+  .transform((rule) => ({
+    minimum: rule.min_seconds,
+    maximum: rule.max_seconds,
+    initial: rule.default_seconds ?? null,
+    edits: rule.edits,
+  }));
 
 /** At most a day: beyond 24.8 days a timer would fire at once. */
 const timeoutMs = z.int().min(1).max(86_400_000);
@@ -217,7 +355,7 @@ const fileSchema = z.strictObject({
       z.discriminatedUnion('type', [
         z.strictObject({ type: z.literal('sandbox') }),
         z.strictObject({
-          type: z.literal('openai'),
+          type: z.enum(['openai', 'modelark', 'videos']),
           base_url: httpUrl.transform(withoutTrailingSlash),
           api_key_env: z.string().min(1).optional(),
           connect_ms: timeoutMs.default(5_000),
@@ -232,8 +370,9 @@ const fileSchema = z.strictObject({
     .record(
       z.string().min(1).max(128),
       z.strictObject({
-        kind: z.enum(['chat', 'image']),
+        kind: z.enum(['chat', 'image', 'video']),
         price: priceSchema,
+        duration: durationSchema.optional(),
         routes: z.array(z.strictObject({ provider: z.string(), model: z.string().min(1).optional() })).min(1),
       }),
     )
@@ -241,13 +380,26 @@ const fileSchema = z.strictObject({
     .optional(),
 });
 
-/** The SKUs of a gateway whose file names none: the contract's text models and an image model, by the sandbox. */
+/** The SKUs of a gateway whose file names none: the contract's text and video models and an image model, by the sandbox. */
 const defaultModels = (): ModelConfig[] => {
   const text = (sku: string, input: string, output: string): ModelConfig => ({
     sku,
     kind: 'chat',
     price: { unit: 'token', input: parseRate(input), output: parseRate(output) },
     routes: [{ provider: 'sandbox', model: sku }],
+    duration: null,
+  });
+  const video = (sku: string, duration: DurationRule, rates: ResolutionRate[]): ModelConfig => ({
+    sku,
+    kind: 'video',
+    price: { unit: 'second', rates },
+    routes: [{ provider: 'sandbox', model: sku }],
+    duration,
+  });
+  const rate = (resolution: VideoResolution, price: string, withVideo: string): ResolutionRate => ({
+    resolution,
+    price: parseUsd(price),
+    withVideoPrice: parseUsd(withVideo),
   });
   return [
     text('textmodel-3.5-flash', '1.05', '6.30'),
@@ -259,7 +411,20 @@ const defaultModels = (): ModelConfig[] => {
       kind: 'image',
       price: { unit: 'call', price: parseUsd('0.04') },
       routes: [{ provider: 'sandbox', model: 'imagemodel-1.0' }],
+      duration: null,
     },
+    video('videomodel-2.0', { minimum: 4, maximum: 15, initial: 5, edits: false }, [
+      rate('480p', '0.02', '0.012'),
+      rate('720p', '0.04', '0.024'),
+      rate('1080p', '0.09', '0.055'),
+      rate('4k', '0.20', '0.12'),
+    ]),
+    video('videomodel-2.5', { minimum: 4, maximum: 30, initial: null, edits: true }, [
+      rate('480p', '0.03', '0.018'),
+      rate('720p', '0.06', '0.036'),
+      rate('1080p', '0.13', '0.08'),
+      rate('4k', '0.28', '0.17'),
+    ]),
   ];
 };
 
@@ -301,7 +466,7 @@ const readProviders = (
         `causeway.yaml: providers.${name}.api_key_env: the environment variable ${provider.api_key_env} is not set`,
       );
     providers[name] = {
-      type: 'openai',
+      type: provider.type,
       baseUrl: provider.base_url,
       apiKey,
       timeouts: {
@@ -315,31 +480,80 @@ const readProviders = (
   return providers;
 };
 
+/** The unit that each kind of SKU may be priced in. */
+export const pricedBy: Record<ModelConfig['kind'], readonly Price['unit'][]> = {
+  chat: ['token', 'call'],
+  image: ['call'],
+  video: ['second'],
+};
+
+const servedBy: Record<ProviderConfig['type'], readonly ModelConfig['kind'][]> = {
+  sandbox: ['chat', 'image', 'video'],
+  openai: ['chat', 'image'],
+  modelark: ['video'],
+  videos: ['video'],
+};
+
 const readModels = (
   settings: FileSettings['models'],
   providers: Record<string, ProviderConfig>,
 ): ModelConfig[] => {
   if (settings === undefined) return defaultModels();
   return Object.entries(settings).map(([sku, model]) => {
-    if (model.kind === 'chat' && model.price.unit !== 'token' && model.price.unit !== 'call')
+    if (!pricedBy[model.kind].includes(model.price.unit))
       throw new ConfigError(
-        `causeway.yaml: models.${sku}.price.unit: a chat model is priced by token or call`,
+        `causeway.yaml: models.${sku}.price.unit: a SKU of kind ${model.kind} is priced by ${pricedBy[model.kind].join(' or ')}`,
       );
-    if (model.kind === 'image' && model.price.unit !== 'call')
-      throw new ConfigError(`causeway.yaml: models.${sku}.price.unit: an image model is priced by call`);
+    if ((model.kind === 'video') !== (model.duration !== undefined))
+      throw new ConfigError(
+        `causeway.yaml: models.${sku}.duration: must be there for a video SKU, and only for one`,
+      );
     return {
       sku,
       kind: model.kind,
       price: model.price,
+      duration: model.duration ?? null,
       routes: model.routes.map((route) => {
-        if (!Object.hasOwn(providers, route.provider))
+        const provider = Object.hasOwn(providers, route.provider) ? providers[route.provider] : undefined;
+        if (provider === undefined)
           throw new ConfigError(
             `causeway.yaml: models.${sku}.routes: there is no provider "${route.provider}"`,
+          );
+        if (!servedBy[provider.type].includes(model.kind))
+          throw new ConfigError(
+            `causeway.yaml: models.${sku}.routes: a provider of type ${provider.type} serves no ${model.kind} models`,
           );
         return { provider: route.provider, model: route.model ?? sku };
       }),
     };
   });
+};
+
+const readS3 = (env: Environment): S3Config | null => {
+  if (env.MEDIA_URL === undefined) {
+    const stray = (['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const).find(
+      (name) => env[name] !== undefined,
+    );
+    if (stray !== undefined)
+      throw new ConfigError(`${stray}: goes with MEDIA_URL=s3://BUCKET, which is not set`);
+    return null;
+  }
+  if (env.MEDIA_DIR !== undefined) throw new ConfigError('MEDIA_DIR: cannot be set beside MEDIA_URL');
+  const required = (name: 'S3_ACCESS_KEY_ID' | 'S3_SECRET_ACCESS_KEY'): string => {
+    const value = env[name];
+    if (value === undefined) throw new ConfigError(`${name}: must be set beside MEDIA_URL`);
+    return value;
+  };
+  const [bucket = '', ...path] = env.MEDIA_URL.slice('s3://'.length).split('/');
+  const prefix = path.filter((part) => part !== '').join('/');
+  return {
+    endpoint: env.S3_ENDPOINT ?? `https://s3.${env.S3_REGION}.amazonaws.com`,
+    bucket,
+    prefix: prefix === '' ? '' : `${prefix}/`,
+    region: env.S3_REGION,
+    accessKeyId: required('S3_ACCESS_KEY_ID'),
+    secretAccessKey: required('S3_SECRET_ACCESS_KEY'),
+  };
 };
 
 const readNetworks = (env: Environment): X402NetworkConfig[] => {
@@ -393,7 +607,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const unknown = Object.keys(present).find(
-    (name) => /^(?:X402|SEARCH)_/.test(name) && !Object.hasOwn(environmentSchema.shape, name),
+    (name) => /^(?:X402|SEARCH|S3)_/.test(name) && !Object.hasOwn(environmentSchema.shape, name),
   );
   if (unknown !== undefined)
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
@@ -408,6 +622,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     publicUrl: settings.PUBLIC_URL ?? null,
     dataDir: settings.DATA_DIR,
     mediaDir: settings.MEDIA_DIR ?? null,
+    s3: readS3(settings),
     databaseUrl: settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
     brand: settings.BRAND,
@@ -420,6 +635,15 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     imageDeadlineMs: settings.IMAGE_DEADLINE_MS,
     drainMs: settings.DRAIN_MS,
     queuedJobsAtOnce: settings.QUEUED_JOBS_AT_ONCE,
+    videoJobsAtOnce: settings.VIDEO_JOBS_AT_ONCE,
+    responsesMaxBytes: settings.RESPONSES_MAX_BYTES,
+    requestsPerMinute: settings.REQUESTS_PER_MINUTE,
+    activeVideos: settings.ACTIVE_VIDEOS,
+    videoStreams: settings.VIDEO_STREAMS,
+    bodyMemoryBytes: settings.BODY_MEMORY_BYTES,
+    acceptsWebhooks: settings.WEBHOOKS,
+    allowsLoopbackUrls: settings.ALLOW_LOOPBACK_URLS,
+    ffmpegPath: settings.FFMPEG_PATH ?? null,
     providers,
     models: readModels(file.models, providers),
     search: {

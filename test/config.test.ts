@@ -30,6 +30,85 @@ describe('a gateway with nothing configured', () => {
   });
 });
 
+const s3Keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+
+describe('the limits', () => {
+  it('are as documented without settings', () => {
+    expect(readConfig({}, null)).toMatchObject({
+      requestsPerMinute: 600,
+      activeVideos: 5,
+      videoStreams: 64,
+      videoJobsAtOnce: 64,
+      responsesMaxBytes: 4_194_304,
+      bodyMemoryBytes: 268_435_456,
+      acceptsWebhooks: true,
+      allowsLoopbackUrls: false,
+      ffmpegPath: null,
+      mediaDir: null,
+      s3: null,
+    });
+  });
+
+  it('are each read from their own setting, up to and with their bounds', () => {
+    expect(
+      readConfig(
+        {
+          REQUESTS_PER_MINUTE: '1000000',
+          ACTIVE_VIDEOS: '10000',
+          VIDEO_STREAMS: '1',
+          VIDEO_JOBS_AT_ONCE: '2',
+          RESPONSES_MAX_BYTES: '1024',
+          BODY_MEMORY_BYTES: '1048576',
+          WEBHOOKS: 'off',
+          ALLOW_LOOPBACK_URLS: 'true',
+          FFMPEG_PATH: '/opt/ffmpeg',
+          MEDIA_DIR: '/media',
+        },
+        null,
+      ),
+    ).toMatchObject({
+      requestsPerMinute: 1_000_000,
+      activeVideos: 10_000,
+      videoStreams: 1,
+      videoJobsAtOnce: 2,
+      responsesMaxBytes: 1_024,
+      bodyMemoryBytes: 1_048_576,
+      acceptsWebhooks: false,
+      allowsLoopbackUrls: true,
+      ffmpegPath: '/opt/ffmpeg',
+      mediaDir: '/media',
+    });
+  });
+});
+
+describe('results in a bucket', () => {
+  it('go to the region’s own service unless an endpoint is set', () => {
+    expect(readConfig({ MEDIA_URL: 's3://results', ...s3Keys }, null).s3).toEqual({
+      endpoint: 'https://s3.us-east-1.amazonaws.com',
+      bucket: 'results',
+      prefix: '',
+      region: 'us-east-1',
+      accessKeyId: 'id',
+      secretAccessKey: 'secret',
+    });
+    expect(
+      readConfig(
+        {
+          MEDIA_URL: 's3://results/causeway//live/',
+          S3_ENDPOINT: 'http://127.0.0.1:9000/',
+          S3_REGION: 'eu-central-1',
+          ...s3Keys,
+        },
+        null,
+      ).s3,
+    ).toMatchObject({
+      endpoint: 'http://127.0.0.1:9000',
+      prefix: 'causeway/live/',
+      region: 'eu-central-1',
+    });
+  });
+});
+
 describe('a wrong setting', () => {
   it.each<[Record<string, string>, RegExp]>([
     [{ PORT: 'http' }, /^PORT: must be a whole number$/],
@@ -37,6 +116,44 @@ describe('a wrong setting', () => {
     [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL: must be a postgres:\/\/ URL$/],
     [{ BRAND: 'Two Words' }, /^BRAND: /],
     [{ SEARCH_PRICING: 'free' }, /^SEARCH_PRICING: /],
+    [{ MEDIA_URL: 'https://bucket.example' }, /^MEDIA_URL: must be s3:\/\/BUCKET or s3:\/\/BUCKET\/PREFIX$/],
+    [{ MEDIA_URL: 's3://Bucket' }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://ab', ...s3Keys }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://results/a?b', ...s3Keys }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://results' }, /^S3_ACCESS_KEY_ID: must be set beside MEDIA_URL$/],
+    [
+      { MEDIA_URL: 's3://results', S3_ACCESS_KEY_ID: 'id' },
+      /^S3_SECRET_ACCESS_KEY: must be set beside MEDIA_URL$/,
+    ],
+    [
+      { MEDIA_URL: 's3://results', MEDIA_DIR: '/media', ...s3Keys },
+      /^MEDIA_DIR: cannot be set beside MEDIA_URL$/,
+    ],
+    [{ S3_ENDPOINT: 'https://s3.example' }, /^S3_ENDPOINT: goes with MEDIA_URL/],
+    [{ S3_ACCESS_KEY_ID: 'id' }, /^S3_ACCESS_KEY_ID: goes with MEDIA_URL/],
+    [{ S3_SECRET_ACCESS_KEY: 'secret' }, /^S3_SECRET_ACCESS_KEY: goes with MEDIA_URL/],
+    [{ S3_ENDPOINT: 's3.example', MEDIA_URL: 's3://results', ...s3Keys }, /^S3_ENDPOINT: must be an http/],
+    [
+      { S3_ENDPOINT: 'https://id:secret@s3.example', MEDIA_URL: 's3://results', ...s3Keys },
+      /^S3_ENDPOINT: must have no credentials/,
+    ],
+    [{ S3_REGION: 'EU West' }, /^S3_REGION: must be a region name$/],
+    [{ S3_BUCKET: 'results' }, /^S3_BUCKET: there is no such setting/],
+    [{ REQUESTS_PER_MINUTE: '0' }, /^REQUESTS_PER_MINUTE: /],
+    [{ REQUESTS_PER_MINUTE: '1000001' }, /^REQUESTS_PER_MINUTE: /],
+    [{ REQUESTS_PER_MINUTE: 'many' }, /^REQUESTS_PER_MINUTE: must be a whole number$/],
+    [{ ACTIVE_VIDEOS: '0' }, /^ACTIVE_VIDEOS: /],
+    [{ ACTIVE_VIDEOS: '10001' }, /^ACTIVE_VIDEOS: /],
+    [{ VIDEO_STREAMS: '0' }, /^VIDEO_STREAMS: /],
+    [{ VIDEO_STREAMS: '-1' }, /^VIDEO_STREAMS: must be a whole number$/],
+    [{ VIDEO_JOBS_AT_ONCE: '0' }, /^VIDEO_JOBS_AT_ONCE: /],
+    [{ VIDEO_JOBS_AT_ONCE: '1.5' }, /^VIDEO_JOBS_AT_ONCE: must be a whole number$/],
+    [{ RESPONSES_MAX_BYTES: '1023' }, /^RESPONSES_MAX_BYTES: /],
+    [{ RESPONSES_MAX_BYTES: '4MiB' }, /^RESPONSES_MAX_BYTES: must be a whole number$/],
+    [{ BODY_MEMORY_BYTES: '1048575' }, /^BODY_MEMORY_BYTES: /],
+    [{ BODY_MEMORY_BYTES: '1e9' }, /^BODY_MEMORY_BYTES: must be a whole number$/],
+    [{ WEBHOOKS: 'true' }, /^WEBHOOKS: /],
+    [{ ALLOW_LOOPBACK_URLS: 'yes' }, /^ALLOW_LOOPBACK_URLS: /],
     [{ X402_NETWORKS: 'base' }, /^X402_NETWORKS/],
     [{ X402_NETWORKS: 'eip155:8453' }, /^X402_EVM_PAY_TO: /],
     [{ X402_NETWORKS: 'eip155:8453', X402_EVM_PAY_TO: `0x${'1'.repeat(40)}` }, /^X402_FACILITATOR_URL: /],

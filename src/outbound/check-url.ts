@@ -1,0 +1,60 @@
+import { isIP } from 'node:net';
+import { classifyAddress, type AddressClass } from './classify-address.ts';
+import { OutboundError } from './outbound.ts';
+
+/** An address that may be looked up and, where what it resolves to is allowed too, called. */
+export interface CheckedUrl {
+  url: URL;
+  /** An IP address without brackets, or a host name without a dot at its end. */
+  host: string;
+  port: number;
+  /** Whether a connection to an IP address of this class is allowed. */
+  allows(addressClass: AddressClass): boolean;
+}
+
+/** What no real address needs, and one answer's redirect may hold. */
+const maxCharacters = 8_192;
+
+/**
+ * Reads a URL that a user or a redirect named: https on port 443 of a host that is not a literal private address, without
+ * credentials. With `allowsLoopback`, plain http and other ports are read too, for addresses of this machine alone.
+ * Throws OutboundError; its message is safe to show to whoever wrote the URL.
+ */
+export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boolean }): CheckedUrl => {
+  if (text.length > maxCharacters) throw badUrl(`is longer than ${maxCharacters} characters`);
+  if (/\p{Cc}/u.test(text)) throw badUrl('has a control character in it');
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null) throw badUrl('is not a complete URL');
+  const isPlainHttp = url.protocol === 'http:' && allowsLoopback;
+  if (url.protocol !== 'https:' && !isPlainHttp) throw badUrl('must begin with https://');
+  if (url.username !== '' || url.password !== '') throw badUrl('must not have a user name or password in it');
+  const isStandard = url.protocol === 'https:' && url.port === '';
+  if (!isStandard && !allowsLoopback) throw badUrl('must be on port 443');
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (host === '') throw badUrl('has no host');
+  const allows = (addressClass: AddressClass): boolean =>
+    addressClass === 'public' ? isStandard : addressClass === 'loopback' && allowsLoopback;
+  const literalClass = classifyLiteral(host);
+  if (literalClass !== null && !allows(literalClass))
+    throw literalClass === 'public' ? badUrl('must be on https and port 443') : notPublic();
+  return { url, host, port: portOf(url), allows };
+};
+
+/** Names of this machine are never asked of the DNS (RFC 6761). */
+export const isLoopbackName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+
+/** Of a host that needs no look-up; null: a name. */
+const classifyLiteral = (host: string): AddressClass | null => {
+  if (isLoopbackName(host)) return 'loopback';
+  return isIP(host) === 0 ? null : classifyAddress(host);
+};
+
+const portOf = ({ protocol, port }: URL): number => {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+};
+
+const badUrl = (reason: string): OutboundError => new OutboundError('bad_url', `The URL ${reason}.`);
+
+export const notPublic = (): OutboundError =>
+  new OutboundError('not_public', 'The host of the URL is not a public address.');

@@ -1,0 +1,91 @@
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { CheckedUrl } from './check-url.ts';
+import { notPublic } from './check-url.ts';
+import { classifyAddress } from './classify-address.ts';
+import { OutboundError } from './outbound.ts';
+import type { ResolveHost } from './resolve-host.ts';
+
+export interface ConnectOptions {
+  resolve: ResolveHost;
+  /** Certificate authorities (PEM) instead of the well-known ones. */
+  ca?: string;
+  signal: AbortSignal;
+}
+
+/** Of a host with more addresses, the first are tried. */
+const maxTried = 8;
+
+/**
+ * A new connection to the host of a checked URL. Its name is looked up once; every address must be allowed, and only these
+ * are connected to, whatever the name resolves to a moment later. Throws OutboundError, or the signal's reason.
+ */
+export const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Promise<Socket> => {
+  const { resolve, signal, ca } = options;
+  const { host, port, url } = target;
+  const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host];
+  if (addresses.length === 0 || !addresses.every((address) => target.allows(classifyAddress(address))))
+    throw notPublic();
+  signal.throwIfAborted();
+  const to = { host, port, lookup: pinnedTo(addresses), autoSelectFamily: true, noDelay: true };
+  if (url.protocol === 'http:') return untilConnected(connectTcp(to), 'connect', signal);
+  const socket = connectTls({
+    ...to,
+    ...(ca === undefined ? {} : { ca }),
+    // Of an IP address there is none to name (RFC 6066).
+    servername: isIP(host) === 0 ? host : '',
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+  });
+  return untilConnected(socket, 'secureConnect', signal);
+};
+
+/** Node looks nothing up where the host is an IP address itself. */
+const pinnedTo = (addresses: readonly string[]): LookupFunction => {
+  const pinned = addresses.slice(0, maxTried).map((address) => ({ address, family: isIP(address) }));
+  return (_host, { all }, callback) => {
+    const [first] = pinned;
+    if (all === true) callback(null, pinned);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+};
+
+const untilConnected = (
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  signal: AbortSignal,
+): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const settle = (): void => {
+      signal.removeEventListener('abort', abort);
+      socket.off(event, connected).off('error', failed);
+      // What fails from now on is the next owner's to see, or nobody's.
+      socket.on('error', () => undefined);
+    };
+    const connected = (): void => {
+      settle();
+      resolve(socket);
+    };
+    const failed = (error: Error): void => {
+      settle();
+      socket.destroy();
+      reject(toConnectFailure(error));
+    };
+    const abort = (): void => {
+      settle();
+      socket.destroy();
+      reject(signal.reason);
+    };
+    socket.on(event, connected).on('error', failed);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+
+const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
+
+const toConnectFailure = (cause: Error): OutboundError => {
+  const code = 'code' in cause ? String(cause.code) : '';
+  return certificateCode.test(code)
+    ? new OutboundError('bad_certificate', 'The certificate of the host is not to be trusted.', { cause })
+    : new OutboundError('unreachable', 'The host does not accept a connection.', { cause });
+};

@@ -1,0 +1,150 @@
+import { boundedBody, tooLarge } from './bounded-body.ts';
+import { checkUrl, type CheckedUrl } from './check-url.ts';
+import { startDeadline, type Deadline } from './deadline.ts';
+import { exchange, type Exchange } from './exchange.ts';
+import { OutboundError, type Outbound } from './outbound.ts';
+import { createResolveHost, type ResolveHost } from './resolve-host.ts';
+import { createSlots, type Slots } from './slots.ts';
+
+export interface OutboundOptions {
+  /** For development: lets plain http and any port on addresses of this machine in as well. */
+  allowsLoopback: boolean;
+  /** Names the service to whoever is called, where the headers of a call do not. */
+  userAgent: string;
+  /** How many downloads, and how many posts, run at once. */
+  atOnce?: number;
+  /** How many more of each may wait, on their own time; then OutboundError `busy`. */
+  waiting?: number;
+  resolve?: ResolveHost;
+  /** Certificate authorities (PEM) instead of the well-known ones. */
+  ca?: string;
+}
+
+/** A call that has its place among those that run at once. */
+interface Call {
+  deadline: Deadline;
+  /** Gives the place back; more than once does no harm. */
+  end(): void;
+}
+
+const maxRedirects = 3;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** HTTP to addresses that users name, over undici. Nothing is asked of proxies, and no connection is used twice. */
+export const createOutbound = ({
+  allowsLoopback,
+  userAgent,
+  atOnce = 64,
+  waiting = 256,
+  resolve = createResolveHost(),
+  ca,
+}: OutboundOptions): Outbound => {
+  // Apart, so that slow downloads never keep posts waiting.
+  const downloads = createSlots({ atOnce, waiting });
+  const posts = createSlots({ atOnce, waiting });
+  const closed = new AbortController();
+
+  const begin = async (
+    slots: Slots,
+    { totalMs, signal }: { totalMs: number; signal: AbortSignal },
+  ): Promise<Call> => {
+    const deadline = startDeadline({ totalMs, signals: [signal, closed.signal] });
+    try {
+      const release = await slots.take(deadline.signal);
+      return {
+        deadline,
+        end: () => {
+          deadline.end();
+          release();
+        },
+      };
+    } catch (error) {
+      deadline.end();
+      throw error;
+    }
+  };
+
+  const follow = async (first: CheckedUrl, deadline: Deadline): Promise<Exchange> => {
+    const headers = { 'user-agent': userAgent, accept: '*/*' };
+    let target = first;
+    for (let hop = 0; hop <= maxRedirects; hop += 1) {
+      const found = await exchange(target, { method: 'GET', headers, body: null, deadline, resolve, ca });
+      if (!redirects.has(found.answer.statusCode)) return found;
+      found.end();
+      target = checkUrl(readLocation(found, target), { allowsLoopback });
+    }
+    throw new OutboundError('too_many_redirects', `The URL redirects more than ${maxRedirects} times.`);
+  };
+
+  return {
+    download: async (url, { maxBytes, ...limits }) => {
+      const target = checkUrl(url, { allowsLoopback });
+      const call = await begin(downloads, limits);
+      try {
+        const found = await follow(target, call.deadline);
+        try {
+          assertWanted(found, maxBytes);
+        } catch (error) {
+          found.end();
+          throw error;
+        }
+        const onClose = (): void => {
+          found.end();
+          call.end();
+        };
+        const body = boundedBody(found.answer.body, { maxBytes, deadline: call.deadline, onClose });
+        return { contentType: readHeader(found, 'content-type'), body };
+      } catch (error) {
+        call.end();
+        throw error;
+      }
+    },
+    post: async (url, { body, headers, ...limits }) => {
+      const target = checkUrl(url, { allowsLoopback });
+      const call = await begin(posts, limits);
+      try {
+        const { answer, end } = await exchange(target, {
+          method: 'POST',
+          headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
+          body,
+          deadline: call.deadline,
+          resolve,
+          ca,
+        });
+        end();
+        return { status: answer.statusCode };
+      } finally {
+        call.end();
+      }
+    },
+    close: async () => closed.abort(new OutboundError('busy', 'The process is ending.')),
+  };
+};
+
+/** Throws OutboundError unless the answer is a plain 2xx that claims to be small enough. */
+const assertWanted = (found: Exchange, maxBytes: number): void => {
+  const { statusCode } = found.answer;
+  if (statusCode < 200 || statusCode > 299) throw badStatus(found);
+  const encoding = readHeader(found, 'content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity')
+    throw new OutboundError('encoded', 'The answer is compressed; it must be sent as it is.');
+  if (Number(readHeader(found, 'content-length')) > maxBytes) throw tooLarge(maxBytes);
+};
+
+/** In whatever case it is written: both would be sent. */
+const hasUserAgent = (headers: Record<string, string>): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent');
+
+const readLocation = (found: Exchange, { url }: CheckedUrl): string => {
+  const location = readHeader(found, 'location');
+  if (location === null || !URL.canParse(location, url.href)) throw badStatus(found);
+  return new URL(location, url).href;
+};
+
+const badStatus = ({ answer }: Exchange): OutboundError =>
+  new OutboundError('bad_status', `The host answered with status ${answer.statusCode}.`);
+
+const readHeader = ({ answer }: Exchange, name: string): string | null => {
+  const value = answer.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+};

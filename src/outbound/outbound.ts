@@ -1,0 +1,51 @@
+import type { Readable } from 'node:stream';
+
+/** Why a call to an address that a user named came to nothing. */
+export type OutboundFailure =
+  /** Not https on port 443, has credentials, or is malformed. */
+  | 'bad_url'
+  /** A host that resolves to an address that is not public. */
+  | 'not_public'
+  | 'unresolved'
+  | 'unreachable'
+  /** The certificate is not of that host, not signed by a known authority, or out of its time. */
+  | 'bad_certificate'
+  | 'timeout'
+  | 'too_many_redirects'
+  /** An answer other than 2xx. */
+  | 'bad_status'
+  /** Compressed, although that was not accepted. */
+  | 'encoded'
+  | 'too_large'
+  /** The connection ended early, or what came was not HTTP. */
+  | 'broken_off'
+  /** Too many calls of this process wait already, or it is ending; nothing was sent. */
+  | 'busy';
+
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError';
+  readonly failure: OutboundFailure;
+
+  constructor(failure: OutboundFailure, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.failure = failure;
+  }
+}
+
+/**
+ * HTTP to addresses that users name. Only public https addresses on port 443 are reached, checked when the connection is
+ * made, on every hop and every attempt. Throws OutboundError, or the signal's reason after it aborts.
+ */
+export interface Outbound {
+  /** A GET, with at most three redirects. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
+  download(
+    url: string,
+    options: { maxBytes: number; totalMs: number; signal: AbortSignal },
+  ): Promise<{ contentType: string | null; body: Readable }>;
+  /** A POST without redirects; the answer's body is not read. Any status is an answer. */
+  post(
+    url: string,
+    options: { body: string; headers: Record<string, string>; totalMs: number; signal: AbortSignal },
+  ): Promise<{ status: number }>;
+  close(): Promise<void>;
+}
