@@ -8,12 +8,23 @@ export type CommandOutput<N extends CommandName> = Awaited<ReturnType<Commands[N
 
 export type ReadName =
   | 'getAccount'
+  | 'getWebhookSecrets'
   | 'listAccounts'
   | 'listKeys'
   | 'findKey'
   | 'checkLedger'
   | 'getJob'
+  | 'findReplay'
+  | 'countActiveJobs'
+  | 'listJobs'
+  | 'listEntries'
+  | 'sumUsage'
   | 'getMedia'
+  | 'listMedia'
+  | 'listExpiredMedia'
+  | 'getWebhook'
+  | 'listWebhooks'
+  | 'listWebhookAttempts'
   | 'getPayment'
   | 'listPayments';
 

@@ -3,6 +3,8 @@ import type { Job, OpenJobInput } from './store.ts';
 /** The job as `openJob` stores it. */
 export const newJobRecord = ({ job, hold, now }: OpenJobInput): Job => ({
   ...job,
+  progress: 0,
+  providerTask: null,
   attempts: job.status === 'running' ? 1 : 0,
   createdAt: now,
   startedAt: job.status === 'running' ? now : null,
@@ -16,7 +18,24 @@ export const newJobRecord = ({ job, hold, now }: OpenJobInput): Job => ({
   refunded: 0n,
 });
 
-/** The values of a new job's row, in the order in which both engines insert its columns. */
+/** What a queued job of an account is put back for each of its jobs of the kind that stand in the queue already. */
+const turnMs = 60_000;
+
+/**
+ * When a queued job's turn comes, in both engines, with the parameters of `toJobValues`: at once, or one step after the last
+ * of the account's own. So accounts take turns, and one with a thousand jobs holds up nobody who has one.
+ */
+export const newJobTurn = `case when $6 = 'queued' then (
+    select max(turn) from (
+      select $12 as turn union all
+      select max(turn) + ${turnMs} from jobs where account_id = $2 and kind = $4 and status = 'queued'
+    ) as turns
+  ) end`;
+
+/** What both engines insert of a new job: `toJobValues` has the values in this order, then comes `newJobTurn`. */
+export const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
+  lease_until, deadline_at, created_at, started_at, request, custom_data, parameters, webhook_url, turn`;
+
 export const toJobValues = (job: Job): (string | number | null)[] => [
   job.id,
   job.accountId,
@@ -33,4 +52,6 @@ export const toJobValues = (job: Job): (string | number | null)[] => [
   job.startedAt,
   job.request,
   job.customData,
+  job.parameters,
+  job.webhookUrl,
 ];

@@ -9,8 +9,11 @@ import type {
   JobStatus,
   LedgerEntry,
   Media,
+  MediaRole,
   Payment,
   PaymentState,
+  WebhookEvent,
+  WebhookState,
 } from './store.ts';
 
 /** A value as both engines take and give it; integers always come back as bigint. */
@@ -22,10 +25,11 @@ export interface AccountRow {
   status: AccountStatus;
   balance: bigint;
   held: bigint;
+  terms: string | null;
   created_at: bigint;
 }
 
-export const accountColumns = 'id, name, status, balance, held, created_at';
+export const accountColumns = 'id, name, status, balance, held, terms, created_at';
 
 export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
@@ -33,6 +37,7 @@ export const toAccount = (row: AccountRow): Account => ({
   status: row.status,
   balance: row.balance,
   held: row.held,
+  terms: row.terms,
   createdAt: Number(row.created_at),
 });
 
@@ -86,6 +91,8 @@ export interface JobRow {
   kind: JobKind;
   model: string;
   status: JobStatus;
+  progress: bigint;
+  provider_task: string | null;
   attempts: bigint;
   max_attempts: bigint;
   lease_owner: string | null;
@@ -96,6 +103,8 @@ export interface JobRow {
   finished_at: bigint | null;
   request: string;
   custom_data: string | null;
+  parameters: string | null;
+  webhook_url: string | null;
   result: string | null;
   error: string | null;
   metadata: string | null;
@@ -106,9 +115,9 @@ export interface JobRow {
 }
 
 /** Columns of `jobs j` and its `holds h`. */
-export const jobColumns = `j.id, j.account_id, j.key_id, j.kind, j.model, j.status, j.attempts, j.max_attempts,
-  j.lease_owner, j.lease_until, j.deadline_at, j.created_at, j.started_at, j.finished_at, j.request,
-  j.custom_data, j.result, j.error, j.metadata, h.amount as hold, h.state as hold_state, h.captured, h.refunded`;
+export const jobColumns = `j.id, j.account_id, j.key_id, j.kind, j.model, j.status, j.progress, j.provider_task,
+  j.attempts, j.max_attempts, j.lease_owner, j.lease_until, j.deadline_at, j.created_at, j.started_at, j.finished_at,
+  j.request, j.custom_data, j.parameters, j.webhook_url, j.result, j.error, j.metadata, h.amount as hold, h.state as hold_state, h.captured, h.refunded`;
 
 export const toJob = (row: JobRow): Job => ({
   id: row.id,
@@ -117,6 +126,8 @@ export const toJob = (row: JobRow): Job => ({
   kind: row.kind,
   model: row.model,
   status: row.status,
+  progress: Number(row.progress),
+  providerTask: row.provider_task,
   attempts: Number(row.attempts),
   maxAttempts: Number(row.max_attempts),
   leaseOwner: row.lease_owner,
@@ -127,6 +138,8 @@ export const toJob = (row: JobRow): Job => ({
   finishedAt: toTime(row.finished_at),
   request: row.request,
   customData: row.custom_data,
+  parameters: row.parameters,
+  webhookUrl: row.webhook_url,
   result: row.result,
   error: toError(row.error),
   metadata: row.metadata,
@@ -139,23 +152,57 @@ export const toJob = (row: JobRow): Job => ({
 export interface MediaRow {
   id: string;
   account_id: string;
-  job_id: string;
+  job_id: string | null;
+  role: MediaRole;
   content_type: string;
   size_bytes: bigint;
   created_at: bigint;
   expires_at: bigint;
+  removed_at: bigint | null;
 }
 
-export const mediaColumns = 'id, account_id, job_id, content_type, size_bytes, created_at, expires_at';
+export const mediaColumns =
+  'id, account_id, job_id, role, content_type, size_bytes, created_at, expires_at, removed_at';
 
 export const toMedia = (row: MediaRow): Media => ({
   id: row.id,
   accountId: row.account_id,
   jobId: row.job_id,
+  role: row.role,
   contentType: row.content_type,
   sizeBytes: Number(row.size_bytes),
   createdAt: Number(row.created_at),
   expiresAt: Number(row.expires_at),
+  removedAt: toTime(row.removed_at),
+});
+
+export interface WebhookRow {
+  id: string;
+  account_id: string;
+  job_id: string;
+  url: string;
+  body: string;
+  state: WebhookState;
+  attempts: bigint;
+  next_attempt_at: bigint | null;
+  created_at: bigint;
+  updated_at: bigint;
+}
+
+export const webhookColumns =
+  'id, account_id, job_id, url, body, state, attempts, next_attempt_at, created_at, updated_at';
+
+export const toWebhook = (row: WebhookRow): WebhookEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  jobId: row.job_id,
+  url: row.url,
+  body: row.body,
+  state: row.state,
+  attempts: Number(row.attempts),
+  nextAttemptAt: toTime(row.next_attempt_at),
+  createdAt: Number(row.created_at),
+  updatedAt: Number(row.updated_at),
 });
 
 export interface PaymentRow {
@@ -206,6 +253,7 @@ export const toPayment = (row: PaymentRow): Payment => ({
   updatedAt: Number(row.updated_at),
 });
 
-const toError = (text: string | null): ErrorEnvelope | null => (text === null ? null : JSON.parse(text));
+export const toError = (text: string | null): ErrorEnvelope | null =>
+  text === null ? null : JSON.parse(text);
 
-const toTime = (value: bigint | null): number | null => (value === null ? null : Number(value));
+export const toTime = (value: bigint | null): number | null => (value === null ? null : Number(value));

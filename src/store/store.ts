@@ -15,6 +15,23 @@ export interface Store {
   getAccount(id: string): Promise<Account | null>;
   /** Oldest first, after the account `afterId` when given. */
   listAccounts(input: { limit: number; afterId?: string }): Promise<Account[]>;
+  /** Replaces the account's own terms (JSON text, see src/catalog); null: the operator's defaults. Null when there is no such account. */
+  setAccountTerms(input: { id: string; terms: string | null }): Promise<Account | null>;
+  /** The secrets that sign the account's webhooks; makes `secret` the first one when it has none. Null when there is no such account. */
+  ensureWebhookSecret(input: { accountId: string; secret: string }): Promise<WebhookSecrets | null>;
+  /** Makes `secret` the current one; the one before signs beside it until `previousUntil`. Null when there is no such account. */
+  rotateWebhookSecret(input: {
+    accountId: string;
+    secret: string;
+    previousUntil: number;
+  }): Promise<WebhookSecrets | null>;
+  /** Null when there is no such account, or it has no secret yet. */
+  getWebhookSecrets(accountId: string): Promise<WebhookSecrets | null>;
+  /**
+   * A secret of the whole deployment, kept for good: makes `value` the secret of that name when there is none, and
+   * answers the one that holds, the same for every process.
+   */
+  getOrCreateSecret(input: { name: string; value: string }): Promise<string>;
   /** Null when there is no such account. */
   setAccountStatus(input: { id: string; status: AccountStatus; now: number }): Promise<Account | null>;
   createKey(input: NewApiKey): Promise<ApiKey>;
@@ -37,13 +54,28 @@ export interface Store {
   /**
    * Admits a job: in one unit, claims the idempotency key (if given), checks that key and account may
    * spend, places the hold and inserts the job with the status and lease that `job` carries. The idempotency
-   * key comes first: a replay is answered whatever became of key, account and balance since.
+   * key comes first: a replay is answered whatever became of key, account and balance since. Then come the key and
+   * the account (`forbidden`), the number of active jobs, and the balance. Rejects, and changes nothing, when one of
+   * `inputs` is not there any more.
    */
   openJob(input: OpenJobInput): Promise<OpenJobOutcome>;
-  /** Takes up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Oldest first. */
+  /** What `openJob` would say of an idempotency key alone; null when the key is free. Reads only. */
+  findReplay(input: {
+    accountId: string;
+    endpoint: string;
+    key: string;
+    bodyHash: string;
+    now: number;
+  }): Promise<{ outcome: 'replayed'; job: Job } | { outcome: 'conflict' } | null>;
+  /** How many jobs of the kind are queued or running in the account. */
+  countActiveJobs(input: { accountId: string; kind: JobKind }): Promise<number>;
+  /**
+   * Takes up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Accounts take turns; of
+   * one account, the oldest comes first.
+   */
   claimJobs(input: {
     owner: string;
-    kinds: readonly JobKind[];
+    kind: JobKind;
     limit: number;
     leaseUntil: number;
     now: number;
@@ -52,33 +84,96 @@ export interface Store {
    * Extends the leases of running jobs held by `owner`; answers the ids it still holds. A lease that ran out is
    * still held until the job is reaped.
    */
-  renewLeases(input: {
-    owner: string;
-    ids: readonly string[];
-    leaseUntil: number;
-    now: number;
-  }): Promise<string[]>;
+  renewLeases(input: { owner: string; ids: readonly string[]; leaseUntil: number }): Promise<string[]>;
+  /** Queues running jobs of `owner` again that have attempts left, for any process to claim; answers their ids. */
+  releaseJobs(input: { owner: string; ids: readonly string[] }): Promise<string[]>;
   /**
    * Ends a running job held by `owner`: terminal state, media rows, capture of `charge` (never more than
    * the hold; the rest is released) and the ledger entry, in one unit. `charge` 0n releases the whole hold.
    */
   finishJob(input: FinishJobInput): Promise<FinishJobOutcome>;
   /**
-   * Ends what nobody works on: a running job whose lease ran out goes back to `queued` while it has
-   * attempts left and its deadline ahead, else it fails uncharged; a queued job past its deadline fails
-   * uncharged. A requeued job keeps its hold. At most `limit` jobs a call.
+   * Notes how far a running job held by `owner` is; absent fields stay. False when the job is not held by it.
+   */
+  recordProgress(input: {
+    id: string;
+    owner: string;
+    /** 0 to 100. */
+    progress?: number;
+    providerTask?: string;
+  }): Promise<boolean>;
+  /**
+   * Takes up what nobody works on: a running job whose lease ran out goes back to `queued` while it has
+   * attempts left and its deadline ahead; any other such job, and a queued job past its deadline, becomes `running`
+   * under the caller's lease (`doomed`), for the caller to end it as failed. Holds stay. At most `limit` jobs a call.
    */
   reapJobs(input: {
+    owner: string;
+    leaseUntil: number;
     now: number;
     limit: number;
-    error: ErrorEnvelope;
-  }): Promise<{ requeued: Job[]; failed: Job[] }>;
+  }): Promise<{ requeued: Job[]; doomed: Job[] }>;
   /** A job by id, of `accountId` only. */
   getJob(input: { id: string; accountId: string }): Promise<Job | null>;
   /** Calls `listener` when a job may have become claimable, here or (PostgreSQL) in another process; it must not throw. Returns the way to stop. */
   onJobQueued(listener: () => void): () => void;
 
+  /** Newest first by `createdAt`, then id, both descending; only those below `before`. */
+  listJobs(input: {
+    accountId: string;
+    limit: number;
+    before: HistoryPosition | null;
+  }): Promise<JobSummary[]>;
+  /** In the order of `listJobs`. Entries of amount zero are left out. */
+  listEntries(input: {
+    accountId: string;
+    limit: number;
+    before: HistoryPosition | null;
+  }): Promise<EntryWithModel[]>;
+  /** Counts and sums of the jobs that the account created from `from` (inclusive) to `to` (exclusive). */
+  sumUsage(input: { accountId: string; from: number; to: number }): Promise<UsageSum[]>;
+  /** Removes up to `limit` idempotency keys whose time is over; answers how many. */
+  sweepIdempotencyKeys(input: { now: number; limit: number }): Promise<number>;
+
+  /**
+   * Writes the row of a medium before its bytes are written, without a job: from then on nothing can be orphaned.
+   * `openJob` (`inputs`) and `finishJob` (`media`) give it its job and its time; until then `expiresAt` ends it.
+   */
+  reserveMedia(input: ReservedMedia): Promise<void>;
   getMedia(id: string): Promise<Media | null>;
+  /** The media of a job in the order in which they were attached. */
+  listMedia(jobId: string): Promise<Media[]>;
+  /** Media whose time is over and whose bytes have not been removed yet, oldest first. */
+  listExpiredMedia(input: { now: number; limit: number }): Promise<Media[]>;
+  /** Ends the time of media at once that no job has. */
+  discardMedia(input: { ids: readonly string[]; now: number }): Promise<void>;
+  /** Notes that the bytes are gone: rows of jobs stay as a trace, rows without a job are deleted. */
+  markMediaRemoved(input: { ids: readonly string[]; now: number }): Promise<void>;
+
+  /** Takes up to `limit` webhook events that are due under a lease; an event whose lease ran out is due again. Longest due first. */
+  claimWebhooks(input: {
+    owner: string;
+    leaseUntil: number;
+    limit: number;
+    now: number;
+  }): Promise<WebhookEvent[]>;
+  /** Logs one delivery attempt and moves the event on, by compare-and-set on the lease owner. False when the lease was lost. */
+  recordWebhookAttempt(input: WebhookAttemptInput): Promise<boolean>;
+  getWebhook(eventId: string): Promise<WebhookEvent | null>;
+  /** Newest first. */
+  listWebhooks(input: {
+    accountId?: string;
+    jobId?: string;
+    states?: readonly WebhookState[];
+    limit: number;
+  }): Promise<WebhookEvent[]>;
+  /** In the order of their making. */
+  listWebhookAttempts(eventId: string): Promise<WebhookAttempt[]>;
+  /**
+   * Makes the event pending and due now, with a fresh count of attempts; the log stays, and an attempt under way loses
+   * its lease. Null when there is no such event.
+   */
+  redeliverWebhook(input: { eventId: string; now: number }): Promise<WebhookEvent | null>;
 
   /**
    * Reserves a payment proof by its identity before it is verified. `exists` tells what is known of it;
@@ -121,7 +216,15 @@ export interface Account {
   balance: Nano;
   /** Sum of its open holds. Available is `balance - held`. */
   held: Nano;
+  /** JSON text of the account's own SKUs, rates and limits; null: the operator's defaults. */
+  terms: string | null;
   createdAt: number;
+}
+
+export interface WebhookSecrets {
+  current: string;
+  /** Of a rotation under way. */
+  previous: { secret: string; until: number } | null;
 }
 
 export interface NewApiKey {
@@ -175,7 +278,8 @@ export type PostEntryOutcome =
 export interface NewRefund {
   entryId: string;
   jobId: string;
-  amount: Nano;
+  /** Null: all that is left to give back, which must be something. */
+  amount: Nano | null;
   note: string | null;
   now: number;
 }
@@ -213,19 +317,30 @@ export interface NewJob {
   maxAttempts: number;
   /** A queued job still waiting then fails. */
   deadlineAt: number;
-  /** JSON text: the checked request that the runner works from. Empty once the job ended: inputs are not kept. */
+  /**
+   * JSON text: the checked request that the runner works from; of a text job, which is never taken over, no more than
+   * is shown of it. Empty once the job ended: inputs are not kept.
+   */
   request: string;
   /** JSON text of the caller's custom_data, or null. */
   customData: string | null;
+  /** JSON text of what of the request stays readable after the job's end (a video's duration, ...), or null. Never a prompt. */
+  parameters: string | null;
+  /** Where the job's end is announced; null: nowhere. */
+  webhookUrl: string | null;
 }
 
 export interface Job extends Omit<NewJob, 'status'> {
   status: JobStatus;
+  /** 0 to 100, as last noted. */
+  progress: number;
+  /** JSON text by which the upstream's task is found again; null while none was begun. */
+  providerTask: string | null;
   attempts: number;
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
-  /** JSON text of the public result (image data array, chat completion, ...), once done. */
+  /** JSON text of the public result (image data array, chat completion, response object, ...), once done; a failed response has one too. */
   result: string | null;
   error: ErrorEnvelope | null;
   /** JSON text of facts that go into the answer's metadata, such as the provider's kind; never shown raw. */
@@ -242,6 +357,10 @@ export interface OpenJobInput {
   /** The worst-case price. */
   hold: Nano;
   idempotency: { endpoint: string; key: string; bodyHash: string; expiresAt: number } | null;
+  /** How many jobs of this kind may be queued or running in the account, this one included; null: any number. */
+  activeLimit: number | null;
+  /** Reserved media that become the job's inputs; their time ends with the job, or a day after its deadline. */
+  inputs: readonly string[];
   now: number;
 }
 
@@ -252,6 +371,7 @@ export type OpenJobOutcome =
   /** The same idempotency key with another body. */
   | { outcome: 'conflict' }
   | { outcome: 'insufficient'; available: Nano }
+  | { outcome: 'too_many_active'; active: number }
   /** The key was revoked, or the account is not active. */
   | { outcome: 'forbidden' };
 
@@ -265,7 +385,13 @@ export interface FinishJobInput {
   charge: Nano;
   /** Id of the debit entry that is written when the charge is above zero. */
   entryId: string;
+  /**
+   * Reserved or new; they get this job and time. The job's inputs expire now. Rejects, and changes nothing, when one
+   * is of another account or has a job already.
+   */
   media: readonly NewMedia[];
+  /** The event that announces the end, due at once; for jobs with a `webhookUrl`, else null. */
+  webhook: { eventId: string; body: string } | null;
   now: number;
 }
 
@@ -274,18 +400,115 @@ export type FinishJobOutcome =
   /** The job was not running under this owner any more; nothing was changed. */
   | { outcome: 'lost'; job: Job | null };
 
+/** What a medium is to its job. */
+export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
+
+export interface ReservedMedia {
+  /** Unguessable; where a result URL holds it, it is the whole authority to read the bytes. */
+  id: string;
+  accountId: string;
+  role: MediaRole;
+  contentType: string;
+  /** When the bytes go, unless a job takes them. */
+  expiresAt: number;
+  now: number;
+}
+
 export interface NewMedia {
-  /** Unguessable; it is the whole authority to read the bytes. */
   id: string;
   accountId: string;
   jobId: string;
+  role: MediaRole;
   contentType: string;
   sizeBytes: number;
   expiresAt: number;
 }
 
-export interface Media extends NewMedia {
+export interface Media extends Omit<NewMedia, 'jobId'> {
+  /** Null while it is only reserved; `sizeBytes` is 0 then, and stays so for an input. */
+  jobId: string | null;
   createdAt: number;
+  /** When the bytes were removed. */
+  removedAt: number | null;
+}
+
+/** Where a page of a history ended. */
+export interface HistoryPosition {
+  createdAt: number;
+  id: string;
+}
+
+/** A job without its request and result. */
+export type JobSummary = Pick<
+  Job,
+  | 'id'
+  | 'accountId'
+  | 'model'
+  | 'kind'
+  | 'status'
+  | 'createdAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'error'
+  | 'holdState'
+  | 'charged'
+  | 'refunded'
+>;
+
+/** A ledger entry with the SKU of its job. */
+export interface EntryWithModel extends LedgerEntry {
+  model: string | null;
+}
+
+/** Jobs that share model, kind, status and the UTC day of their creation. */
+export interface UsageSum {
+  model: string;
+  kind: JobKind;
+  status: JobStatus;
+  /** Whole days since 1970-01-01 UTC. */
+  day: number;
+  jobs: number;
+  charged: Nano;
+  refunded: Nano;
+}
+
+/** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: given up. */
+export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
+
+export interface WebhookEvent {
+  /** `event_id` of the body and `webhook-id` of every delivery. */
+  id: string;
+  accountId: string;
+  jobId: string;
+  url: string;
+  /** The exact text that every attempt sends. */
+  body: string;
+  state: WebhookState;
+  /** Since the event was made or last redelivered. */
+  attempts: number;
+  /** Null once it is not pending any more. */
+  nextAttemptAt: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface WebhookAttempt {
+  eventId: string;
+  at: number;
+  durationMs: number;
+  /** Null when no answer came. */
+  httpStatus: number | null;
+  /** A short reason code when it was not acknowledged, such as `timeout` or `http_500`. */
+  failure: string | null;
+}
+
+export interface WebhookAttemptInput {
+  eventId: string;
+  owner: string;
+  attempt: Omit<WebhookAttempt, 'eventId'>;
+  state: WebhookState;
+  /** For `pending` only. */
+  nextAttemptAt: number | null;
 }
 
 /**

@@ -25,6 +25,7 @@ describe.each(await testEngines())('accounts and keys on $kind', ({ create }) =>
       status: 'pending',
       balance: 0n,
       held: 0n,
+      terms: null,
       createdAt: start,
     });
     expect(await data.store.getAccount(id)).toEqual(created);
@@ -50,6 +51,18 @@ describe.each(await testEngines())('accounts and keys on $kind', ({ create }) =>
     expect(suspended?.status).toBe('suspended');
     expect((await data.store.getAccount(one.accountId))?.status).toBe('suspended');
     expect((await data.store.getAccount(other.accountId))?.status).toBe('active');
+  });
+
+  it('replaces the terms of one account alone, and gives the defaults back', async () => {
+    const [one, other] = [await addAccount(data.store, { balance: 70n }), await addAccount(data.store)];
+    const set = (terms: string | null) => data.store.setAccountTerms({ id: one.accountId, terms });
+    const terms = '{"skus":["videomodel-1"],"note":"Müller"}';
+    expect(await set(terms)).toMatchObject({ id: one.accountId, balance: 70n, terms });
+    expect(await data.store.getAccount(one.accountId)).toMatchObject({ terms });
+    expect((await data.store.findKey(`hash of ${one.keyId}`))?.account).toMatchObject({ terms });
+    expect(await data.store.getAccount(other.accountId)).toMatchObject({ terms: null });
+    expect(await set(null)).toMatchObject({ terms: null });
+    expect(await data.store.setAccountTerms({ id: 'nobody', terms })).toBeNull();
   });
 
   it('lists accounts oldest first, page by page, without a gap or a repetition', async () => {
@@ -87,7 +100,15 @@ describe.each(await testEngines())('accounts and keys on $kind', ({ create }) =>
         createdAt: start,
         revokedAt: null,
       },
-      account: { id: accountId, name: 'Acme', status: 'active', balance: 70n, held: 0n, createdAt: start },
+      account: {
+        id: accountId,
+        name: 'Acme',
+        status: 'active',
+        balance: 70n,
+        held: 0n,
+        terms: null,
+        createdAt: start,
+      },
     });
   });
 

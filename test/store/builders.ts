@@ -3,8 +3,10 @@ import type {
   AccountStatus,
   FinishJobInput,
   NewJob,
+  NewMedia,
   NewPayment,
   OpenJobInput,
+  ReservedMedia,
   Store,
 } from '../../src/store/store.ts';
 
@@ -59,6 +61,8 @@ export const runningJob = (owner: Owner, changes: Partial<NewJob> = {}): NewJob 
   deadlineAt: start + 60_000,
   request: '{"messages":[]}',
   customData: null,
+  parameters: null,
+  webhookUrl: null,
   ...changes,
 });
 
@@ -76,6 +80,8 @@ export const opening = (job: NewJob, changes: Partial<Omit<OpenJobInput, 'job'>>
   job,
   hold: 100n,
   idempotency: null,
+  activeLimit: null,
+  inputs: [],
   now: start,
   ...changes,
 });
@@ -101,11 +107,62 @@ export const finishing = (id: string, changes: Partial<FinishJobInput> = {}): Fi
   charge: 60n,
   entryId: randomUUID(),
   media: [],
+  webhook: null,
   now: start + 1_000,
   ...changes,
 });
 
 export const deadJobError = { type: 'server_error', code: 'server_error', message: 'Try again.' };
+
+export const reaper = 'reaper';
+
+export const reaping = (
+  now: number,
+  changes: Partial<Parameters<Store['reapJobs']>[0]> = {},
+): Parameters<Store['reapJobs']>[0] => ({
+  owner: reaper,
+  leaseUntil: now + 30_000,
+  now,
+  limit: 1_000,
+  ...changes,
+});
+
+/** Reaps, and ends the doomed jobs uncharged as a job runner does. */
+export const reapAndFail = async (store: Store, now: number): Promise<void> => {
+  const { doomed } = await store.reapJobs(reaping(now));
+  const failed = {
+    owner: reaper,
+    status: 'failed' as const,
+    result: null,
+    error: deadJobError,
+    charge: 0n,
+    now,
+  };
+  await Promise.all(doomed.map(({ id }) => store.finishJob(finishing(id, failed))));
+};
+
+export const reservedMedia = (accountId: string, changes: Partial<ReservedMedia> = {}): ReservedMedia => ({
+  id: randomUUID(),
+  accountId,
+  role: 'input',
+  contentType: 'image/png',
+  expiresAt: start + 86_400_000,
+  now: start,
+  ...changes,
+});
+
+export const resultMedia = (
+  job: { accountId: string; jobId: string },
+  changes: Partial<NewMedia> = {},
+): NewMedia => ({
+  id: randomUUID(),
+  ...job,
+  role: 'image',
+  contentType: 'image/png',
+  sizeBytes: 1_234,
+  expiresAt: start + 2_592_000_000,
+  ...changes,
+});
 
 export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
   identity: randomUUID(),

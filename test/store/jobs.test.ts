@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/store-error.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { NewJob, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
   available,
-  deadJobError,
   finishing,
   idempotencyKey,
   opening,
   openJob,
   queuedJob,
+  reapAndFail,
+  reaper,
+  reaping,
+  resultMedia,
   runningJob,
   start,
   worker,
+  type Owner,
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
@@ -28,20 +32,26 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
   afterEach(async () => {
     await assertSoundBooks(store);
     // Whatever a test left behind is ended, so that the next one claims only its own jobs.
-    await store.reapJobs({ now: start + 10 ** 9, limit: 1_000, error: deadJobError });
+    await reapAndFail(store, start + 10 ** 9);
   });
   afterAll(() => data.remove());
 
   describe('opening', () => {
     it('places the hold and keeps the job as it was answered', async () => {
       const owner = await addAccount(store, { balance: 250n });
-      const job = runningJob(owner, { customData: '{"order":7}' });
+      const job = runningJob(owner, {
+        customData: '{"order":7}',
+        parameters: '{"duration":5}',
+        webhookUrl: 'https://customer.example/hook',
+      });
       const opened = await store.openJob(opening(job, { hold: 100n }));
       expect(opened).toEqual({
         outcome: 'opened',
         available: 150n,
         job: {
           ...job,
+          progress: 0,
+          providerTask: null,
           attempts: 1,
           createdAt: start,
           startedAt: start,
@@ -116,6 +126,107 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
       for (const owner of owners)
         expect(await store.openJob(opening(runningJob(owner)))).toEqual({ outcome: 'forbidden' });
       expect(await available(store, one.accountId)).toBe(1_000n);
+    });
+  });
+
+  describe('a limit of active jobs', () => {
+    const limited = (owner: Owner, activeLimit: number, changes: Partial<NewJob> = {}) =>
+      store.openJob(opening(queuedJob(owner, { kind: 'video', ...changes }), { activeLimit }));
+
+    it('counts queued and running jobs, and those alone', async () => {
+      const owner = await addAccount(store);
+      expect(await limited(owner, 2)).toMatchObject({ outcome: 'opened' });
+      const running = { status: 'running' as const, leaseOwner: worker, leaseUntil: start + 30_000 };
+      const second = await limited(owner, 2, { id: randomUUID(), ...running });
+      if (second.outcome !== 'opened') throw new Error(second.outcome);
+      expect(await limited(owner, 2)).toEqual({ outcome: 'too_many_active', active: 2 });
+      expect(await available(store, owner.accountId)).toBe(800n);
+      await store.finishJob(finishing(second.job.id));
+      expect(await limited(owner, 2)).toMatchObject({ outcome: 'opened' });
+      expect(await limited(owner, 1)).toEqual({ outcome: 'too_many_active', active: 2 });
+      expect(await limited(owner, 0)).toEqual({ outcome: 'too_many_active', active: 2 });
+    });
+
+    it('is for one kind of one account', async () => {
+      const [one, other] = [await addAccount(store), await addAccount(store)];
+      expect(await limited(one, 1)).toMatchObject({ outcome: 'opened' });
+      expect(await limited(one, 1, { kind: 'image' })).toMatchObject({ outcome: 'opened' });
+      expect(await limited(other, 1)).toMatchObject({ outcome: 'opened' });
+      expect(await limited(one, 1)).toEqual({ outcome: 'too_many_active', active: 1 });
+    });
+
+    it('comes after the replay and the key, and before the balance', async () => {
+      const owner = await addAccount(store, { balance: 100n });
+      const idempotency = idempotencyKey('k');
+      const video = () => queuedJob(owner, { kind: 'video' });
+      const id = await openJob(store, opening(video(), { idempotency }));
+      const again = { activeLimit: 1, idempotency };
+      expect(await store.openJob(opening(video(), again))).toMatchObject({
+        outcome: 'replayed',
+        job: { id },
+      });
+      const otherBody = idempotencyKey('k', { bodyHash: 'body-2' });
+      expect(await store.openJob(opening(video(), { ...again, idempotency: otherBody }))).toEqual({
+        outcome: 'conflict',
+      });
+      // Nothing is left of the balance either.
+      expect(await limited(owner, 1)).toEqual({ outcome: 'too_many_active', active: 1 });
+      expect(await limited(owner, 2)).toEqual({ outcome: 'insufficient', available: 0n });
+      await store.revokeKey({ id: owner.keyId, now: start });
+      expect(await limited(owner, 1)).toEqual({ outcome: 'forbidden' });
+    });
+
+    it('lets a refused idempotency key be used again', async () => {
+      const owner = await addAccount(store);
+      const first = await openJob(store, opening(runningJob(owner, { kind: 'video' })));
+      const input = opening(queuedJob(owner, { kind: 'video' }), {
+        activeLimit: 1,
+        idempotency: idempotencyKey('k'),
+      });
+      expect(await store.openJob(input)).toMatchObject({ outcome: 'too_many_active' });
+      await store.finishJob(finishing(first));
+      expect(await store.openJob(input)).toMatchObject({ outcome: 'opened' });
+    });
+  });
+
+  describe('progress', () => {
+    const read = async (id: string, owner: Owner) => store.getJob({ id, accountId: owner.accountId });
+
+    it('is noted for a running job by the one who holds it, each part by itself', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner)));
+      expect(await read(id, owner)).toMatchObject({ progress: 0, providerTask: null });
+      const note = (input: { progress?: number; providerTask?: string }) =>
+        store.recordProgress({ id, owner: worker, ...input });
+      expect(await note({ providerTask: '{"task":"t-1"}' })).toBe(true);
+      expect(await note({ progress: 40 })).toBe(true);
+      expect(await note({})).toBe(true);
+      expect(await read(id, owner)).toMatchObject({ progress: 40, providerTask: '{"task":"t-1"}' });
+      await expect(note({ progress: 101 })).rejects.toThrow(StoreError);
+      await expect(note({ progress: -1 })).rejects.toThrow(StoreError);
+      expect(await note({ progress: 100, providerTask: '{"task":"t-2"}' })).toBe(true);
+      expect(await read(id, owner)).toMatchObject({ progress: 100, providerTask: '{"task":"t-2"}' });
+    });
+
+    it('is not noted by anybody else, nor before the start or after the end', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner)));
+      const queued = await openJob(store, opening(queuedJob(owner)));
+      expect(await store.recordProgress({ id, owner: 'worker-2', progress: 5 })).toBe(false);
+      expect(await store.recordProgress({ id: queued, owner: worker, progress: 5 })).toBe(false);
+      expect(await store.recordProgress({ id: 'no job', owner: worker, progress: 5 })).toBe(false);
+      await store.finishJob(finishing(id));
+      expect(await store.recordProgress({ id, owner: worker, progress: 5 })).toBe(false);
+      expect(await read(id, owner)).toMatchObject({ progress: 0 });
+    });
+
+    it('is kept when the job is taken up again, so that the upstream can be asked', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(runningJob(owner, { maxAttempts: 2, leaseUntil: start + 10 })));
+      await store.recordProgress({ id, owner: worker, progress: 30, providerTask: '{"task":"t-1"}' });
+      expect(await store.reapJobs(reaping(start + 10))).toMatchObject({
+        requeued: [{ id, progress: 30, providerTask: '{"task":"t-1"}' }],
+      });
     });
   });
 
@@ -276,21 +387,14 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     it('keeps the media rows with the job, or neither', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner)));
-      const media = {
-        id: randomUUID(),
-        accountId: owner.accountId,
-        jobId: id,
-        contentType: 'image/png',
-        sizeBytes: 5_000_000_000,
-        expiresAt: start + 5_000,
-      };
+      const media = resultMedia({ accountId: owner.accountId, jobId: id }, { sizeBytes: 5_000_000_000 });
       await expect(
         store.finishJob(finishing(id, { media: [media, { ...media, id: randomUUID(), jobId: 'no job' }] })),
       ).rejects.toThrow(StoreError);
       expect(await store.getMedia(media.id)).toBeNull();
       expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({ status: 'running' });
       await store.finishJob(finishing(id, { media: [media] }));
-      expect(await store.getMedia(media.id)).toEqual({ ...media, createdAt: start + 1_000 });
+      expect(await store.getMedia(media.id)).toEqual({ ...media, createdAt: start + 1_000, removedAt: null });
     });
   });
 
@@ -306,19 +410,19 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     const claim = (changes: Partial<Parameters<Store['claimJobs']>[0]> = {}) =>
       store.claimJobs({
         owner: worker,
-        kinds: ['image', 'video'],
+        kind: 'image',
         limit: 10,
         leaseUntil: start + 30_000,
         now: start + 100,
         ...changes,
       });
 
-    it('gives queued jobs of the wanted kinds, oldest first, under a lease', async () => {
+    it('gives queued jobs of the wanted kind, oldest first, under a lease', async () => {
       const owner = await addAccount(store);
-      const third = await openJob(store, opening(queuedJob(owner), { now: start + 3 }));
       const first = await openJob(store, opening(queuedJob(owner), { now: start + 1 }));
-      const second = await openJob(store, opening(queuedJob(owner, { kind: 'video' }), { now: start + 2 }));
-      await openJob(store, opening(queuedJob(owner, { kind: 'responses' }), { now: start }));
+      await openJob(store, opening(queuedJob(owner, { kind: 'video' }), { now: start + 2 }));
+      const second = await openJob(store, opening(queuedJob(owner), { now: start + 3 }));
+      const third = await openJob(store, opening(queuedJob(owner), { now: start + 4 }));
       const some = await claim({ limit: 2 });
       expect(some.map(({ id }) => id)).toEqual([first, second]);
       expect(some[0]).toMatchObject({
@@ -332,6 +436,21 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
       });
       expect((await claim()).map(({ id }) => id)).toEqual([third]);
       expect(await claim()).toEqual([]);
+    });
+
+    it('lets accounts take turns, so that one with many jobs holds up nobody', async () => {
+      const [many, one, late] = [await addAccount(store), await addAccount(store), await addAccount(store)];
+      const ofMany: string[] = [];
+      for (let count = 0; count < 4; count += 1)
+        ofMany.push(await openJob(store, opening(queuedJob(many), { now: start + count })));
+      const ofOne = [
+        await openJob(store, opening(queuedJob(one), { now: start + 10 })),
+        await openJob(store, opening(queuedJob(one), { now: start + 11 })),
+      ];
+      const ofLate = await openJob(store, opening(queuedJob(late), { now: start + 20 }));
+      const idsOf = async (limit: number) => (await claim({ limit })).map(({ id }) => id);
+      expect(await idsOf(3)).toEqual([ofMany[0], ofOne[0], ofLate]);
+      expect(await idsOf(9)).toEqual([ofMany[1], ofOne[1], ofMany[2], ofMany[3]]);
     });
 
     it('gives no job whose deadline is over', async () => {
@@ -350,26 +469,41 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
         owner: worker,
         ids: [mine, ended, theirs, 'no job'],
         leaseUntil: start + 99_000,
-        now: start,
       });
       expect(renewed).toEqual([mine]);
       const { accountId } = owner;
       expect(await store.getJob({ id: mine, accountId })).toMatchObject({ leaseUntil: start + 99_000 });
       expect(await store.getJob({ id: theirs, accountId })).toMatchObject({ leaseUntil: start + 30_000 });
-      expect(await store.renewLeases({ owner: worker, ids: [], leaseUntil: start, now: start })).toEqual([]);
+      expect(await store.renewLeases({ owner: worker, ids: [], leaseUntil: start })).toEqual([]);
+    });
+
+    it('queues those running jobs again that their owner releases, while they have attempts left', async () => {
+      const owner = await addAccount(store);
+      const mine = await openJob(store, opening(runningJob(owner, { maxAttempts: 2 })));
+      const last = await openJob(store, opening(runningJob(owner, { maxAttempts: 1 })));
+      const theirs = await openJob(
+        store,
+        opening(runningJob(owner, { leaseOwner: 'worker-2', maxAttempts: 2 })),
+      );
+      const released = await store.releaseJobs({ owner: worker, ids: [mine, last, theirs, 'no job'] });
+      expect(released).toEqual([mine]);
+      expect(await store.releaseJobs({ owner: worker, ids: [] })).toEqual([]);
+      expect(
+        (await claim({ kind: runningJob(owner).kind })).map(({ id, attempts }) => [id, attempts]),
+      ).toEqual([[mine, 2]]);
     });
 
     it('queues a job again when its worker died, keeps its hold and counts the attempts', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(queuedJob(owner, { maxAttempts: 2 })));
       await claim({ leaseUntil: start + 200 });
-      const reap = (now: number) => store.reapJobs({ now, limit: 10, error: deadJobError });
-      expect(await reap(start + 199)).toEqual({ requeued: [], failed: [] });
+      const reap = (now: number) => store.reapJobs(reaping(now));
+      expect(await reap(start + 199)).toEqual({ requeued: [], doomed: [] });
       expect(await reap(start + 200)).toMatchObject({
         requeued: [
           { id, status: 'queued', attempts: 1, leaseOwner: null, leaseUntil: null, holdState: 'open' },
         ],
-        failed: [],
+        doomed: [],
       });
       expect(await available(store, owner.accountId)).toBe(900n);
       expect(await claim({ owner: 'worker-2', leaseUntil: start + 400, now: start + 300 })).toMatchObject([
@@ -378,40 +512,61 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.finishJob(finishing(id, { owner: worker }))).toMatchObject({ outcome: 'lost' });
       expect(await reap(start + 400)).toMatchObject({
         requeued: [],
-        failed: [
+        doomed: [
           {
             id,
-            status: 'failed',
-            error: deadJobError,
-            finishedAt: start + 400,
-            holdState: 'released',
-            charged: 0n,
+            status: 'running',
+            attempts: 2,
+            leaseOwner: reaper,
+            leaseUntil: start + 30_400,
+            startedAt: start + 100,
+            holdState: 'open',
           },
         ],
       });
-      expect(await available(store, owner.accountId)).toBe(1_000n);
+      expect(await available(store, owner.accountId)).toBe(900n);
       expect(await store.finishJob(finishing(id, { owner: 'worker-2' }))).toMatchObject({ outcome: 'lost' });
+      expect(await store.finishJob(finishing(id, { owner: reaper, charge: 0n }))).toMatchObject({
+        outcome: 'finished',
+        available: 1_000n,
+      });
     });
 
-    it('fails a queued job whose deadline is over, uncharged, and one whose worker died too late to retry', async () => {
+    it('dooms a queued job whose deadline is over, and one whose worker died too late to retry', async () => {
       const owner = await addAccount(store);
       const waiting = await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
       const dead = await openJob(
         store,
         opening(runningJob(owner, { maxAttempts: 5, leaseUntil: start + 60, deadlineAt: start + 50 })),
       );
-      const { failed, requeued } = await store.reapJobs({ now: start + 60, limit: 10, error: deadJobError });
-      expect(failed.map(({ id }) => id).sort()).toEqual([waiting, dead].sort());
+      const { doomed, requeued } = await store.reapJobs(reaping(start + 60));
       expect(requeued).toEqual([]);
-      expect(await available(store, owner.accountId)).toBe(1_000n);
+      expect(new Map(doomed.map((job) => [job.id, job]))).toMatchObject(
+        new Map([
+          [waiting, { status: 'running', attempts: 0, startedAt: start + 60, leaseOwner: reaper }],
+          [dead, { status: 'running', attempts: 1, startedAt: start, leaseOwner: reaper }],
+        ]),
+      );
+      expect(await available(store, owner.accountId)).toBe(800n);
+      expect(await claim({ now: start + 60 })).toEqual([]);
     });
 
-    it('ends at most as many jobs as it was told', async () => {
+    it('gives a doomed job to the next reaper when the first one died, and never queues it again', async () => {
+      const owner = await addAccount(store);
+      const id = await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
+      await store.reapJobs(reaping(start + 50, { leaseUntil: start + 60 }));
+      expect(await store.reapJobs(reaping(start + 59, { owner: 'reaper-2' }))).toMatchObject({ doomed: [] });
+      expect(await store.reapJobs(reaping(start + 60, { owner: 'reaper-2' }))).toMatchObject({
+        requeued: [],
+        doomed: [{ id, attempts: 0, leaseOwner: 'reaper-2', startedAt: start + 50 }],
+      });
+    });
+
+    it('takes up at most as many jobs as it was told', async () => {
       const owner = await addAccount(store);
       for (let count = 0; count < 5; count += 1)
         await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
-      const reap = async () =>
-        (await store.reapJobs({ now: start + 50, limit: 2, error: deadJobError })).failed.length;
+      const reap = async () => (await store.reapJobs(reaping(start + 50, { limit: 2 }))).doomed.length;
       expect([await reap(), await reap(), await reap(), await reap()]).toEqual([2, 2, 1, 0]);
     });
   });
@@ -442,8 +597,8 @@ describe.each(await testEngines())('the word of queued jobs on $kind', ({ create
     expect(heard).toBe(before);
     const again = Promise.withResolvers<void>();
     const stopAgain = store.onJobQueued(again.resolve);
-    await store.claimJobs({ owner: worker, kinds: ['image'], limit: 9, leaseUntil: start + 1, now: start });
-    await store.reapJobs({ now: start + 1, limit: 9, error: deadJobError });
+    await store.claimJobs({ owner: worker, kind: 'image', limit: 9, leaseUntil: start + 1, now: start });
+    await store.reapJobs(reaping(start + 1));
     await again.promise;
     stopAgain();
   });

@@ -5,10 +5,11 @@ import type { Job, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
-  deadJobError,
   finishing,
   opening,
   queuedJob,
+  reapAndFail,
+  reaping,
   runningJob,
   start,
   type Owner,
@@ -30,6 +31,7 @@ const commandArbitrary = fc.oneof(
     maxAttempts: fc.integer({ min: 1, max: 3 }),
     key: fc.option(index(3)),
     body: index(2),
+    activeLimit: fc.option(fc.integer({ min: 1, max: 3 })),
   }),
   fc.record({ type: fc.constant('claim' as const), worker: index(2), limit: fc.integer({ min: 0, max: 3 }) }),
   fc.record({
@@ -39,7 +41,7 @@ const commandArbitrary = fc.oneof(
     isDone: fc.boolean(),
     charge: fc.bigInt(0n, 500n),
   }),
-  fc.record({ type: fc.constant('reap' as const) }),
+  fc.record({ type: fc.constant('reap' as const), worker: index(2) }),
   fc.record({ type: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ type: fc.constant('topup' as const), account: index(2), amount, entry: index(6) }),
   fc.record({ type: fc.constant('adjust' as const), account: index(2), amount, entry: index(6) }),
@@ -86,7 +88,12 @@ const openInput = (run: Run, command: Extract<Command, { type: 'open' }>, number
           bodyHash: `body ${command.body}`,
           expiresAt: run.now + 3 * minute,
         };
-  return opening(job, { hold: command.hold, idempotency, now: run.now });
+  return opening(job, {
+    hold: command.hold,
+    idempotency,
+    activeLimit: command.activeLimit,
+    now: run.now,
+  });
 };
 
 const finishInput = (run: Run, command: Extract<Command, { type: 'finish' }>) =>
@@ -135,6 +142,7 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
       const expected = model.open({
         job: { ...job, leaseUntil: job.leaseUntil ?? 0, createdAt: now, hold: input.hold },
         idempotency: input.idempotency,
+        activeLimit: input.activeLimit,
         now,
       });
       const seen = await store.openJob(input);
@@ -152,7 +160,7 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
         leaseUntil: now + 2 * minute,
         now,
       };
-      expect(idsOf(await store.claimJobs({ ...input, kinds: ['image'] }))).toEqual(model.claim(input));
+      expect(idsOf(await store.claimJobs({ ...input, kind: 'image' }))).toEqual(model.claim(input));
       return;
     }
     case 'finish': {
@@ -162,10 +170,11 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
       return;
     }
     case 'reap': {
-      const expected = model.reap(now);
-      const seen = await store.reapJobs({ now, limit: 100, error: deadJobError });
+      const input = { owner: workerName(command.worker), leaseUntil: now + 2 * minute, now };
+      const expected = model.reap(input);
+      const seen = await store.reapJobs({ ...input, limit: 100 });
       expect(idsOf(seen.requeued).sort()).toEqual(expected.requeued.sort());
-      expect(idsOf(seen.failed).sort()).toEqual(expected.failed.sort());
+      expect(idsOf(seen.doomed).sort()).toEqual(expected.doomed.sort());
       return;
     }
     case 'wait':
@@ -204,7 +213,7 @@ const compareState = async (run: Run, model: LedgerModel): Promise<void> => {
 
 /** Ends all jobs of the run, so that the next run claims only its own. */
 const endRun = async (run: Run): Promise<void> => {
-  await run.store.reapJobs({ now: run.now + 60 * minute, limit: 1_000, error: deadJobError });
+  await reapAndFail(run.store, run.now + 60 * minute);
   for (const { accountId } of run.owners)
     expect(await run.store.getAccount(accountId)).toMatchObject({ held: 0n });
   await assertSoundBooks(run.store);
@@ -229,7 +238,7 @@ const tallied = async (run: Run, tally: Tally, command: Command, number: number)
     case 'claim':
       await store.claimJobs({
         owner: workerName(command.worker),
-        kinds: ['image'],
+        kind: 'image',
         limit: command.limit,
         leaseUntil: now + 2 * minute,
         now,
@@ -245,7 +254,7 @@ const tallied = async (run: Run, tally: Tally, command: Command, number: number)
     }
     case 'reap':
     case 'wait':
-      await store.reapJobs({ now: now + minute, limit: 100, error: deadJobError });
+      await store.reapJobs(reaping(now + minute));
       return;
     case 'topup':
     case 'adjust': {

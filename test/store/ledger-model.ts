@@ -11,6 +11,8 @@ export interface ModelJob {
   leaseUntil: number;
   deadlineAt: number;
   createdAt: number;
+  /** When its turn in the queue comes. */
+  turn: number;
   hold: Nano;
   holdState: 'open' | 'captured' | 'released';
   charged: Nano;
@@ -22,13 +24,16 @@ export interface LedgerModel {
   account(accountId: string): { balance: Nano; held: Nano };
   jobs(): ModelJob[];
   open(input: {
-    job: Omit<ModelJob, 'attempts' | 'holdState' | 'charged' | 'refunded'>;
+    job: Omit<ModelJob, 'attempts' | 'turn' | 'holdState' | 'charged' | 'refunded'>;
     idempotency: { key: string; bodyHash: string; expiresAt: number } | null;
+    activeLimit: number | null;
     now: number;
-  }): { outcome: 'opened' | 'replayed'; jobId: string } | { outcome: 'conflict' | 'insufficient' };
+  }):
+    | { outcome: 'opened' | 'replayed'; jobId: string }
+    | { outcome: 'conflict' | 'insufficient' | 'too_many_active' };
   claim(input: { owner: string; limit: number; leaseUntil: number; now: number }): string[];
   finish(input: { id: string; owner: string; status: 'done' | 'failed'; charge: Nano }): 'finished' | 'lost';
-  reap(now: number): { requeued: string[]; failed: string[] };
+  reap(input: { owner: string; leaseUntil: number; now: number }): { requeued: string[]; doomed: string[] };
   post(input: { id: string; accountId: string; amount: Nano }): 'posted' | 'insufficient' | 'rejected';
   refund(input: { id: string; jobId: string; amount: Nano }): 'refunded' | 'too_much' | 'no_job' | 'rejected';
 }
@@ -77,21 +82,32 @@ export const createLedgerModel = (): LedgerModel => {
     available,
     account,
     jobs: oldestFirst,
-    open: ({ job, idempotency, now }) => {
+    open: ({ job, idempotency, activeLimit, now }) => {
       const scope = `${job.accountId} ${idempotency?.key}`;
       const claim = idempotency === null ? undefined : keys.get(scope);
       if (idempotency !== null && claim !== undefined && claim.expiresAt > now)
         return claim.bodyHash === idempotency.bodyHash
           ? { outcome: 'replayed', jobId: claim.jobId }
           : { outcome: 'conflict' };
+      const active = oldestFirst().filter(
+        ({ accountId, status }) =>
+          accountId === job.accountId && (status === 'queued' || status === 'running'),
+      );
+      if (activeLimit !== null && active.length >= activeLimit) return { outcome: 'too_many_active' };
       if (available(job.accountId) < job.hold) return { outcome: 'insufficient' };
       const attempts = job.status === 'running' ? 1 : 0;
-      jobs.set(job.id, { ...job, attempts, holdState: 'open', charged: 0n, refunded: 0n });
+      const queued = [...jobs.values()].filter(
+        ({ accountId, status }) => accountId === job.accountId && status === 'queued',
+      );
+      const turn = Math.max(now, ...queued.map((other) => other.turn + 60_000));
+      jobs.set(job.id, { ...job, attempts, turn, holdState: 'open', charged: 0n, refunded: 0n });
       if (idempotency !== null) keys.set(scope, { ...idempotency, jobId: job.id });
       return { outcome: 'opened', jobId: job.id };
     },
     claim: ({ owner, limit, leaseUntil, now }) => {
-      const due = oldestFirst().filter((job) => job.status === 'queued' && job.deadlineAt > now);
+      const due = [...jobs.values()]
+        .filter((job) => job.status === 'queued' && job.deadlineAt > now)
+        .sort((a, b) => a.turn - b.turn || (a.id < b.id ? -1 : 1));
       for (const job of due.slice(0, limit)) {
         job.status = 'running';
         job.attempts += 1;
@@ -106,14 +122,14 @@ export const createLedgerModel = (): LedgerModel => {
       end(job, status, charge);
       return 'finished';
     },
-    reap: (now) => {
+    reap: ({ owner, leaseUntil, now }) => {
       const lapsed = oldestFirst().filter((job) => job.status === 'running' && job.leaseUntil <= now);
       const late = oldestFirst().filter((job) => job.status === 'queued' && job.deadlineAt <= now);
       const requeued = lapsed.filter((job) => job.attempts < job.maxAttempts && job.deadlineAt > now);
-      const failed = [...lapsed.filter((job) => !requeued.includes(job)), ...late];
+      const doomed = [...lapsed.filter((job) => !requeued.includes(job)), ...late];
       for (const job of requeued) Object.assign(job, { status: 'queued', leaseOwner: null });
-      for (const job of failed) end(job, 'failed', 0n);
-      return { requeued: requeued.map(({ id }) => id), failed: failed.map(({ id }) => id) };
+      for (const job of doomed) Object.assign(job, { status: 'running', leaseOwner: owner, leaseUntil });
+      return { requeued: requeued.map(({ id }) => id), doomed: doomed.map(({ id }) => id) };
     },
     post: ({ id, accountId, amount }) => {
       const entry = { accountId, amount, jobId: null };

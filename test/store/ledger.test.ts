@@ -42,7 +42,7 @@ describe.each(await testEngines())('the ledger on $kind', ({ create }) => {
     await store.finishJob(finishing(jobId, { charge }));
     return { ...owner, jobId };
   };
-  const refund = (jobId: string, amount: bigint, entryId: string = randomUUID()) =>
+  const refund = (jobId: string, amount: bigint | null, entryId: string = randomUUID()) =>
     store.refundJob({ entryId, jobId, amount, note: null, now: start + 5 });
 
   it('adds a top-up and answers what is available then', async () => {
@@ -133,6 +133,20 @@ describe.each(await testEngines())('the ledger on $kind', ({ create }) => {
     const first = await refund(jobId, 70n, entryId);
     expect(await refund(jobId, 70n, entryId)).toEqual(first);
     expect(await available(store, accountId)).toBe(970n);
+  });
+
+  it('refunds all that is left, whatever went back before, and then nothing', async () => {
+    const { accountId, jobId } = await charged(1_000n, 100n);
+    await refund(jobId, 30n);
+    const entryId = randomUUID();
+    const rest = await refund(jobId, null, entryId);
+    expect(rest).toMatchObject({ outcome: 'refunded', refunded: 100n, entry: { amount: 70n } });
+    expect(await refund(jobId, null, entryId)).toEqual(rest);
+    expect(await refund(jobId, null)).toEqual({ outcome: 'too_much', refundable: 0n });
+    expect(await available(store, accountId)).toBe(1_000n);
+    const free = await charged(1_000n, 0n);
+    expect(await refund(free.jobId, null)).toEqual({ outcome: 'too_much', refundable: 0n });
+    expect(await refund('no job', null)).toEqual({ outcome: 'no_job' });
   });
 
   it('refunds nothing of a job that was not charged, does not exist, or by no amount', async () => {

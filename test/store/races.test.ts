@@ -5,12 +5,15 @@ import {
   addAccount,
   assertSoundBooks,
   available,
-  deadJobError,
   finishing,
   idempotencyKey,
   opening,
   openJob,
   queuedJob,
+  reapAndFail,
+  reaper,
+  reaping,
+  reservedMedia,
   runningJob,
   start,
   worker,
@@ -34,7 +37,7 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
   });
   afterEach(async () => {
     await assertSoundBooks(store);
-    await store.reapJobs({ now: start + 10 ** 9, limit: 1_000, error: deadJobError });
+    await reapAndFail(store, start + 10 ** 9);
   });
   afterAll(() => data.remove());
 
@@ -81,6 +84,111 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     expect(await available(store, owner.accountId)).toBe(0n);
   });
 
+  it('a limit of five active jobs opens five of fifty, and as many again as end', async () => {
+    const owner = await addAccount(store, { balance: 100_000n });
+    const open = (handle: Store) =>
+      handle.openJob(opening(runningJob(owner, { kind: 'video' }), { activeLimit: 5 }));
+    const results = await atOnce(50, open);
+    expect(countOf(results)).toEqual({ opened: 5, too_many_active: 45 });
+    const ids = results.flatMap((result) => (result.outcome === 'opened' ? [result.job.id] : []));
+    const ended = Promise.all(ids.slice(0, 3).map((id) => store.finishJob(finishing(id))));
+    const during = await atOnce(20, open);
+    await ended;
+    const after = await atOnce(20, open);
+    expect((countOf(during).opened ?? 0) + (countOf(after).opened ?? 0)).toBe(3);
+  });
+
+  it('a limit of active jobs holds beside jobs of the account that have none', async () => {
+    const owner = await addAccount(store, { balance: 100_000n });
+    const results = await atOnce(60, (handle, index) =>
+      index % 3 === 0
+        ? handle.openJob(opening(runningJob(owner), { idempotency: idempotencyKey(`k${index % 2}`) }))
+        : handle.openJob(
+            opening(runningJob(owner, { kind: 'video' }), {
+              activeLimit: 4,
+              idempotency: idempotencyKey(`v${index}`),
+            }),
+          ),
+    );
+    const opened = results.flatMap((result) => (result.outcome === 'opened' ? [result.job.kind] : []));
+    expect(opened.filter((kind) => kind === 'video')).toHaveLength(4);
+    expect(opened.filter((kind) => kind === 'chat')).toHaveLength(2);
+  });
+
+  it('one input becomes that of one job, and the other openings leave no trace', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const media = reservedMedia(owner.accountId);
+    await store.reserveMedia(media);
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? store : other).openJob(
+          opening(queuedJob(owner), { inputs: [media.id], hold: 10n }),
+        ),
+      ),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await available(store, owner.accountId)).toBe(990n);
+  });
+
+  it('an opening beside the expiry of its input has the input or undoes itself', async () => {
+    const owner = await addAccount(store, { balance: 100_000n });
+    for (let round = 0; round < 10; round += 1) {
+      const media = reservedMedia(owner.accountId, { expiresAt: start + 5 });
+      await store.reserveMedia(media);
+      const job = queuedJob(owner);
+      const [opened] = await Promise.allSettled([
+        store.openJob(opening(job, { inputs: [media.id] })),
+        other.discardMedia({ ids: [media.id], now: start }),
+      ]);
+      const attached = await store.listMedia(job.id);
+      expect(attached).toHaveLength(opened.status === 'fulfilled' ? 1 : 0);
+    }
+  });
+
+  it('no webhook event is claimed twice, and each is recorded by one', async () => {
+    const owner = await addAccount(store, { balance: 100_000n });
+    const ids = await atOnce(40, async (handle) => {
+      const jobId = await openJob(
+        handle,
+        opening(runningJob(owner, { webhookUrl: 'https://customer.example' })),
+      );
+      await handle.finishJob(finishing(jobId, { webhook: { eventId: jobId, body: '{}' } }));
+      return jobId;
+    });
+    const claim = (handle: Store, sender: string, now: number) =>
+      handle.claimWebhooks({ owner: sender, leaseUntil: now + 9, limit: 3, now });
+    const claimed: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const taken = await atOnce(8, (handle, index) => claim(handle, `sender-${index}`, start + 1_000));
+      claimed.push(...taken.flat().map(({ id }) => id));
+    }
+    expect(claimed.sort()).toEqual(ids.sort());
+    const records = await atOnce(8, (handle, index) =>
+      handle.recordWebhookAttempt({
+        eventId: ids[0]!,
+        owner: `sender-${index}`,
+        attempt: { at: start, durationMs: 1, httpStatus: 200, failure: null },
+        state: 'delivered',
+        nextAttemptAt: null,
+      }),
+    );
+    expect(records.filter(Boolean)).toHaveLength(1);
+    expect(await store.listWebhookAttempts(ids[0]!)).toHaveLength(1);
+  });
+
+  it('idempotency keys are swept once each', async () => {
+    const owner = await addAccount(store, { balance: 100_000n });
+    await store.sweepIdempotencyKeys({ now: start + 10 ** 9, limit: 1_000 });
+    await atOnce(30, (handle, index) =>
+      handle.openJob(
+        opening(runningJob(owner), { idempotency: idempotencyKey(`k${index}`, { expiresAt: start + 1 }) }),
+      ),
+    );
+    const swept = await atOnce(6, (handle) => handle.sweepIdempotencyKeys({ now: start + 1, limit: 10 }));
+    const rest = await store.sweepIdempotencyKeys({ now: start + 1, limit: 99 });
+    expect(swept.reduce((sum, count) => sum + count, rest)).toBe(30);
+  });
+
   it('jobs, adjustments and finishes share one balance and never overdraw it', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const { accountId } = owner;
@@ -121,11 +229,13 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     for (let count = 0; count < 20; count += 1)
       ids.push(await openJob(store, opening(runningJob(owner, { leaseUntil: start + 1 }))));
     const [reaped, finished] = await Promise.all([
-      other.reapJobs({ now: start + 1, limit: 100, error: deadJobError }),
+      other.reapJobs(reaping(start + 1)),
       Promise.all(ids.map((id) => store.finishJob(finishing(id)))),
     ]);
     const { finished: won = 0 } = countOf(finished);
-    expect(won + reaped.failed.length).toBe(20);
+    expect(won + reaped.doomed.length).toBe(20);
+    const late = reaped.doomed.map(({ id }) => store.finishJob(finishing(id, { owner: reaper, charge: 0n })));
+    expect(countOf(await Promise.all(late)).finished ?? 0).toBe(20 - won);
     expect(await available(store, owner.accountId)).toBe(10_000n - 60n * BigInt(won));
   });
 
@@ -136,7 +246,7 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     const claimed = await atOnce(16, (handle, index) =>
       handle.claimJobs({
         owner: `worker-${index}`,
-        kinds: ['image'],
+        kind: 'image',
         limit: 3,
         leaseUntil: start + 9,
         now: start,
@@ -144,7 +254,7 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     );
     const rest = await store.claimJobs({
       owner: worker,
-      kinds: ['image'],
+      kind: 'image',
       limit: 99,
       leaseUntil: start,
       now: start,
@@ -156,14 +266,13 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     const owners = [await addAccount(store), await addAccount(store), await addAccount(store)];
     for (let count = 0; count < 30; count += 1)
       await openJob(store, opening(runningJob(owners[count % 3]!, { leaseUntil: start + 1 }), { hold: 7n }));
-    const reaped = await atOnce(8, (handle) =>
-      handle.reapJobs({ now: start + 1, limit: 10, error: deadJobError }),
+    const reaped = await atOnce(8, (handle, index) =>
+      handle.reapJobs(reaping(start + 1, { owner: `reaper-${index}`, limit: 10 })),
     );
-    const rest = await store.reapJobs({ now: start + 1, limit: 99, error: deadJobError });
-    const ids = [...reaped, rest].flatMap(({ failed }) => failed.map(({ id }) => id));
+    const rest = await store.reapJobs(reaping(start + 1));
+    const ids = [...reaped, rest].flatMap(({ doomed }) => doomed.map(({ id }) => id));
     expect(ids).toHaveLength(30);
     expect(new Set(ids).size).toBe(30);
-    for (const { accountId } of owners) expect(await available(store, accountId)).toBe(1_000n);
   });
 
   it('refunds at once give back no more than the charge', async () => {
@@ -175,6 +284,17 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
     );
     expect(countOf(results)).toEqual({ refunded: 3, too_much: 17 });
     expect(await available(store, owner.accountId)).toBe(990n);
+  });
+
+  it('the rest of a charge that many give back at once goes back once', async () => {
+    const owner = await addAccount(store, { balance: 1_000n });
+    const jobId = await openJob(store, opening(runningJob(owner)));
+    await store.finishJob(finishing(jobId, { charge: 100n }));
+    const results = await atOnce(20, (handle) =>
+      handle.refundJob({ entryId: randomUUID(), jobId, amount: null, note: null, now: start }),
+    );
+    expect(countOf(results)).toEqual({ refunded: 1, too_much: 19 });
+    expect(await available(store, owner.accountId)).toBe(1_000n);
   });
 
   it('one entry sent many times is posted once, and everyone hears so', async () => {

@@ -1,9 +1,11 @@
 import type { Engine } from './engine.ts';
 import { initial } from './0001-initial.ts';
+import { webhooksAndMedia } from './0002-webhooks-and-media.ts';
 
 /** All migrations by name; they run in the order of their names, and one that has run never changes. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
   '0001-initial': initial,
+  '0002-webhooks-and-media': webhooksAndMedia,
 };
 
 /** Whether exactly these migrations have run. */

@@ -1,19 +1,20 @@
 import type { Pool } from './connection.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import { findJob } from '../statements/jobs.ts';
+import { resultMediaColumns, takeReserved } from '../statements/media.ts';
+import { newEventColumns, newEventValues } from '../statements/webhooks.ts';
 import type { FinishJobInput, FinishJobOutcome } from '../store.ts';
 import { prepare, sqlOn, type NamedQuery } from './sql.ts';
 
 /**
  * One statement: the compare-and-set on the job feeds all the rest, so who loses it changes nothing. Rows are
- * locked in the order job, hold, account, as everywhere.
+ * locked in the order job, hold, account, as everywhere. The empty string keeps the indexes on running jobs out of
+ * it: they look small to the planner, which would read one whole, with all that ended since it was last vacuumed.
  */
-const finish: NamedQuery = {
-  name: 'finish_job',
-  text: `with j as (
+const finishing = (more: string): string => `with j as (
       update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
         lease_owner = null, lease_until = null
-      where id = $1 and status = 'running' and lease_owner = $2
+      where id = $1 and status || '' = 'running' and lease_owner = $2
         and exists (select 1 from holds where job_id = $1 and state = 'open')
       returning *
     ), h as (
@@ -28,14 +29,31 @@ const finish: NamedQuery = {
     ), debit as (
       insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
       select $9, h.account_id, 'debit', -h.captured, h.job_id, $7 from h where h.captured > 0
-    ), files as (
-      insert into media (id, account_id, job_id, content_type, size_bytes, created_at, expires_at)
-      select file.id, file."accountId", file."jobId", file."contentType", file."sizeBytes", $7, file."expiresAt"
+    ), inputs as (
+      update media set expires_at = $7 from j
+      where media.job_id = j.id and media.role = 'input' and media.expires_at > $7
+    ) ${more}
+    select ${jobColumns}, account.available from j join h on h.job_id = j.id cross join account`;
+
+const finish: NamedQuery = { name: 'finish_job', text: finishing('') };
+
+/** For jobs that have media or a webhook, which the common chat has not. */
+const finishWithMore: NamedQuery = {
+  name: 'finish_job_with_more',
+  text: finishing(`, files as (
+      insert into media (${resultMediaColumns})
+      select file.id, file."accountId", file."jobId", file.role, file.position, file."contentType",
+        file."sizeBytes", $7, file."expiresAt"
       from j cross join json_to_recordset(cast($10 as json)) as file (
-        id text, "accountId" text, "jobId" text, "contentType" text, "sizeBytes" bigint, "expiresAt" bigint
+        id text, "accountId" text, "jobId" text, role text, position bigint, "contentType" text,
+        "sizeBytes" bigint, "expiresAt" bigint
       )
-    )
-    select ${jobColumns}, account.available from j join h on h.job_id = j.id cross join account`,
+      ${takeReserved}
+    ), event as (
+      insert into webhook_events (${newEventColumns})
+      select ${newEventValues({ id: '$11', body: '$12', now: '$7' })}
+      from j where cast($11 as text) is not null
+    )`),
 };
 
 const readJob = prepare(findJob);
@@ -43,7 +61,8 @@ const readJob = prepare(findJob);
 export const finishJobCommand = (pool: Pool): ((input: FinishJobInput) => Promise<FinishJobOutcome>) => {
   const sql = sqlOn(pool);
   return async (input) => {
-    const finished = await sql.get<JobRow & { available: bigint }>(finish, [
+    const more = moreValues(input);
+    const finished = await sql.get<JobRow & { available: bigint }>(more === null ? finish : finishWithMore, [
       input.id,
       input.owner,
       input.status,
@@ -53,9 +72,16 @@ export const finishJobCommand = (pool: Pool): ((input: FinishJobInput) => Promis
       input.now,
       input.charge,
       input.entryId,
-      JSON.stringify(input.media),
+      ...(more ?? []),
     ]);
     if (finished === undefined) return { outcome: 'lost', job: await readJob(sql, input.id) };
     return { outcome: 'finished', job: toJob(finished), available: finished.available };
   };
+};
+
+/** Null when there is nothing more to write. */
+const moreValues = ({ media, webhook }: FinishJobInput): (string | null)[] | null => {
+  if (media.length === 0 && webhook === null) return null;
+  const files = media.map((file, position) => ({ ...file, position }));
+  return [JSON.stringify(files), webhook?.eventId ?? null, webhook?.body ?? null];
 };

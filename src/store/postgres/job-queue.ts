@@ -5,26 +5,26 @@ import type { Job } from '../store.ts';
 import type { JobAnnouncement } from './open-job.ts';
 import { inTransaction, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
-/** The sum keeps the index on the deadline out of it: the one in the order of age needs no sort. */
+/** The sum keeps the index on the deadline out of it: the one in the order of turns needs no sort. */
 const claim: NamedQuery = {
   name: 'claim_jobs',
   text: `with due as (
-      select id from jobs where status = 'queued' and deadline_at + 0 > $4 and kind = any($1)
-      order by created_at, id limit $5 for update skip locked
+      select id from jobs where status = 'queued' and deadline_at + 0 > $4 and kind = $1
+      order by turn, id limit $5 for update skip locked
     ), j as (
       update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
         started_at = coalesce(started_at, $4)
       from due where jobs.id = due.id returning jobs.*
     )
-    select ${jobColumns} from j join holds h on h.job_id = j.id order by j.created_at, j.id`,
+    select ${jobColumns} from j join holds h on h.job_id = j.id order by j.turn, j.id`,
 };
 
 export const claimJobsCommand = (
   pool: Pool,
 ): ((input: CommandInput<'claimJobs'>) => Promise<CommandOutput<'claimJobs'>>) => {
   const sql = sqlOn(pool);
-  return async ({ owner, kinds, limit, leaseUntil, now }) =>
-    (await sql.all<JobRow>(claim, [kinds, owner, leaseUntil, now, limit])).map(toJob);
+  return async ({ owner, kind, limit, leaseUntil, now }) =>
+    (await sql.all<JobRow>(claim, [kind, owner, leaseUntil, now, limit])).map(toJob);
 };
 
 /** Jobs that another process is just ending are left to it. */
@@ -48,28 +48,11 @@ const requeue: NamedQuery = {
 
 const announce: NamedQuery = { name: 'reap_announce', text: 'select pg_notify($1, $2)' };
 
-const fail: NamedQuery = {
-  name: 'reap_fail',
-  text: `update jobs set status = 'failed', error = $2, finished_at = $3, request = '',
-        lease_owner = null, lease_until = null
+const doom: NamedQuery = {
+  name: 'reap_doom',
+  text: `update jobs set status = 'running', lease_owner = $2, lease_until = $3,
+      started_at = coalesce(started_at, $4)
     where id = any($1)`,
-};
-
-const release: NamedQuery = {
-  name: 'reap_release',
-  text: `update holds set state = 'released', ended_at = $2 where job_id = any($1) and state = 'open'
-    returning account_id, amount`,
-};
-
-/** In the order of their ids, so that two that reap at once cannot wait for each other. */
-const lockAccounts: NamedQuery = {
-  name: 'reap_lock_accounts',
-  text: `select id from accounts where id = any($1) order by id for no key update`,
-};
-
-const unhold: NamedQuery = {
-  name: 'reap_unhold',
-  text: `update accounts set held = held - $2 where id = $1`,
 };
 
 const readJobs: NamedQuery = {
@@ -88,31 +71,20 @@ export const reapJobsCommand = (
 ): ((input: CommandInput<'reapJobs'>) => Promise<CommandOutput<'reapJobs'>>) => {
   const reap = async (
     sql: Sql,
-    { now, limit, error }: CommandInput<'reapJobs'>,
+    { owner, leaseUntil, now, limit }: CommandInput<'reapJobs'>,
   ): Promise<CommandOutput<'reapJobs'>> => {
     const dead = await sql.all<DeadJobRow>(lapsed, [now, limit]);
     if (dead.length < limit) dead.push(...(await sql.all<DeadJobRow>(late, [now, limit - dead.length])));
     const retried = dead.filter((job) => job.may_retry).map(({ id }) => id);
-    const ended = dead.filter((job) => !job.may_retry).map(({ id }) => id);
+    const doomed = dead.filter((job) => !job.may_retry).map(({ id }) => id);
     if (retried.length > 0) {
       await sql.all(requeue, [retried]);
       await sql.all(announce, [channel, sender]);
     }
-    if (ended.length > 0) {
-      await sql.all(fail, [ended, JSON.stringify(error), now]);
-      await releaseHolds(sql, ended, now);
-    }
-    return { requeued: await jobsOf(sql, retried), failed: await jobsOf(sql, ended) };
+    if (doomed.length > 0) await sql.all(doom, [doomed, owner, leaseUntil, now]);
+    return { requeued: await jobsOf(sql, retried), doomed: await jobsOf(sql, doomed) };
   };
   return (input) => inTransaction(pool, (sql) => reap(sql, input));
-};
-
-const releaseHolds = async (sql: Sql, jobIds: string[], now: number): Promise<void> => {
-  const holds = await sql.all<{ account_id: string; amount: bigint }>(release, [jobIds, now]);
-  const totals = new Map<string, bigint>();
-  for (const hold of holds) totals.set(hold.account_id, (totals.get(hold.account_id) ?? 0n) + hold.amount);
-  await sql.all(lockAccounts, [[...totals.keys()]]);
-  for (const [accountId, total] of totals) await sql.all(unhold, [accountId, total]);
 };
 
 const jobsOf = async (sql: Sql, ids: string[]): Promise<Job[]> => {

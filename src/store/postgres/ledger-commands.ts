@@ -1,5 +1,6 @@
 import type { Pool } from './connection.ts';
 import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
+import { isTooMuch } from '../refundable.ts';
 import { assertSameEntry } from '../same-entry.ts';
 import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
 import { inTransaction, isUniqueViolation, sqlOn, type NamedQuery, type Sql } from './sql.ts';
@@ -49,13 +50,9 @@ const post = async (sql: Sql, entry: LedgerEntry): Promise<bigint | null> => {
   return (await sql.get<AvailableRow>(postAtOnce, values))?.available ?? null;
 };
 
-/** The entry as it was posted before, or null. Throws RangeError when it was another one. */
-const findSame = async (sql: Sql, entry: LedgerEntry): Promise<LedgerEntry | null> => {
-  const row = await sql.get<EntryRow>(findEntry, [entry.id]);
-  if (row === undefined) return null;
-  const earlier = toEntry(row);
-  assertSameEntry(earlier, entry);
-  return earlier;
+const find = async (sql: Sql, id: string): Promise<LedgerEntry | null> => {
+  const row = await sql.get<EntryRow>(findEntry, [id]);
+  return row === undefined ? null : toEntry(row);
 };
 
 export const postEntryCommand = (pool: Pool): ((input: NewEntry) => Promise<PostEntryOutcome>) => {
@@ -64,10 +61,10 @@ export const postEntryCommand = (pool: Pool): ((input: NewEntry) => Promise<Post
     const account = await sql.get<AvailableRow>(readAvailable, [entry.accountId]);
     if (account === undefined) return { outcome: 'no_account' };
     const { available } = account;
-    const earlier = await findSame(sql, entry);
-    return earlier === null
-      ? { outcome: 'insufficient', available }
-      : { outcome: 'posted', entry: earlier, available };
+    const earlier = await find(sql, entry.id);
+    if (earlier === null) return { outcome: 'insufficient', available };
+    assertSameEntry(earlier, entry);
+    return { outcome: 'posted', entry: earlier, available };
   };
   return async ({ id, accountId, type, amount, note, now }) => {
     const entry: LedgerEntry = { id, accountId, type, amount, jobId: null, note, createdAt: now };
@@ -90,23 +87,26 @@ export const refundJobCommand =
       ]);
       if (hold === undefined) return { outcome: 'no_job' };
       const { account_id: accountId, captured, refunded } = hold;
+      const refundable = captured - refunded;
+      const earlier = await find(sql, entryId);
+      const given = amount ?? earlier?.amount ?? refundable;
       const entry: LedgerEntry = {
         id: entryId,
         accountId,
         type: 'refund',
-        amount,
+        amount: given,
         jobId,
         note,
         createdAt: now,
       };
-      const earlier = await findSame(sql, entry);
       if (earlier !== null) {
+        assertSameEntry(earlier, entry);
         const account = await sql.get<AvailableRow>(readAvailable, [accountId]);
         return { outcome: 'refunded', entry: earlier, refunded, available: account?.available ?? 0n };
       }
-      if (amount > captured - refunded) return { outcome: 'too_much', refundable: captured - refunded };
-      await sql.all(markRefunded, [jobId, amount]);
+      if (isTooMuch(amount, refundable)) return { outcome: 'too_much', refundable };
+      await sql.all(markRefunded, [jobId, given]);
       const available = await post(sql, entry);
       if (available === null) throw new Error(`the refund ${entryId} could not be posted`);
-      return { outcome: 'refunded', entry, refunded: refunded + amount, available };
+      return { outcome: 'refunded', entry, refunded: refunded + given, available };
     });

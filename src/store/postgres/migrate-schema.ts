@@ -13,8 +13,22 @@ export const migrateSchema = async (pool: Pool, schema: string): Promise<void> =
     import('../migrations/migrate.ts'),
   ]);
   const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  await migrateToLatest(kysely, { engine: postgresEngine, schema });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await migrateToLatest(kysely, { engine: postgresEngine, schema });
+      return;
+    } catch (error) {
+      if (attempt >= attempts || !isOfGoneTable(error)) throw error;
+    }
+  }
 };
+
+/** Kysely looks at the columns of all tables of the database, and stumbles over one that goes at that moment. */
+const attempts = 10;
+const codesOfGoneTable = new Set(['3F000', '42P01']);
+
+const isOfGoneTable = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && codesOfGoneTable.has(String(error.code));
 
 const executedMigrations = async (pool: Pool, schema: string): Promise<string[]> => {
   const { rows: tables } = await pool.query(

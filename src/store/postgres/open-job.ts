@@ -1,11 +1,10 @@
 import type { Pool } from './connection.ts';
-import { newJobRecord, toJobValues } from '../new-job-record.ts';
-import { findJob } from '../statements/jobs.ts';
+import { assertAllAttached, toAttachment } from '../input-media.ts';
+import { newJobColumns, newJobRecord, newJobTurn, toJobValues } from '../new-job-record.ts';
+import { countActive, findJob } from '../statements/jobs.ts';
+import { attachInputs } from '../statements/media.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
-
-const jobColumnList = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
-  lease_until, deadline_at, created_at, started_at, request, custom_data`;
 
 /**
  * The usual case in one statement: the account's row is locked by its update, so the balance is tested on its
@@ -15,25 +14,27 @@ const jobColumnList = `id, account_id, key_id, kind, model, status, attempts, ma
 const admitAtOnce: NamedQuery = {
   name: 'open_job',
   text: `with account as (
-      update accounts set held = held + $16
-      where id = $2 and status = 'active' and balance - held >= $16
+      update accounts set held = held + $18
+      where id = $2 and status = 'active' and balance - held >= $18
         and exists (select 1 from api_keys where id = $3 and account_id = $2 and revoked_at is null)
         and not exists (
-          select 1 from idempotency_keys where account_id = $2 and endpoint = $17 and idempotency_key = $18
+          select 1 from idempotency_keys where account_id = $2 and endpoint = $19 and idempotency_key = $20
         )
       returning id, balance - held as available
     ), job as (
-      insert into jobs (${jobColumnList})
-      select $1, account.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 from account
+      insert into jobs (${newJobColumns})
+      select $1, account.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+        ${newJobTurn}
+      from account
       returning id, account_id, status
     ), hold as (
       insert into holds (job_id, account_id, amount, state, expires_at)
-      select id, account_id, $16, 'open', $11 from job
+      select id, account_id, $18, 'open', $11 from job
     ), claim as (
       insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
-      select account_id, $17, $18, $19, id, $20 from job where cast($18 as text) is not null
+      select account_id, $19, $20, $21, id, $22 from job where cast($20 as text) is not null
     ), notice as (
-      select pg_notify($21, $22) from job where status = 'queued'
+      select pg_notify($23, $24) from job where status = 'queued'
     )
     select account.available from account left join notice on true`,
 };
@@ -60,6 +61,8 @@ const dropClaim: NamedQuery = {
 };
 
 const readJob = prepare(findJob);
+const activeJobs = prepare(countActive);
+const attach = prepare(attachInputs);
 
 /** Where a process announces queued jobs, and the name under which it does so. */
 export interface JobAnnouncement {
@@ -73,11 +76,18 @@ export const openJobCommand = (
 ): ((input: OpenJobInput) => Promise<OpenJobOutcome>) => {
   const admit = (sql: Sql, input: OpenJobInput): Promise<bigint | null> => admitOn(sql, input, announcement);
   return async (input) => {
-    const available = await admitUnlessRaced(() => admit(sqlOn(pool), input));
+    const available = isPlain(input) ? await admitUnlessRaced(() => admit(sqlOn(pool), input)) : null;
     if (available !== null) return { outcome: 'opened', job: newJobRecord(input), available };
     return inTransaction(pool, (sql) => openUnderLock(sql, input, admit));
   };
 };
+
+/**
+ * Whether one statement is enough. Active jobs that were counted beside the update of the account's row would come
+ * from a snapshot older than its lock.
+ */
+const isPlain = ({ activeLimit, inputs }: OpenJobInput): boolean =>
+  activeLimit === null && inputs.length === 0;
 
 /** Null when it was not admitted; what is available after it otherwise. */
 const admitOn = async (
@@ -117,7 +127,7 @@ const openUnderLock = async (
   input: OpenJobInput,
   admit: (sql: Sql, input: OpenJobInput) => Promise<bigint | null>,
 ): Promise<OpenJobOutcome> => {
-  const { job, hold, idempotency, now } = input;
+  const { job, hold, idempotency, activeLimit, now } = input;
   const account = await sql.get<{ status: string; available: bigint }>(lockAccount, [job.accountId]);
   if (account === undefined) return { outcome: 'forbidden' };
   const { status, available } = account;
@@ -135,9 +145,12 @@ const openUnderLock = async (
   }
   const key = await sql.get(findUsableKey, [job.keyId, job.accountId]);
   if (key === undefined || status !== 'active') return { outcome: 'forbidden' };
+  const active = activeLimit === null ? 0 : await activeJobs(sql, job);
+  if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
   if (idempotency !== null) await sql.get(dropClaim, [job.accountId, idempotency.endpoint, idempotency.key]);
   const left = await admit(sql, input);
   if (left === null) throw new Error(`job ${job.id} was neither admitted nor refused`);
+  if (input.inputs.length > 0) assertAllAttached(input, await attach(sql, toAttachment(input)));
   return { outcome: 'opened', job: newJobRecord(input), available: left };
 };

@@ -12,10 +12,22 @@ import {
   listKeys,
   revokeKey,
   setAccountStatus,
+  setAccountTerms,
 } from '../statements/accounts.ts';
-import { getJob, getMedia, renewLeases } from '../statements/jobs.ts';
+import { listEntries, listJobs, sumUsage } from '../statements/history.ts';
+import { findReplay, sweepIdempotencyKeys } from '../statements/idempotency.ts';
+import { countActive, getJob, recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
+import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
+import { discardMedia, getMedia, listExpiredMedia, listMedia, reserveMedia } from '../statements/media.ts';
 import { advancePayment, getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
+import { getOrCreateSecret } from '../statements/secrets.ts';
+import {
+  ensureWebhookSecret,
+  getWebhookSecrets,
+  rotateWebhookSecret,
+} from '../statements/webhook-secrets.ts';
+import { claimWebhooks, getWebhook, listWebhookAttempts, redeliverWebhook } from '../statements/webhooks.ts';
 import type { Store } from '../store.ts';
 import { checkLedger } from './check-ledger.ts';
 import { createCommandGate } from './command-gate.ts';
@@ -24,8 +36,10 @@ import { finishJobCommand } from './finish-job.ts';
 import { listenForJobs } from './job-listener.ts';
 import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
 import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
+import { markMediaRemovedCommand } from './media-commands.ts';
 import { migrateSchema } from './migrate-schema.ts';
 import { openJobCommand, type JobAnnouncement } from './open-job.ts';
+import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
 import { prepare, sqlOn } from './sql.ts';
 
@@ -90,6 +104,11 @@ export const openPostgresStore = async ({
     createAccount: shared(createAccount),
     getAccount: shared(getAccount),
     listAccounts: shared(listAccounts),
+    setAccountTerms: shared(setAccountTerms),
+    getOrCreateSecret: shared(getOrCreateSecret),
+    ensureWebhookSecret: shared(ensureWebhookSecret),
+    rotateWebhookSecret: shared(rotateWebhookSecret),
+    getWebhookSecrets: shared(getWebhookSecrets),
     setAccountStatus: shared(setAccountStatus),
     createKey: shared(createKey),
     listKeys: shared(listKeys),
@@ -103,9 +122,13 @@ export const openPostgresStore = async ({
       if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
       return opened;
     }),
+    findReplay: shared(findReplay),
+    countActiveJobs: shared(countActive),
     claimJobs: command(claimJobsCommand(pool)),
     renewLeases: shared(renewLeases),
+    releaseJobs: shared(releaseJobs),
     finishJob: command(finishJobCommand(pool)),
+    recordProgress: shared(recordProgress),
     reapJobs: command(async (input) => {
       const reaped = await reapJobs(input);
       if (reaped.requeued.length > 0) queued.emit();
@@ -121,7 +144,27 @@ export const openPostgresStore = async ({
       });
       return queued.listen(onQueued);
     },
+    listJobs: shared(listJobs),
+    listEntries: shared(listEntries),
+    sumUsage: shared(sumUsage),
+    sweepIdempotencyKeys: shared(sweepIdempotencyKeys),
+    reserveMedia: shared(reserveMedia),
     getMedia: shared(getMedia),
+    listMedia: shared(listMedia),
+    listExpiredMedia: shared(listExpiredMedia),
+    discardMedia: shared(discardMedia),
+    markMediaRemoved: command(markMediaRemovedCommand(pool)),
+    claimWebhooks: shared(claimWebhooks),
+    recordWebhookAttempt: command(recordWebhookAttemptCommand(pool)),
+    getWebhook: shared(getWebhook),
+    listWebhooks: listWebhooksBy({
+      ofJob: shared(webhookLists.ofJob),
+      ofAccount: shared(webhookLists.ofAccount),
+      ofStates: shared(webhookLists.ofStates),
+      all: shared(webhookLists.all),
+    }),
+    listWebhookAttempts: shared(listWebhookAttempts),
+    redeliverWebhook: shared(redeliverWebhook),
     reservePayment: command(reservePaymentCommand(pool)),
     advancePayment: shared(advancePayment),
     getPayment: shared(getPayment),
@@ -142,6 +185,8 @@ const createPool = (connection: ConnectionOptions, { size, log }: { size: number
   const pool = new PgPool({ ...clientConfig(connection), max: size });
   // The pool replaces a connection that broke while it was idle; unheard, the event would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
+  // While a connection is in use the pool does not listen for it. The commands on it are rejected by themselves.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
 

@@ -26,17 +26,21 @@ export const sqlOn = (connection: Pick<Pool | PoolClient, 'query'>): Sql => {
   };
 };
 
-const dialect: Dialect = {
+export const postgresDialect: Dialect = {
   kind: 'postgres',
   isOneOf: (column, parameter) =>
     `${column} = any(array(select json_array_elements_text(cast(${parameter} as json))))`,
+  givenStrings: (parameter) =>
+    `json_array_elements_text(cast(${parameter} as json)) with ordinality as given (value, position)`,
+  lockRows: 'for no key update',
+  lockFreeRows: 'for no key update skip locked',
 };
 
 /** A statement that both engines share, made ready once. */
 export const prepare = <Input, Row, Output>(
   statement: Statement<Input, Row, Output>,
 ): ((sql: Sql, input: Input) => Promise<Output>) => {
-  const query = { name: statement.name, text: statement.text(dialect) };
+  const query = { name: statement.name, text: statement.text(postgresDialect) };
   return async (sql, input) => {
     const values: SqlValue[] = statement.values(input);
     return statement.read(await sql.all<Row>(query, values));

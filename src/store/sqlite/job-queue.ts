@@ -1,9 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import { findJob } from '../statements/jobs.ts';
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import type { Job } from '../store.ts';
-import { endHold } from './end-hold.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
 export const claimJobsCommand = (
@@ -11,10 +9,10 @@ export const claimJobsCommand = (
 ): ((input: CommandInput<'claimJobs'>) => CommandOutput<'claimJobs'>) => {
   const due = prepareSql<{ id: string }>(
     database,
-    // The plus keeps the index on the deadline out of it: the one in the order of age needs no sort.
+    // The plus keeps the index on the deadline out of it: the one in the order of turns needs no sort.
     `select id from jobs where status = 'queued' and +deadline_at > $2
-        and kind in (select value from json_each($1))
-      order by created_at, id limit $3`,
+        and kind = $1
+      order by turn, id limit $3`,
   );
   const start = prepareSql(
     database,
@@ -23,55 +21,58 @@ export const claimJobsCommand = (
       where id = $1`,
   );
   const find = prepare(database, findJob);
-  return ({ owner, kinds, limit, leaseUntil, now }) => {
-    const ids = due.all(JSON.stringify(kinds), now, limit).map(({ id }) => id);
+  return ({ owner, kind, limit, leaseUntil, now }) => {
+    const ids = due.all(kind, now, limit).map(({ id }) => id);
     for (const id of ids) start.run(id, owner, leaseUntil, now);
     return ids.map(find).filter((job) => job !== null);
   };
 };
 
+interface DeadJobRow {
+  id: string;
+  may_retry: bigint;
+}
+
 export const reapJobsCommand = (
   database: DatabaseSync,
 ): ((input: CommandInput<'reapJobs'>) => CommandOutput<'reapJobs'>) => {
-  const lapsed = prepareSql<JobRow>(
+  const lapsed = prepareSql<DeadJobRow>(
     database,
-    `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
-      where j.status = 'running' and j.lease_until <= $1 order by j.lease_until limit $2`,
+    `select id, attempts < max_attempts and deadline_at > $1 as may_retry from jobs
+      where status = 'running' and lease_until <= $1 order by lease_until limit $2`,
   );
-  const late = prepareSql<JobRow>(
+  const late = prepareSql<DeadJobRow>(
     database,
-    `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
-      where j.status = 'queued' and j.deadline_at <= $1 order by j.deadline_at limit $2`,
+    `select id, 0 as may_retry from jobs where status = 'queued' and deadline_at <= $1
+      order by deadline_at limit $2`,
   );
   const requeue = prepareSql(
     database,
     `update jobs set status = 'queued', lease_owner = null, lease_until = null where id = $1`,
   );
-  const fail = prepareSql(
+  const doom = prepareSql(
     database,
-    `update jobs set status = 'failed', error = $2, finished_at = $3, request = '',
-        lease_owner = null, lease_until = null
+    `update jobs set status = 'running', lease_owner = $2, lease_until = $3,
+        started_at = coalesce(started_at, $4)
       where id = $1`,
   );
-  const release = endHold(database);
   const find = prepare(database, findJob);
   const readAll = (ids: string[]): Job[] => ids.map(find).filter((job) => job !== null);
 
-  return ({ now, limit, error }) => {
+  return ({ owner, leaseUntil, now, limit }) => {
     const dead = lapsed.all(now, limit);
     dead.push(...late.all(now, limit - dead.length));
     const requeued: string[] = [];
-    const failed: string[] = [];
-    for (const job of dead.map(toJob)) {
-      if (job.status === 'running' && job.attempts < job.maxAttempts && job.deadlineAt > now) {
-        requeue.run(job.id);
-        requeued.push(job.id);
+    const doomed: string[] = [];
+    for (const { id, may_retry: mayRetry } of dead) {
+      if (mayRetry === 1n) {
+        requeue.run(id);
+        requeued.push(id);
       } else {
-        fail.run(job.id, JSON.stringify(error), now);
-        release({ jobId: job.id, charge: 0n, entryId: null, now });
-        failed.push(job.id);
+        doom.run(id, owner, leaseUntil, now);
+        doomed.push(id);
       }
     }
-    return { requeued: readAll(requeued), failed: readAll(failed) };
+    return { requeued: readAll(requeued), doomed: readAll(doomed) };
   };
 };

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
 import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
+import { isTooMuch } from '../refundable.ts';
 import { assertSameEntry } from '../same-entry.ts';
 import { prepareSql } from './prepare.ts';
 
@@ -67,23 +68,25 @@ export const refundJobCommand = (database: DatabaseSync): ((input: NewRefund) =>
     const charged = hold.get(jobId);
     if (charged === undefined) return { outcome: 'no_job' };
     const { account_id: accountId, captured, refunded } = charged;
+    const refundable = captured - refunded;
+    const earlier = find(entryId);
+    const given = amount ?? earlier?.amount ?? refundable;
     const entry: LedgerEntry = {
       id: entryId,
       accountId,
       type: 'refund',
-      amount,
+      amount: given,
       jobId,
       note,
       createdAt: now,
     };
-    const earlier = find(entryId);
     if (earlier !== null) {
       assertSameEntry(earlier, entry);
       return { outcome: 'refunded', entry: earlier, refunded, available: add(accountId, 0n) };
     }
-    if (amount > captured - refunded) return { outcome: 'too_much', refundable: captured - refunded };
+    if (isTooMuch(amount, refundable)) return { outcome: 'too_much', refundable };
     insert(entry);
-    mark.run(jobId, amount);
-    return { outcome: 'refunded', entry, refunded: refunded + amount, available: add(accountId, amount) };
+    mark.run(jobId, given);
+    return { outcome: 'refunded', entry, refunded: refunded + given, available: add(accountId, given) };
   };
 };

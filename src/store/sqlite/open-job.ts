@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { newJobRecord, toJobValues } from '../new-job-record.ts';
-import { findJob } from '../statements/jobs.ts';
+import { assertAllAttached, toAttachment } from '../input-media.ts';
+import { newJobColumns, newJobRecord, newJobTurn, toJobValues } from '../new-job-record.ts';
+import { countActive, findJob } from '../statements/jobs.ts';
+import { attachInputs } from '../statements/media.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
@@ -58,9 +60,13 @@ const admission = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOut
     database,
     'update accounts set held = held + $2 where id = $1 returning balance - held as available',
   );
-  return ({ job, hold: amount }) => {
+  const active = prepare(database, countActive);
+  return ({ job, hold: amount, activeLimit }) => {
     const account = check.get(job.keyId, job.accountId);
     if (account === undefined) return { outcome: 'forbidden' };
+    const running = activeLimit === null ? 0 : active(job);
+    if (activeLimit !== null && running >= activeLimit)
+      return { outcome: 'too_many_active', active: running };
     if (account.available < amount) return { outcome: 'insufficient', available: account.available };
     return hold.get(job.accountId, amount)?.available ?? { outcome: 'forbidden' };
   };
@@ -69,9 +75,8 @@ const admission = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOut
 const insertion = (database: DatabaseSync): ((input: OpenJobInput) => void) => {
   const insertJob = prepareSql(
     database,
-    `insert into jobs (id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
-        lease_until, deadline_at, created_at, started_at, request, custom_data)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    `insert into jobs (${newJobColumns})
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, ${newJobTurn})`,
   );
   const insertHold = prepareSql(
     database,
@@ -84,10 +89,12 @@ const insertion = (database: DatabaseSync): ((input: OpenJobInput) => void) => {
       on conflict (account_id, endpoint, idempotency_key) do update set
         body_hash = excluded.body_hash, job_id = excluded.job_id, expires_at = excluded.expires_at`,
   );
+  const attach = prepare(database, attachInputs);
   return (input) => {
     const job = newJobRecord(input);
     insertJob.run(...toJobValues(job));
     insertHold.run(job.id, job.accountId, job.hold, job.deadlineAt);
+    if (input.inputs.length > 0) assertAllAttached(input, attach(toAttachment(input)));
     const { idempotency } = input;
     if (idempotency === null) return;
     const { endpoint, key, bodyHash, expiresAt } = idempotency;

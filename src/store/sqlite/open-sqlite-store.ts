@@ -1,6 +1,7 @@
 import type { CommandInput, CommandName, CommandOutput, ReadName, WriteName } from '../commands.ts';
 import { createJobSignal } from '../job-signal.ts';
 import type { Store } from '../store.ts';
+import { linkOnDemand } from './link-on-demand.ts';
 import { openWorkerLink, type WorkerLink, type WorkerLinkOptions } from './worker-link.ts';
 
 export interface SqliteStoreOptions {
@@ -18,8 +19,8 @@ export interface SqliteStoreOptions {
 const ledgerCheckTimeoutMs = 600_000;
 
 /**
- * The embedded store: one file, one thread that writes and one that reads. Rejects with StoreError when the
- * file cannot be opened.
+ * The embedded store: one file, one thread that writes and one that reads, and one for sums when they are asked
+ * for. Rejects with StoreError when the file cannot be opened.
  */
 export const openSqliteStore = async ({
   file,
@@ -29,6 +30,8 @@ export const openSqliteStore = async ({
 }: SqliteStoreOptions): Promise<Store> => {
   const settings: Omit<WorkerLinkOptions, 'role'> = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
   const [writer, reader] = await openBoth(settings);
+  // Sums over a long history take long; on a thread of their own they hold up no other read.
+  const summer = linkOnDemand(() => openWorkerLink({ ...settings, role: 'reader' }));
   const queued = createJobSignal();
 
   const write = <N extends WriteName>(name: N, input: CommandInput<N>) => call(writer, name, input);
@@ -39,6 +42,11 @@ export const openSqliteStore = async ({
     createAccount: (input) => write('createAccount', input),
     getAccount: (id) => read('getAccount', id),
     listAccounts: (input) => read('listAccounts', input),
+    setAccountTerms: (input) => write('setAccountTerms', input),
+    getOrCreateSecret: (input) => write('getOrCreateSecret', input),
+    ensureWebhookSecret: (input) => write('ensureWebhookSecret', input),
+    rotateWebhookSecret: (input) => write('rotateWebhookSecret', input),
+    getWebhookSecrets: (accountId) => read('getWebhookSecrets', accountId),
     setAccountStatus: (input) => write('setAccountStatus', input),
     createKey: (input) => write('createKey', input),
     listKeys: (accountId) => read('listKeys', accountId),
@@ -63,9 +71,13 @@ export const openSqliteStore = async ({
       if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
       return opened;
     },
+    findReplay: (input) => read('findReplay', input),
+    countActiveJobs: (input) => read('countActiveJobs', input),
     claimJobs: (input) => write('claimJobs', input),
     renewLeases: (input) => write('renewLeases', input),
+    releaseJobs: (input) => write('releaseJobs', input),
     finishJob: (input) => write('finishJob', input),
+    recordProgress: (input) => write('recordProgress', input),
     reapJobs: async (input) => {
       const reaped = await write('reapJobs', input);
       if (reaped.requeued.length > 0) queued.emit();
@@ -73,7 +85,22 @@ export const openSqliteStore = async ({
     },
     getJob: (input) => read('getJob', input),
     onJobQueued: (listener) => queued.listen(listener),
+    listJobs: (input) => read('listJobs', input),
+    listEntries: (input) => read('listEntries', input),
+    sumUsage: (input) => call(summer, 'sumUsage', input),
+    sweepIdempotencyKeys: (input) => write('sweepIdempotencyKeys', input),
+    reserveMedia: (input) => write('reserveMedia', input),
     getMedia: (id) => read('getMedia', id),
+    listMedia: (jobId) => read('listMedia', jobId),
+    listExpiredMedia: (input) => read('listExpiredMedia', input),
+    discardMedia: (input) => write('discardMedia', input),
+    markMediaRemoved: (input) => write('markMediaRemoved', input),
+    claimWebhooks: (input) => write('claimWebhooks', input),
+    recordWebhookAttempt: (input) => write('recordWebhookAttempt', input),
+    getWebhook: (eventId) => read('getWebhook', eventId),
+    listWebhooks: (input) => read('listWebhooks', input),
+    listWebhookAttempts: (eventId) => read('listWebhookAttempts', eventId),
+    redeliverWebhook: (input) => write('redeliverWebhook', input),
     reservePayment: (input) => write('reservePayment', input),
     advancePayment: (input) => write('advancePayment', input),
     getPayment: (identity) => read('getPayment', identity),
@@ -82,7 +109,7 @@ export const openSqliteStore = async ({
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
     },
     close: async () => {
-      await Promise.all([reader.close(), writer.close()]);
+      await Promise.all([reader.close(), writer.close(), summer.close()]);
     },
   };
 };

@@ -2,9 +2,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { SqlValue } from '../rows.ts';
 import type { Dialect, Statement } from '../statements/statement.ts';
 
-const dialect: Dialect = {
+export const sqliteDialect: Dialect = {
   kind: 'sqlite',
   isOneOf: (column, parameter) => `${column} in (select value from json_each(${parameter}))`,
+  givenStrings: (parameter) => `(select value, key as position from json_each(${parameter})) as given`,
+  lockRows: '',
+  lockFreeRows: '',
 };
 
 /** A prepared statement of this engine; parameters are `$1`, `$2`, ..., integers come back as bigint. */
@@ -35,6 +38,6 @@ export const prepare = <Input, Row, Output>(
   database: DatabaseSync,
   statement: Statement<Input, Row, Output>,
 ): ((input: Input) => Output) => {
-  const prepared = prepareSql<Row>(database, statement.text(dialect));
+  const prepared = prepareSql<Row>(database, statement.text(sqliteDialect));
   return (input) => statement.read(prepared.all(...statement.values(input)));
 };

@@ -9,8 +9,14 @@ import {
 } from '../ledger-check.ts';
 import type { SqlValue } from '../rows.ts';
 import { findKey, getAccount, listAccounts, listKeys } from '../statements/accounts.ts';
-import { getJob, getMedia } from '../statements/jobs.ts';
+import { listEntries, listJobs, sumUsage } from '../statements/history.ts';
+import { findReplay } from '../statements/idempotency.ts';
+import { countActive, getJob } from '../statements/jobs.ts';
+import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
+import { getMedia, listExpiredMedia, listMedia } from '../statements/media.ts';
 import { getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
+import { getWebhookSecrets } from '../statements/webhook-secrets.ts';
+import { getWebhook, listWebhookAttempts } from '../statements/webhooks.ts';
 import type { LedgerReport } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
@@ -19,12 +25,23 @@ export type ReadCommands = { [N in ReadName]: (input: CommandInput<N>) => Comman
 /** The reads; each sees one snapshot of what is committed. */
 export const readCommands = (database: DatabaseSync): ReadCommands => ({
   getAccount: prepare(database, getAccount),
+  getWebhookSecrets: prepare(database, getWebhookSecrets),
   listAccounts: prepare(database, listAccounts),
   listKeys: prepare(database, listKeys),
   findKey: prepare(database, findKey),
   checkLedger: () => checkLedger(database),
   getJob: prepare(database, getJob),
+  findReplay: prepare(database, findReplay),
+  countActiveJobs: prepare(database, countActive),
+  listJobs: prepare(database, listJobs),
+  listEntries: prepare(database, listEntries),
+  sumUsage: prepare(database, sumUsage),
   getMedia: prepare(database, getMedia),
+  listMedia: prepare(database, listMedia),
+  listExpiredMedia: prepare(database, listExpiredMedia),
+  getWebhook: prepare(database, getWebhook),
+  listWebhooks: listWebhooks(database),
+  listWebhookAttempts: prepare(database, listWebhookAttempts),
   getPayment: prepare(database, getPayment),
   listPayments: listPayments(database),
 });
@@ -34,6 +51,14 @@ const listPayments = (database: DatabaseSync): ReadCommands['listPayments'] => {
   const inStates = prepare(database, listPaymentsInStates);
   return ({ states, ...input }) => (states === undefined ? all(input) : inStates({ ...input, states }));
 };
+
+const listWebhooks = (database: DatabaseSync): ReadCommands['listWebhooks'] =>
+  listWebhooksBy({
+    ofJob: prepare(database, webhookLists.ofJob),
+    ofAccount: prepare(database, webhookLists.ofAccount),
+    ofStates: prepare(database, webhookLists.ofStates),
+    all: prepare(database, webhookLists.all),
+  });
 
 const checkLedger = (database: DatabaseSync): LedgerReport => {
   database.exec('begin');

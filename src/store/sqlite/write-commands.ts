@@ -1,13 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommandInput, CommandOutput, WriteName } from '../commands.ts';
-import { createAccount, createKey, revokeKey, setAccountStatus } from '../statements/accounts.ts';
-import { renewLeases } from '../statements/jobs.ts';
+import {
+  createAccount,
+  createKey,
+  revokeKey,
+  setAccountStatus,
+  setAccountTerms,
+} from '../statements/accounts.ts';
+import { sweepIdempotencyKeys } from '../statements/idempotency.ts';
+import { recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
+import { discardMedia, reserveMedia } from '../statements/media.ts';
 import { advancePayment } from '../statements/payments.ts';
+import { getOrCreateSecret } from '../statements/secrets.ts';
+import { ensureWebhookSecret, rotateWebhookSecret } from '../statements/webhook-secrets.ts';
+import { claimWebhooks, redeliverWebhook } from '../statements/webhooks.ts';
 import { finishJobCommand } from './finish-job.ts';
 import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
 import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
+import { markMediaRemovedCommand } from './media-commands.ts';
 import { openJobCommand } from './open-job.ts';
 import { prepare } from './prepare.ts';
+import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
 
 export type WriteCommands = { [N in WriteName]: (input: CommandInput<N>) => CommandOutput<N> };
@@ -16,6 +29,10 @@ export type WriteCommands = { [N in WriteName]: (input: CommandInput<N>) => Comm
 export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   createAccount: prepare(database, createAccount),
   setAccountStatus: prepare(database, setAccountStatus),
+  setAccountTerms: prepare(database, setAccountTerms),
+  getOrCreateSecret: prepare(database, getOrCreateSecret),
+  ensureWebhookSecret: prepare(database, ensureWebhookSecret),
+  rotateWebhookSecret: prepare(database, rotateWebhookSecret),
   createKey: prepare(database, createKey),
   revokeKey: prepare(database, revokeKey),
   postEntry: postEntryCommand(database),
@@ -23,8 +40,17 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   openJob: openJobCommand(database),
   claimJobs: claimJobsCommand(database),
   renewLeases: prepare(database, renewLeases),
+  releaseJobs: prepare(database, releaseJobs),
   finishJob: finishJobCommand(database),
+  recordProgress: prepare(database, recordProgress),
   reapJobs: reapJobsCommand(database),
+  sweepIdempotencyKeys: prepare(database, sweepIdempotencyKeys),
+  reserveMedia: prepare(database, reserveMedia),
+  discardMedia: prepare(database, discardMedia),
+  markMediaRemoved: markMediaRemovedCommand(database),
+  claimWebhooks: prepare(database, claimWebhooks),
+  recordWebhookAttempt: recordWebhookAttemptCommand(database),
+  redeliverWebhook: prepare(database, redeliverWebhook),
   reservePayment: reservePaymentCommand(database),
   advancePayment: prepare(database, advancePayment),
 });

@@ -45,6 +45,13 @@ export const setAccountStatus: Statement<
   read: firstOf(toAccount),
 };
 
+export const setAccountTerms: Statement<{ id: string; terms: string | null }, AccountRow, Account | null> = {
+  name: 'set_account_terms',
+  text: () => `update accounts set terms = $2 where id = $1 returning ${accountColumns}`,
+  values: ({ id, terms }) => [id, terms],
+  read: firstOf(toAccount),
+};
+
 export const createKey: Statement<NewApiKey, ApiKeyRow, ApiKey> = {
   name: 'create_key',
   text: () => `insert into api_keys (id, account_id, hash, display, label, created_at)
@@ -73,13 +80,15 @@ interface KeyWithAccountRow extends ApiKeyRow {
   account_status: AccountStatus;
   balance: bigint;
   held: bigint;
+  terms: string | null;
   account_created_at: bigint;
 }
 
 export const findKey: Statement<string, KeyWithAccountRow, { key: ApiKey; account: Account } | null> = {
   name: 'find_key',
   text: () => `select k.id, k.account_id, k.display, k.label, k.created_at, k.revoked_at,
-      a.name as account_name, a.status as account_status, a.balance, a.held, a.created_at as account_created_at
+      a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
+      a.created_at as account_created_at
     from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
   values: (hash) => [hash],
   read: firstOf((row: KeyWithAccountRow) => ({
@@ -90,6 +99,7 @@ export const findKey: Statement<string, KeyWithAccountRow, { key: ApiKey; accoun
       status: row.account_status,
       balance: row.balance,
       held: row.held,
+      terms: row.terms,
       created_at: row.account_created_at,
     }),
   })),

@@ -5,6 +5,12 @@ export interface Dialect {
   kind: 'sqlite' | 'postgres';
   /** Whether a column is one of the strings of a JSON array parameter. */
   isOneOf(column: string, parameter: string): string;
+  /** The strings of a JSON array parameter as a table `given (value, position)`. */
+  givenStrings(parameter: string): string;
+  /** Ends a select whose rows are about to be changed: locks them. SQLite has one writer at a time anyway. */
+  lockRows: string;
+  /** The same, and leaves out rows that somebody else has locked. */
+  lockFreeRows: string;
 }
 
 /** One SQL statement that both engines run; parameters are `$1`, `$2`, ... */

@@ -122,6 +122,58 @@ describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
     expect(count).toBe(2);
   });
 
+  it('comes up while tables elsewhere in the database go', async () => {
+    const columns = Array.from({ length: 200 }, (_, index) => `column${index} serial`).join();
+    const elsewhere = Array.from({ length: 3 }, newSchemaName);
+    let isOver = false;
+    const comings = elsewhere.map((name) =>
+      onPostgres(async (client) => {
+        while (!isOver) {
+          await client.query(`create schema ${name} create table gone (${columns})`);
+          await client.query(`drop schema ${name} cascade`);
+        }
+      }),
+    );
+    try {
+      for (let count = 0; count < 8; count += 1) {
+        const store = await open();
+        expect((await addAccount(store)).accountId).toBeDefined();
+        await store.close();
+        await dropSchema(schema);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(comings);
+    }
+  });
+
+  it('lives on when the server ends a connection in the midst of a transaction', async () => {
+    const store = await open({ url: markedUrl() });
+    const owner = await addAccount(store);
+    await onPostgres(async (client) => {
+      await client.query('begin');
+      await client.query(`select 1 from ${schema}.accounts where id = '${owner.accountId}' for update`);
+      const opened = store
+        .openJob(opening(queuedJob(owner), { activeLimit: 5 }))
+        .then(({ outcome }) => outcome, String);
+      const isWaiting = async (): Promise<boolean> => {
+        const { rows } = await onPostgres((other) =>
+          other.query(
+            `select 1 from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'`,
+            [schema],
+          ),
+        );
+        return rows.length > 0;
+      };
+      await expect.poll(isWaiting).toBe(true);
+      await terminate();
+      expect(await opened).toMatch(/terminat/);
+      await client.query('rollback');
+    });
+    expect(await openJob(store, opening(queuedJob(owner), { activeLimit: 5 }))).toBeDefined();
+    await assertSoundBooks(store);
+  });
+
   it('goes on with new connections when the server ended the old ones', async () => {
     const store = await open({ url: markedUrl() });
     const { accountId } = await addAccount(store, { balance: 0n });

@@ -1,0 +1,11 @@
+import type { CommandInput } from '../commands.ts';
+import { onlyOf, type Statement } from './statement.ts';
+
+/** The update changes nothing: it makes the row that is there be answered. */
+export const getOrCreateSecret: Statement<CommandInput<'getOrCreateSecret'>, { value: string }, string> = {
+  name: 'get_or_create_secret',
+  text: () => `insert into secrets (name, value) values ($1, $2)
+    on conflict (name) do update set value = secrets.value returning value`,
+  values: ({ name, value }) => [name, value],
+  read: onlyOf(({ value }) => value),
+};

@@ -1,0 +1,354 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { HistoryPosition, Store, UsageSum } from '../../src/store/store.ts';
+import {
+  addAccount,
+  assertSoundBooks,
+  deadJobError,
+  finishing,
+  idempotencyKey,
+  opening,
+  openJob,
+  queuedJob,
+  runningJob,
+  start,
+  type Owner,
+} from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+const day = 86_400_000;
+
+/** Newest first: the order of every history. */
+const newestFirst = (a: HistoryPosition, b: HistoryPosition): number =>
+  b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1);
+
+interface PagesOf<T> {
+  list: (input: { limit: number; before: HistoryPosition | null }) => Promise<T[]>;
+  /** Sizes of the pages, taken in turn. */
+  limits: number[];
+  /** Happens between two pages. */
+  meanwhile?: () => Promise<unknown>;
+}
+
+/** Reads page after page until one is empty. */
+const allPages = async <T extends HistoryPosition>({ list, limits, meanwhile }: PagesOf<T>): Promise<T[]> => {
+  const seen: T[] = [];
+  for (let count = 0; ; count += 1) {
+    const limit = limits[count % limits.length] ?? 1;
+    const page = await list({ limit, before: seen.at(-1) ?? null });
+    expect(page.length).toBeLessThanOrEqual(limit);
+    if (page.length === 0) return seen;
+    seen.push(...page);
+    await meanwhile?.();
+  }
+};
+
+const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+
+/** Few times and many rows, so that many rows share a time. */
+const timesArbitrary = fc.array(fc.nat(4), { minLength: 1, maxLength: 25 });
+const limitsArbitrary = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 3 });
+
+describe.each(await testEngines())('histories on $kind', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterEach(() => assertSoundBooks(store));
+  afterAll(() => data.remove());
+
+  const open = (owner: Owner, now: number, hold = 0n): Promise<string> =>
+    openJob(store, opening(runningJob(owner), { hold, now }));
+  const adjust = async ({ accountId }: Owner, now: number, amount: bigint): Promise<string> => {
+    const id = randomUUID();
+    await store.postEntry({ id, accountId, type: 'adjustment', amount, note: 'a reason', now });
+    return id;
+  };
+
+  describe('of jobs', () => {
+    it('show what is needed of each, and nothing of other accounts', async () => {
+      const [owner, other] = [await addAccount(store), await addAccount(store)];
+      const { accountId } = owner;
+      await open(other, start);
+      const queued = await openJob(
+        store,
+        opening(queuedJob(owner, { kind: 'video', model: 'video-1' }), { now: start + 2 }),
+      );
+      const failed = await open(owner, start + 1, 100n);
+      await store.finishJob(
+        finishing(failed, { status: 'failed', error: deadJobError, result: null, charge: 0n }),
+      );
+      const done = await open(owner, start, 100n);
+      await store.finishJob(finishing(done));
+      await store.refundJob({ entryId: randomUUID(), jobId: done, amount: 10n, note: null, now: start });
+      const common = { accountId, model: 'textmodel-3.5-flash', kind: 'chat', refunded: 0n, error: null };
+      expect(await store.listJobs({ accountId, limit: 9, before: null })).toEqual([
+        {
+          ...common,
+          id: queued,
+          model: 'video-1',
+          kind: 'video',
+          status: 'queued',
+          createdAt: start + 2,
+          startedAt: null,
+          finishedAt: null,
+          holdState: 'open',
+          charged: 0n,
+        },
+        {
+          ...common,
+          id: failed,
+          status: 'failed',
+          createdAt: start + 1,
+          startedAt: start + 1,
+          finishedAt: start + 1_000,
+          error: deadJobError,
+          holdState: 'released',
+          charged: 0n,
+        },
+        {
+          ...common,
+          id: done,
+          status: 'done',
+          createdAt: start,
+          startedAt: start,
+          finishedAt: start + 1_000,
+          holdState: 'captured',
+          charged: 60n,
+          refunded: 10n,
+        },
+      ]);
+    });
+
+    it('are, all pages put together, every job once and in order, while others arrive', async () => {
+      await fc.assert(
+        fc.asyncProperty(timesArbitrary, limitsArbitrary, async (times, limits) => {
+          const owner = await addAccount(store, { balance: 0n });
+          const jobs = await Promise.all(
+            times.map(async (time) => ({ id: await open(owner, start + time), createdAt: start + time })),
+          );
+          const pages = await allPages({
+            list: (input) => store.listJobs({ accountId: owner.accountId, ...input }),
+            limits,
+            meanwhile: () => open(owner, start + 10),
+          });
+          expect(idsOf(pages)).toEqual(idsOf(jobs.sort(newestFirst)));
+        }),
+        { numRuns: 15 },
+      );
+    });
+  });
+
+  describe('of entries', () => {
+    it('name the model of the job, and leave out entries of nothing', async () => {
+      const owner = await addAccount(store, { balance: 0n });
+      const { accountId } = owner;
+      const topup = randomUUID();
+      await store.postEntry({
+        id: topup,
+        accountId,
+        type: 'topup',
+        amount: 500n,
+        note: 'paid in',
+        now: start,
+      });
+      await adjust(owner, start + 1, 0n);
+      const jobId = await open(owner, start + 2, 100n);
+      const [entryId, refundId] = [randomUUID(), randomUUID()];
+      await store.finishJob(finishing(jobId, { entryId, now: start + 3 }));
+      await store.refundJob({ entryId: refundId, jobId, amount: 10n, note: null, now: start + 4 });
+      const common = { accountId, jobId, note: null, model: 'textmodel-3.5-flash' };
+      expect(await store.listEntries({ accountId, limit: 9, before: null })).toEqual([
+        { ...common, id: refundId, type: 'refund', amount: 10n, createdAt: start + 4 },
+        { ...common, id: entryId, type: 'debit', amount: -60n, createdAt: start + 3 },
+        {
+          id: topup,
+          accountId,
+          type: 'topup',
+          amount: 500n,
+          jobId: null,
+          note: 'paid in',
+          createdAt: start,
+          model: null,
+        },
+      ]);
+    });
+
+    it('are, all pages put together, every entry once and in order, while others arrive', async () => {
+      const amounts = fc.array(fc.bigInt(0n, 3n), { minLength: 1, maxLength: 3 });
+      await fc.assert(
+        fc.asyncProperty(timesArbitrary, limitsArbitrary, amounts, async (times, limits, amounts) => {
+          const owner = await addAccount(store, { balance: 0n });
+          const entries = await Promise.all(
+            times.map(async (time, index) => {
+              const amount = amounts[index % amounts.length] ?? 0n;
+              return { id: await adjust(owner, start + time, amount), createdAt: start + time, amount };
+            }),
+          );
+          const pages = await allPages({
+            list: (input) => store.listEntries({ accountId: owner.accountId, ...input }),
+            limits,
+            meanwhile: () => adjust(owner, start + 10, 1n),
+          });
+          expect(idsOf(pages)).toEqual(idsOf(entries.filter(({ amount }) => amount > 0n).sort(newestFirst)));
+        }),
+        { numRuns: 15 },
+      );
+    });
+  });
+
+  describe('in sums', () => {
+    const sums = (owner: Owner, from: number, to: number): Promise<UsageSum[]> =>
+      store.sumUsage({ accountId: owner.accountId, from, to });
+    const today = Math.floor(start / day);
+    const midnight = (today + 1) * day;
+
+    it('are empty for an account without jobs', async () => {
+      expect(await sums(await addAccount(store), 0, start + day)).toEqual([]);
+    });
+
+    it('are told apart by model, kind, status and the day of creation in UTC', async () => {
+      const owner = await addAccount(store);
+      const finish = (id: string, charge: bigint) =>
+        store.finishJob(finishing(id, { charge, now: midnight + 5 }));
+      await finish(await open(owner, start, 100n), 60n);
+      await finish(await open(owner, midnight - 1, 100n), 30n);
+      await finish(await open(owner, midnight, 100n), 20n);
+      await open(owner, midnight, 100n);
+      await openJob(store, opening(queuedJob(owner, { model: 'imagemodel-1.0' }), { now: midnight }));
+      const chat = { model: 'textmodel-3.5-flash', kind: 'chat', status: 'done', refunded: 0n };
+      expect(await sums(owner, start, midnight + 1)).toEqual([
+        { ...chat, day: today, jobs: 2, charged: 90n },
+        {
+          ...chat,
+          model: 'imagemodel-1.0',
+          kind: 'image',
+          status: 'queued',
+          day: today + 1,
+          jobs: 1,
+          charged: 0n,
+        },
+        { ...chat, day: today + 1, jobs: 1, charged: 20n },
+        { ...chat, status: 'running', day: today + 1, jobs: 1, charged: 0n },
+      ]);
+    });
+
+    it('begin with the first moment and leave out the last', async () => {
+      const owner = await addAccount(store);
+      for (const time of [9, 10, 11, 20]) await open(owner, start + time);
+      expect(await sums(owner, start + 10, start + 20)).toMatchObject([{ jobs: 2 }]);
+      expect(await sums(owner, start + 20, start + 10)).toEqual([]);
+    });
+
+    it('are exact beyond what a float can count', async () => {
+      const huge = 2n ** 53n + 1n;
+      const owner = await addAccount(store, { balance: 3n * huge });
+      for (const refund of [1n, huge, huge]) {
+        const jobId = await open(owner, start, huge);
+        await store.finishJob(finishing(jobId, { charge: huge }));
+        await store.refundJob({ entryId: randomUUID(), jobId, amount: refund, note: null, now: start });
+      }
+      expect(await sums(owner, start, start + 1)).toMatchObject([
+        { jobs: 3, charged: 3n * huge, refunded: 2n * huge + 1n },
+      ]);
+    });
+
+    it('are those of the single jobs, whatever these are', async () => {
+      const jobArbitrary = fc.record({
+        at: fc.nat(3 * day),
+        kind: fc.constantFrom('chat' as const, 'video' as const),
+        model: fc.constantFrom('a', 'b'),
+        charge: fc.option(fc.bigInt(0n, 50n)),
+        refund: fc.bigInt(1n, 50n),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(jobArbitrary, { maxLength: 25 }), async (jobs) => {
+          const owner = await addAccount(store, { balance: 10_000n });
+          await Promise.all(
+            jobs.map(async ({ at, kind, model, charge, refund }) => {
+              const job = runningJob(owner, { kind, model });
+              const jobId = await openJob(store, opening(job, { hold: 50n, now: start + at }));
+              if (charge === null) return;
+              await store.finishJob(finishing(jobId, { charge }));
+              await store.refundJob({ entryId: randomUUID(), jobId, amount: refund, note: null, now: start });
+            }),
+          );
+          const single = await store.listJobs({ accountId: owner.accountId, limit: 99, before: null });
+          const expected = new Map<string, { jobs: number; charged: bigint; refunded: bigint }>();
+          const groupOf = (job: { model: string; kind: string; status: string; day: number }): string =>
+            [job.model, job.kind, job.status, job.day].join(' ');
+          for (const job of single) {
+            const group = groupOf({ ...job, day: Math.floor(job.createdAt / day) });
+            const sum = expected.get(group) ?? { jobs: 0, charged: 0n, refunded: 0n };
+            sum.jobs += 1;
+            sum.charged += job.charged;
+            sum.refunded += job.refunded;
+            expected.set(group, sum);
+          }
+          const seen = await sums(owner, start, start + 4 * day);
+          const found = new Map(
+            seen.map((sum) => [
+              groupOf(sum),
+              { jobs: sum.jobs, charged: sum.charged, refunded: sum.refunded },
+            ]),
+          );
+          expect(found).toEqual(expected);
+          expect(seen).toHaveLength(expected.size);
+        }),
+        { numRuns: 10 },
+      );
+    });
+  });
+});
+
+describe.each(await testEngines())('idempotency keys by themselves on $kind', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  beforeAll(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterAll(() => data.remove());
+
+  it('are looked up as opening a job would, and nothing is opened', async () => {
+    const owner = await addAccount(store);
+    const { accountId } = owner;
+    const idempotency = idempotencyKey('k', { expiresAt: start + 10 });
+    const { endpoint, key, bodyHash } = idempotency;
+    const look = (changes: Partial<Parameters<Store['findReplay']>[0]> = {}) =>
+      store.findReplay({ accountId, endpoint, key, bodyHash, now: start + 9, ...changes });
+    expect(await look()).toBeNull();
+    const id = await openJob(store, opening(runningJob(owner), { idempotency }));
+    const job = await store.getJob({ id, accountId });
+    expect(await look()).toEqual({ outcome: 'replayed', job });
+    expect(await look({ bodyHash: 'body-2' })).toEqual({ outcome: 'conflict' });
+    expect(await look({ now: start + 10 })).toBeNull();
+    expect(await look({ endpoint: 'POST /v1/responses' })).toBeNull();
+    expect(await look({ accountId: (await addAccount(store)).accountId })).toBeNull();
+    await store.finishJob(finishing(id));
+    expect(await look()).toMatchObject({ outcome: 'replayed', job: { id, status: 'done', charged: 60n } });
+  });
+
+  it('are swept when their time is over, some at a time, and their jobs stay', async () => {
+    const fresh = await create();
+    try {
+      const owner = await addAccount(fresh.store, { balance: 1_000n });
+      const ids: string[] = [];
+      for (const [index, expiresAt] of [10, 11, 12, 13].entries()) {
+        const idempotency = idempotencyKey(`k${index}`, { expiresAt: start + expiresAt });
+        ids.push(await openJob(fresh.store, opening(runningJob(owner), { idempotency })));
+      }
+      const sweep = () => fresh.store.sweepIdempotencyKeys({ now: start + 12, limit: 2 });
+      expect([await sweep(), await sweep(), await sweep()]).toEqual([2, 1, 0]);
+      expect(await fresh.sql('select job_id from idempotency_keys')).toMatchObject([{ job_id: ids[3] }]);
+      expect(await fresh.store.listJobs({ accountId: owner.accountId, limit: 9, before: null })).toHaveLength(
+        4,
+      );
+    } finally {
+      await fresh.remove();
+    }
+  });
+});

@@ -1,0 +1,26 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+describe.each(await testEngines())('secrets of the deployment on $kind', ({ create }) => {
+  let testStore: TestStore;
+
+  beforeEach(async () => {
+    testStore = await create();
+  });
+
+  afterEach(async () => {
+    await testStore.remove();
+  });
+
+  it('are made once, whoever asks first, and are the same for all from then on', async () => {
+    const { store } = testStore;
+    const values = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        store.getOrCreateSecret({ name: 'a', value: `value ${index}` }),
+      ),
+    );
+    expect(new Set(values).size).toBe(1);
+    expect(await store.getOrCreateSecret({ name: 'a', value: 'later' })).toBe(values[0]);
+    expect(await store.getOrCreateSecret({ name: 'b', value: 'another' })).toBe('another');
+  });
+});

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { postgresEngine, sqliteEngine } from '../../src/store/migrations/engine.ts';
+import { initial } from '../../src/store/migrations/0001-initial.ts';
+import type { Store } from '../../src/store/store.ts';
+import { finishing, reservedMedia, start, worker } from './builders.ts';
+import { testEngines, type TestPlace } from './open-test-store.ts';
+
+/** What Kysely writes down when it has run the first migration. */
+const firstMigrationDone = [
+  `create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null)`,
+  `create table kysely_migration_lock (id varchar(255) not null primary key, is_locked integer default 0 not null)`,
+  `insert into kysely_migration values ('0001-initial', '2026-11-01T00:00:00.000Z')`,
+  `insert into kysely_migration_lock values ('migration_lock', 0)`,
+];
+
+/** One account in the first schema: a job of each status, a charge, a refund, an image and a replay. */
+const rows = [
+  `insert into accounts values ('account', 'Müller & Söhne', 'active', ${start}, 840, 200, ${start})`,
+  `insert into api_keys values
+    ('key', 'account', 'hash', 'sk_causeway_ab...yz', 'first', ${start}, null),
+    ('old key', 'account', 'old hash', 'sk_causeway_cd...wx', '', ${start + 1}, ${start + 2})`,
+  `insert into jobs values
+    ('queued', 'account', 'key', 'image', 'imagemodel-1.0', 'queued', 0, 2, null, null, ${start + 60_000}, ${start},
+      null, null, '{"prompt":"a cat"}', '{"order":7}', null, null, null),
+    ('running', 'account', 'key', 'chat', 'textmodel-3.5-flash', 'running', 1, 1, '${worker}', ${start + 30_000},
+      ${start + 60_000}, ${start + 1}, ${start + 1}, null, '{"messages":[]}', null, null, null, null),
+    ('done', 'account', 'key', 'image', 'imagemodel-1.0', 'done', 1, 2, null, null, ${start + 60_000}, ${start + 2},
+      ${start + 3}, ${start + 4}, '', null, '["made"]', null, '{"provider":"sandbox"}'),
+    ('failed', 'account', 'key', 'chat', 'textmodel-3.5-flash', 'failed', 1, 1, null, null, ${start + 60_000},
+      ${start + 3}, ${start + 3}, ${start + 5}, '', null, null,
+      '{"type":"server_error","code":"server_error","message":"Try again."}', null)`,
+  `insert into holds values
+    ('queued', 'account', 100, 'open', 0, 0, ${start + 60_000}, null),
+    ('running', 'account', 100, 'open', 0, 0, ${start + 60_000}, null),
+    ('done', 'account', 300, 'captured', 200, 40, ${start + 60_000}, ${start + 4}),
+    ('failed', 'account', 100, 'released', 0, 0, ${start + 60_000}, ${start + 5})`,
+  `insert into ledger_entries values
+    ('topup', 'account', 'topup', 1000, null, 'paid in', ${start}),
+    ('debit', 'account', 'debit', -200, 'done', null, ${start + 4}),
+    ('refund', 'account', 'refund', 40, 'done', null, ${start + 6})`,
+  `insert into idempotency_keys values ('account', 'POST /v1/images', 'again', 'body', 'done', ${start + 86_400_000})`,
+  `insert into media values ('image', 'account', 'done', 'image/png', 5000000000, ${start + 4}, ${start + 9_000})`,
+];
+
+describe.each(await testEngines())('data of the first schema on $kind', ({ kind, createPlace }) => {
+  let place: TestPlace;
+  let store: Store;
+  beforeEach(async () => {
+    place = await createPlace();
+    const engine = kind === 'sqlite' ? sqliteEngine : postgresEngine;
+    await place.sql(
+      ...(kind === 'postgres' ? [`create schema ${place.location}`] : []),
+      ...initial(engine),
+      ...firstMigrationDone,
+      ...rows,
+    );
+    // Both find the old schema, and one of them brings it up to date.
+    [store] = await Promise.all([place.openAnother(), place.openAnother()]);
+  });
+  afterEach(() => place.remove());
+
+  it('is found whole by the newest', async () => {
+    expect(await store.getAccount('account')).toEqual({
+      id: 'account',
+      name: 'Müller & Söhne',
+      status: 'active',
+      balance: 840n,
+      held: 200n,
+      terms: null,
+      createdAt: start,
+    });
+    expect(await store.listKeys('account')).toMatchObject([
+      { id: 'key', revokedAt: null },
+      { id: 'old key', revokedAt: start + 2 },
+    ]);
+    const jobs = await Promise.all(
+      ['queued', 'running', 'done', 'failed'].map((id) => store.getJob({ id, accountId: 'account' })),
+    );
+    const added = { progress: 0, providerTask: null, parameters: null, webhookUrl: null };
+    expect(jobs).toMatchObject([
+      { id: 'queued', status: 'queued', request: '{"prompt":"a cat"}', customData: '{"order":7}', ...added },
+      { id: 'running', status: 'running', leaseOwner: worker, hold: 100n, ...added },
+      {
+        id: 'done',
+        result: '["made"]',
+        charged: 200n,
+        refunded: 40n,
+        metadata: '{"provider":"sandbox"}',
+        ...added,
+      },
+      { id: 'failed', error: { code: 'server_error' }, holdState: 'released', ...added },
+    ]);
+    expect(await store.listMedia('done')).toEqual([
+      {
+        id: 'image',
+        accountId: 'account',
+        jobId: 'done',
+        role: 'image',
+        contentType: 'image/png',
+        sizeBytes: 5_000_000_000,
+        createdAt: start + 4,
+        expiresAt: start + 9_000,
+        removedAt: null,
+      },
+    ]);
+    const replay = {
+      accountId: 'account',
+      endpoint: 'POST /v1/images',
+      key: 'again',
+      bodyHash: 'body',
+      now: start,
+    };
+    expect(await store.findReplay(replay)).toMatchObject({ outcome: 'replayed', job: { id: 'done' } });
+    expect(await store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
+  });
+
+  it('goes on from there', async () => {
+    await store.reserveMedia(reservedMedia('account', { id: 'reserved' }));
+    expect(await store.getMedia('reserved')).toMatchObject({ jobId: null });
+    expect(await store.finishJob(finishing('running', { charge: 60n }))).toMatchObject({
+      outcome: 'finished',
+    });
+    expect(
+      await store.claimJobs({ owner: worker, kind: 'image', limit: 9, leaseUntil: start + 9, now: start }),
+    ).toMatchObject([{ id: 'queued' }]);
+    const listed = await store.listJobs({ accountId: 'account', limit: 9, before: null });
+    expect(listed.map(({ id }) => id)).toEqual(['failed', 'done', 'running', 'queued']);
+    await expect(place.sql(`delete from ledger_entries`)).rejects.toThrow(/append-only/);
+    expect((await store.checkLedger()).problems).toEqual([]);
+  });
+});
