@@ -10,7 +10,6 @@ export interface LimiterRedis {
 
 export interface RedisCounterOptions {
   redis: LimiterRedis;
-  limit: number;
   windowSeconds: number;
   keyPrefix: string;
   timeoutMs: number;
@@ -40,15 +39,13 @@ const loadCount = async (options: RedisCounterOptions): Promise<Count> => {
   const limiter: RateLimiterRedis = new library.RateLimiterRedis({
     storeClient: options.redis.client,
     useRedisPackage: true,
-    points: options.limit,
+    // The library only counts: which count is too many, the caller says, and may say anew each time.
+    points: Number.MAX_SAFE_INTEGER,
     duration: options.windowSeconds,
     keyPrefix: options.keyPrefix,
   });
   return async (bucket) => {
-    const outcome = await limiter.consume(bucket).catch((refusal: unknown) => {
-      if (refusal instanceof library.RateLimiterRes) return refusal;
-      throw refusal;
-    });
-    return { count: outcome.consumedPoints, msLeft: outcome.msBeforeNext };
+    const { consumedPoints, msBeforeNext } = await limiter.consume(bucket);
+    return { count: consumedPoints, msLeft: msBeforeNext };
   };
 };

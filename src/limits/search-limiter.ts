@@ -1,9 +1,9 @@
 import { atMostEvery } from '../at-most-every.ts';
-import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { addressBucket, unreadableBucket } from './address-bucket.ts';
-import { createRedisCounter, type LimiterRedis } from './redis-counter.ts';
-import { createWindowCounter } from './window-counter.ts';
+import { createMinuteCounter } from './minute-counter.ts';
+import type { LimiterRedis } from './redis-counter.ts';
+import { tooMany } from './too-many.ts';
 
 export interface SearchLimiter {
   /**
@@ -26,23 +26,12 @@ export interface SearchLimiterOptions {
   maxAddresses?: number;
 }
 
-const windowSeconds = 60;
 const logIntervalMs = 60_000;
 
-/**
- * The limit of searches for one client address. Each search is counted in this process as well as in Redis, and the
- * count of this process decides whenever Redis does not: an outage neither lifts the limit nor begins it anew.
- */
+/** The limit of searches for one client address. */
 export const createSearchLimiter = (options: SearchLimiterOptions): SearchLimiter => {
-  const { ratePerMinute, redis, log, timeoutMs = 100, keyPrefix = 'causeway:search-limit' } = options;
-  const local = createWindowCounter({
-    windowMs: windowSeconds * 1_000,
-    maxBuckets: options.maxAddresses ?? 100_000,
-  });
-  const shared =
-    redis === null
-      ? null
-      : createRedisCounter({ redis, limit: ratePerMinute, windowSeconds, keyPrefix, timeoutMs });
+  const { ratePerMinute, redis, log, timeoutMs, keyPrefix = 'causeway:search-limit', maxAddresses } = options;
+  const counter = createMinuteCounter({ redis, keyPrefix, timeoutMs, maxBuckets: maxAddresses });
   const reportUnreadable = atMostEvery<string>(logIntervalMs, (clientAddress, leftOut) => {
     log.warn(
       { clientAddress: clientAddress.slice(0, 100), leftOut },
@@ -54,21 +43,10 @@ export const createSearchLimiter = (options: SearchLimiterOptions): SearchLimite
     async consume(clientAddress) {
       const bucket = addressBucket(clientAddress);
       if (bucket === unreadableBucket) reportUnreadable(clientAddress);
-      const own = local.add(bucket);
-      const { count, msLeft } = (await shared?.add(bucket)) ?? own;
-      if (count > ratePerMinute) throw tooManySearches(ratePerMinute, msLeft);
+      const { count, msLeft } = await counter.add(bucket);
+      if (count > ratePerMinute)
+        throw tooMany('Too many searches from this address', { ratePerMinute, msLeft });
     },
-    async close() {
-      local.clear();
-    },
+    close: () => counter.close(),
   };
-};
-
-const tooManySearches = (ratePerMinute: number, msLeft: number): AppError => {
-  const retryAfterSeconds = Math.max(1, Math.ceil(msLeft / 1_000));
-  return new AppError(
-    'rate_limit_exceeded',
-    `Too many searches from this address: at most ${ratePerMinute} a minute. Try again in ${retryAfterSeconds} s.`,
-    { retryAfterSeconds },
-  );
 };

@@ -1,57 +1,139 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { constants, createReadStream } from 'node:fs';
+import { access, mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { addAbortSignal } from 'node:stream';
+import { checkedMediaId, type MediaFiles } from './media-files.ts';
+import { untilAborted } from './until-aborted.ts';
 
-/** Where the bytes of results are kept. Ids are ours: unguessable base62, never a caller's text. */
-export interface MediaFiles {
-  /** Durable when it resolves: written beside, fsync'd and renamed into place. */
-  write(id: string, bytes: Uint8Array): Promise<void>;
-  /** Null when there are no such bytes. `end` is inclusive. */
-  read(id: string, range?: { start: number; end: number }): Promise<Readable | null>;
-  remove(id: string): Promise<void>;
-}
-
-const idPattern = /^[0-9A-Za-z]{20,64}$/;
-
-/** Media on the local disk, in 62 * 62 folders by the id's first characters. */
+/**
+ * Media on the local disk, in 62 * 62 folders by the id's first characters. Bytes are written beside them, in `tmp`, and
+ * moved into their place once they are on the disk.
+ */
 export const createDiskMedia = (directory: string): MediaFiles => {
-  const place = (id: string): { folder: string; file: string } => {
-    if (!idPattern.test(id)) throw new RangeError('a media id is 20 to 64 base62 characters');
-    const folder = join(directory, id.slice(0, 2));
-    return { folder, file: join(folder, id) };
+  const root = resolve(directory);
+  const temporaryFolder = join(root, 'tmp');
+  const makeFolder = createMakeFolder();
+
+  const placeOf = (id: string): { folder: string; file: string; temporary: string } => {
+    const folder = join(root, checkedMediaId(id).slice(0, 2));
+    return { folder, file: join(folder, id), temporary: join(temporaryFolder, `${id}.tmp`) };
   };
 
+  /**
+   * The folder of a medium that was written stays for good. Where it is not, the bytes are not lost: the whole place is away,
+   * such as a volume that is not mounted.
+   */
+  const assertNotAway = async (folder: string): Promise<void> => {
+    if ((await nullWhenMissing(stat(folder))) === null) throw awayError();
+  };
+  const awayError = (): Error =>
+    new Error(`the media in ${root} are away; is the volume mounted, and MEDIA_DIR right?`);
+
   return {
-    write: async (id, bytes) => {
-      const { folder, file } = place(id);
-      await mkdir(folder, { recursive: true });
-      const temporary = `${file}.tmp`;
+    place: root,
+    write: async (id, source, { signal }) => {
+      const { folder, file, temporary } = placeOf(id);
+      signal.throwIfAborted();
+      await mkdir(temporaryFolder, { recursive: true });
+      await makeFolder(folder);
       const handle = await open(temporary, 'wx', 0o600);
       try {
-        await handle.writeFile(bytes);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await rename(temporary, file);
-      await syncFolder(folder);
-    },
-    read: async (id, range) => {
-      const { file } = place(id);
-      try {
-        const handle = await open(file, 'r');
-        return createReadStream('', { fd: handle, ...range });
+        const sizeBytes = await copyInto(handle, source, signal);
+        await rename(temporary, file);
+        await syncFolder(folder);
+        return sizeBytes;
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+        // What cannot be removed now goes with its row, or as a leftover.
+        await Promise.allSettled([rm(temporary, { force: true }), rm(file, { force: true })]);
         throw error;
       }
     },
-    remove: async (id) => rm(place(id).file, { force: true }),
+    size: async (id) => {
+      const { folder, file } = placeOf(id);
+      const found = await nullWhenMissing(stat(file));
+      if (found !== null) return found.size;
+      await assertNotAway(folder);
+      return null;
+    },
+    read: async (id, { range, signal } = {}) => {
+      const { folder, file } = placeOf(id);
+      const handle = await nullWhenMissing(open(file, 'r'));
+      if (handle === null) {
+        await assertNotAway(folder);
+        return null;
+      }
+      const bytes = createReadStream('', { fd: handle, ...range });
+      return signal === undefined ? bytes : addAbortSignal(signal, bytes);
+    },
+    remove: async (id) => {
+      const { folder, file, temporary } = placeOf(id);
+      await rm(temporary, { force: true });
+      await rm(file, { force: true });
+      const isThere = await nullWhenMissing(syncFolder(folder).then(() => true));
+      // Without its folder it may never have been written; the other folder says whether anything ever was.
+      if (isThere === null && (await nullWhenMissing(stat(temporaryFolder))) === null) throw awayError();
+    },
+    removeLeftovers: async ({ olderThan, signal }) => {
+      const names = await nullWhenMissing(opendir(temporaryFolder));
+      let removed = 0;
+      for await (const { name } of names ?? []) {
+        signal.throwIfAborted();
+        if (!name.endsWith('.tmp')) continue;
+        const path = join(temporaryFolder, name);
+        const found = await nullWhenMissing(stat(path));
+        if (found === null || found.mtimeMs >= olderThan) continue;
+        await rm(path, { force: true });
+        removed += 1;
+      }
+      return removed;
+    },
+    check: async () => {
+      await mkdir(root, { recursive: true });
+      await access(root, constants.R_OK | constants.W_OK);
+    },
+    close: async () => {},
   };
 };
 
-/** A rename is durable once its folder is; Windows has no such call and needs none. */
+/** Copies the source to the disk and closes the file; answers its size. */
+const copyInto = async (
+  handle: FileHandle,
+  source: Uint8Array | AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<number> => {
+  try {
+    let sizeBytes = 0;
+    for await (const chunk of source instanceof Uint8Array ? [source] : untilAborted(source, signal)) {
+      await handle.writeFile(chunk);
+      sizeBytes += chunk.byteLength;
+    }
+    await handle.sync();
+    signal.throwIfAborted();
+    return sizeBytes;
+  } finally {
+    await handle.close();
+  }
+};
+
+/**
+ * Makes folders that outlast a power cut. A folder that another process made a moment ago may not be on the disk yet, so
+ * each process syncs the way to each folder once.
+ */
+const createMakeFolder = (): ((folder: string) => Promise<void>) => {
+  const synced = new Set<string>();
+  return async (folder) => {
+    const firstMade = await mkdir(folder, { recursive: true });
+    if (firstMade === undefined && synced.has(folder)) return;
+    const last = firstMade === undefined ? dirname(folder) : dirname(firstMade);
+    for (let path = dirname(folder); ; path = dirname(path)) {
+      await syncFolder(path);
+      if (path === last || path === dirname(path)) break;
+    }
+    synced.add(folder);
+  };
+};
+
+/** A change of names is durable once its folder is; Windows has no such call and needs none. */
 const syncFolder = async (folder: string): Promise<void> => {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -59,5 +141,14 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+};
+
+const nullWhenMissing = async <T>(promise: Promise<T>): Promise<T | null> => {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
   }
 };

@@ -1,0 +1,14 @@
+import { AppError } from '../errors.ts';
+
+/** The refusal of what is above a limit of so many a minute. `what` begins the sentence, as in "Too many searches". */
+export const tooMany = (
+  what: string,
+  { ratePerMinute, msLeft }: { ratePerMinute: number; msLeft: number },
+): AppError => {
+  const retryAfterSeconds = Math.max(1, Math.ceil(msLeft / 1_000));
+  return new AppError(
+    'rate_limit_exceeded',
+    `${what}: at most ${ratePerMinute} a minute. Try again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  );
+};

@@ -1,0 +1,90 @@
+import { AppError } from '../errors.ts';
+import { createMemoryBudget } from '../limits/memory-budget.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import { createCheckImage, mostPixels, type ImageProblem } from '../providers/image/check-image.ts';
+import { isDataUri } from './data-uri-input.ts';
+import { refuseInput } from './refuse-input.ts';
+import { expectedInput, type InputKind } from './sniff-input.ts';
+import { createStreamInput, type StreamInputOptions } from './stream-input.ts';
+
+const megabyte = 1024 ** 2;
+
+/** Bytes of one input, decoded. */
+export const mostInputBytes: Record<InputKind, number> = {
+  /** What image models take at most; a photograph at full size has 5 to 15 MB. */
+  image: 20 * megabyte,
+  /** Twenty minutes of MP3, two of WAV: what audio models take at most. */
+  audio: 20 * megabyte,
+  /** Half a minute of 4k. */
+  video: 100 * megabyte,
+};
+
+export interface FetchedInput {
+  kind: InputKind;
+  /** By the bytes' own magic number. */
+  contentType: string;
+  bytes: Uint8Array;
+}
+
+/**
+ * Takes in what a caller named, whole and in memory: a public `https://` URL or a `data:<mime>;base64,<data>` URI. Images
+ * are decoded once to see that they can be. Throws AppError (`invalid_parameter` with the field, text and issue;
+ * `overloaded`), or the signal's reason. For videos there is `StreamInput`, which keeps nothing.
+ */
+export type FetchInput = (text: string, options: StreamInputOptions) => Promise<FetchedInput>;
+
+export interface FetchInputSettings {
+  download: Outbound['download'];
+  /** What downloads that are being fetched or checked may take of memory together; each counts with its `maxBytes`. */
+  memoryBytes?: number;
+}
+
+export const createFetchInput = ({
+  download,
+  memoryBytes = 256 * megabyte,
+}: FetchInputSettings): FetchInput => {
+  const streamInput = createStreamInput({ download });
+  const checkImage = createCheckImage();
+  const memory = createMemoryBudget({ totalBytes: memoryBytes });
+
+  const fetchInput: FetchInput = async (text, options) => {
+    const { kind, contentType, source } = await streamInput(text, options);
+    const bytes = await gather(source);
+    if (kind === 'image') {
+      const problem = await checkImage(bytes, options.signal);
+      if (problem !== null) throw toRefusal(problem, options.param);
+    }
+    return { kind, contentType, bytes };
+  };
+
+  return async (text, options) => {
+    // The memory of a data URI is accounted for with the request that it came in.
+    if (isDataUri(text)) return fetchInput(text, options);
+    const release = await memory.reserve(options.maxBytes, options);
+    try {
+      return await fetchInput(text, options);
+    } finally {
+      release();
+    }
+  };
+};
+
+const gather = async (source: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
+  if (source instanceof Uint8Array) return source;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of source) chunks.push(chunk);
+  return Buffer.concat(chunks);
+};
+
+const toRefusal = (problem: ImageProblem, param: string): AppError => {
+  switch (problem) {
+    case 'other_type':
+      return refuseInput(param, `is not ${expectedInput(['image'])}`);
+    case 'too_many_pixels':
+      return refuseInput(param, `has more than ${mostPixels / 1_000_000} million pixels`);
+    case 'undecodable':
+      return refuseInput(param, 'is an image that is broken or cut off');
+    case 'busy':
+      return new AppError('overloaded', 'The service is checking too many images. Try again shortly.');
+  }
+};

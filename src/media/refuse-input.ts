@@ -1,0 +1,12 @@
+import { AppError } from '../errors.ts';
+
+/**
+ * The 422 for an input that cannot be taken. `text` goes on after the parameter's name, as in "is not an image", and
+ * never holds words of the address's server.
+ */
+export const refuseInput = (param: string, text: string, cause?: unknown): AppError =>
+  new AppError('invalid_parameter', `${param}: ${text}`, {
+    param,
+    issues: [{ loc: ['body', ...param.split('.')], msg: text, type: 'value_error' }],
+    ...(cause === undefined ? {} : { cause }),
+  });

@@ -1,0 +1,66 @@
+import { imageContentType } from '../providers/image/image-content-type.ts';
+import { audioContentType } from '../providers/video/audio-content-type.ts';
+import { videoContentType } from '../providers/video/video-content-type.ts';
+
+export type InputKind = 'image' | 'video' | 'audio';
+
+/** The types that a kind may be, in the words of a refusal. */
+const kindNames: Record<InputKind, string> = {
+  image: 'PNG, JPEG or WebP image',
+  video: 'MP4 or MOV video',
+  audio: 'MP3 or WAV audio file',
+};
+
+const contentTypeOf: Record<InputKind, (bytes: Uint8Array) => string | null> = {
+  image: imageContentType,
+  video: videoContentType,
+  audio: audioContentType,
+};
+
+/** So many first bytes are enough to tell every type. */
+export const sniffedBytes = 4_096;
+
+/** The kind and type of a file by its first bytes; null for none of `kinds`. */
+export const sniffInput = (
+  bytes: Uint8Array,
+  kinds: readonly InputKind[],
+): { kind: InputKind; contentType: string } | null => {
+  for (const kind of kinds) {
+    const contentType = contentTypeOf[kind](bytes);
+    if (contentType !== null) return { kind, contentType };
+  }
+  return null;
+};
+
+/** What was expected, as in "is not a PNG, JPEG or WebP image". */
+export const expectedInput = (kinds: readonly InputKind[]): string =>
+  kinds.map((kind) => `${kind === 'image' ? 'a' : 'an'} ${kindNames[kind]}`).join(' or ');
+
+/** Other names under which the types are declared. */
+const aliases = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/x-png', 'image/png'],
+  ['application/mp4', 'video/mp4'],
+  ['video/x-m4v', 'video/mp4'],
+  ['audio/mp3', 'audio/mpeg'],
+  ['audio/x-mpeg', 'audio/mpeg'],
+  ['audio/wave', 'audio/wav'],
+  ['audio/x-wav', 'audio/wav'],
+  ['audio/vnd.wave', 'audio/wav'],
+]);
+
+/** Types that say nothing of what the bytes are. */
+const saysNothing = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+
+/** MP4 and MOV are one format with two names, and are mixed up everywhere. */
+const isoMedia = new Set(['video/mp4', 'video/quicktime']);
+
+/** Whether what was declared (a content type, with or without parameters; null: nothing) can be what the bytes are. */
+export const isDeclaredRight = (declared: string | null, contentType: string): boolean => {
+  const [essence = ''] = (declared ?? '').split(';');
+  const name = essence.trim().toLowerCase();
+  if (saysNothing.has(name)) return true;
+  const canonical = aliases.get(name) ?? name;
+  return canonical === contentType || (isoMedia.has(canonical) && isoMedia.has(contentType));
+};

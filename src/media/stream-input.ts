@@ -1,0 +1,148 @@
+import { AppError } from '../errors.ts';
+import { OutboundError, type Outbound, type OutboundFailure } from '../outbound/outbound.ts';
+import { isDataUri, readDataUri } from './data-uri-input.ts';
+import { refuseInput } from './refuse-input.ts';
+import { expectedInput, isDeclaredRight, sniffedBytes, sniffInput, type InputKind } from './sniff-input.ts';
+
+export interface StreamInputOptions {
+  kinds: readonly InputKind[];
+  maxBytes: number;
+  /** The request's field, for refusals: `image`, `messages.0.content.1`. */
+  param: string;
+  /** From the first step to the last byte; 30 seconds unless told. */
+  totalMs?: number;
+  signal: AbortSignal;
+  /** For whom: nobody gets all of what downloads may take of memory. */
+  accountId?: string | undefined;
+}
+
+export interface StreamedInput {
+  kind: InputKind;
+  /** By the bytes' own magic number. */
+  contentType: string;
+  /**
+   * As `MediaLibrary.save` takes it. A stream must be read to its end or its signal aborted, and throws as `StreamInput`
+   * does when it breaks off or grows too large.
+   */
+  source: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Takes in what a caller named: a public `https://` URL or a `data:<mime>;base64,<data>` URI. Only the first bytes are
+ * looked at. Throws AppError (`invalid_parameter` with the field; `overloaded`), or the signal's reason.
+ */
+export type StreamInput = (text: string, options: StreamInputOptions) => Promise<StreamedInput>;
+
+const usualTotalMs = 30_000;
+
+export const createStreamInput =
+  ({ download }: { download: Outbound['download'] }): StreamInput =>
+  async (text, options) => {
+    const { param, signal, maxBytes } = options;
+    signal.throwIfAborted();
+    if (isDataUri(text)) return fromDataUri(text, options);
+    if (!/^https?:/i.test(text))
+      throw refuseInput(param, 'must be an https:// URL or a data:<mime>;base64,<data> URI');
+    const source = download(text, { maxBytes, totalMs: options.totalMs ?? usualTotalMs, signal });
+    const answer = await refusing(source, options);
+    return fromAnswer(answer, options);
+  };
+
+const fromDataUri = async (text: string, options: StreamInputOptions): Promise<StreamedInput> => {
+  const { param, maxBytes } = options;
+  const read = await readDataUri(text, maxBytes);
+  switch (read.outcome) {
+    case 'read':
+      return { ...recognise(read.bytes, read.declared, options), source: read.bytes };
+    case 'too_large':
+      throw refuseInput(param, tooLarge(maxBytes));
+    case 'malformed':
+      throw refuseInput(param, 'is not a data URI of the form data:<mime>;base64,<data> in proper base64');
+  }
+};
+
+const fromAnswer = async (
+  { contentType: declared, body }: Awaited<ReturnType<Outbound['download']>>,
+  options: StreamInputOptions,
+): Promise<StreamedInput> => {
+  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  try {
+    const head: Buffer[] = [];
+    let length = 0;
+    while (length < sniffedBytes) {
+      const next = await refusing(chunks.next(), options);
+      if (next.done === true) break;
+      head.push(next.value);
+      length += next.value.length;
+    }
+    const first = Buffer.concat(head, length);
+    return { ...recognise(first, declared, options), source: rest(first, chunks, options) };
+  } catch (error) {
+    body.destroy();
+    throw error;
+  }
+};
+
+const rest = async function* (
+  first: Buffer,
+  chunks: AsyncIterator<Buffer>,
+  options: StreamInputOptions,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    for (;;) {
+      const next = await refusing(chunks.next(), options);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await chunks.return?.();
+  }
+};
+
+const recognise = (
+  bytes: Uint8Array,
+  declared: string | null,
+  { kinds, param }: StreamInputOptions,
+): { kind: InputKind; contentType: string } => {
+  if (bytes.length === 0) throw refuseInput(param, 'is empty');
+  const found = sniffInput(bytes.subarray(0, sniffedBytes), kinds);
+  if (found === null) throw refuseInput(param, `is not ${expectedInput(kinds)}`);
+  if (!isDeclaredRight(declared, found.contentType))
+    throw refuseInput(param, `holds ${found.contentType} but is declared as another type`);
+  return found;
+};
+
+/** What an outbound step gives, or the refusal that its failure means. */
+const refusing = async <Result>(
+  step: Promise<Result>,
+  { param, maxBytes, signal }: StreamInputOptions,
+): Promise<Result> => {
+  try {
+    return await step;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof OutboundError)) throw error;
+    if (error.failure === 'busy')
+      throw new AppError('overloaded', 'The service is fetching too many inputs. Try again shortly.', {
+        cause: error,
+      });
+    const text = error.failure === 'too_large' ? tooLarge(maxBytes) : failureTexts[error.failure];
+    throw refuseInput(param, text, error);
+  }
+};
+
+const tooLarge = (maxBytes: number): string => `is larger than ${Math.floor(maxBytes / 1024 ** 2)} MB`;
+
+const failureTexts: Record<Exclude<OutboundFailure, 'busy' | 'too_large'>, string> = {
+  bad_url: 'is not an https:// URL on port 443 without user name and password',
+  not_public: 'its host is not a public address',
+  unresolved: 'its host has no address',
+  unreachable: 'its host could not be reached',
+  bad_certificate: 'the certificate of its host is not valid',
+  timeout: 'its host took too long',
+  too_many_redirects: 'its host redirects too often',
+  bad_status: 'its host did not answer with a success',
+  encoded: 'its host answers with compressed content only',
+  broken_off: 'its host broke off the answer',
+};

@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { MediaLibrary } from '../media/media-library.ts';
+import type { ContentAnswer } from '../operations/operation.ts';
+import type { Media } from '../store/store.ts';
+import { contentDisposition } from './content-disposition.ts';
+import { createStreamMedium } from './stream-medium.ts';
+import { writeError } from './write-error.ts';
+import { stalledReaderMs } from './write-events.ts';
+
+export interface ServeContentOptions {
+  media: Pick<MediaLibrary, 'read'>;
+  clock: Clock;
+  log: Log;
+  /** How many contents this process streams at once: `config.videoStreams`. */
+  streams: number;
+  /** After how long a reader that takes nothing is let go; a minute. */
+  stalledMs?: number;
+}
+
+export interface ServeContentInput {
+  /** Of the caller's own; that is checked already. */
+  media: Media;
+  /** GET or HEAD. */
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  /** By which the reader saves it. */
+  fileName: string;
+  whenMissing?: ContentAnswer['whenMissing'];
+}
+
+export type ServeContent = (input: ServeContentInput) => Promise<void>;
+
+/**
+ * Streams a medium to its owner, whole or one range of it. Writes its refusals itself: 410 `content_expired`,
+ * 416 `range_not_satisfiable`, 502 `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never rejects.
+ */
+export const createServeContent = ({
+  media: library,
+  clock,
+  log,
+  streams,
+  stalledMs = stalledReaderMs,
+}: ServeContentOptions): ServeContent => {
+  const streamMedium = createStreamMedium({ library, streams, stalledReaderMs: stalledMs });
+  return async ({ media, request, response, requestId, fileName, whenMissing }) => {
+    try {
+      if (media.removedAt !== null || media.expiresAt <= clock.now())
+        throw new AppError(
+          'content_expired',
+          'The content was kept for its time and is gone. Make it again.',
+        );
+      await streamMedium({
+        media,
+        request,
+        response,
+        headers: { 'cache-control': 'private', 'content-disposition': contentDisposition(fileName) },
+        whenMissing,
+      });
+    } catch (error) {
+      writeError(response, error, { log, requestId });
+    }
+  };
+};

@@ -1,0 +1,131 @@
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
+import { AppError } from '../../src/errors.ts';
+import {
+  createAccountLimiter,
+  type AccountLimiter,
+  type LimitedCaller,
+} from '../../src/limits/account-limiter.ts';
+import { silentLog } from '../../src/log.ts';
+import { createBlackHole } from '../cache/black-hole.ts';
+import { createRedisServer, hasRedisServer } from '../cache/redis-server.ts';
+import { openSharedRedis } from '../cache/shared-redis.ts';
+
+const shared = await openSharedRedis();
+const patientMs = 10_000;
+
+/** The limit of these tests stands in the terms. */
+const limitOf = ({ terms }: { terms: string | null }): number => Number(terms ?? 5);
+const acme: LimitedCaller = { accountId: 'acme', terms: null };
+
+const refusalOf = async (limiter: AccountLimiter, caller = acme): Promise<AppError | null> => {
+  try {
+    await limiter.consume(caller);
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+};
+const countAllowed = async (limiter: AccountLimiter, count: number, caller = acme): Promise<number> => {
+  const refusals = await Promise.all(Array.from({ length: count }, () => refusalOf(limiter, caller)));
+  return refusals.filter((refusal) => refusal === null).length;
+};
+
+const connections: RedisConnection[] = [];
+const connect = (url: string): RedisConnection => {
+  const connection = createRedisConnection({ url, log: silentLog });
+  connections.push(connection);
+  return connection;
+};
+afterEach(async () => {
+  for (const connection of connections.splice(0)) await connection.close();
+});
+
+describe('the limit of an account in one process', () => {
+  it('allows exactly the limit of many calls at once, and refuses with 429 and a time', async () => {
+    const limiter = createAccountLimiter({ limitOf, redis: null });
+    expect(await countAllowed(limiter, 100)).toBe(5);
+    const refusal = await refusalOf(limiter);
+    expect([refusal?.status, refusal?.code]).toEqual([429, 'rate_limit_exceeded']);
+    expect(refusal?.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+    expect(refusal?.retryAfterSeconds).toBeLessThanOrEqual(60);
+    expect(refusal?.message).toContain('at most 5 a minute');
+  });
+
+  it('counts accounts apart', async () => {
+    const limiter = createAccountLimiter({ limitOf, redis: null });
+    expect(await countAllowed(limiter, 10)).toBe(5);
+    expect(await countAllowed(limiter, 10, { ...acme, accountId: 'other' })).toBe(5);
+  });
+
+  it('goes by the limit that holds at the call, and keeps what was counted', async () => {
+    const limiter = createAccountLimiter({ limitOf, redis: null });
+    const raised = { ...acme, terms: '8' };
+    expect(await countAllowed(limiter, 5)).toBe(5);
+    expect(await countAllowed(limiter, 10, raised)).toBe(3);
+  });
+
+  it('refuses a call whose limit cannot be told', async () => {
+    const fail = (): number => {
+      throw new Error('the terms cannot be read');
+    };
+    const limiter = createAccountLimiter({ limitOf: fail, redis: null });
+    await expect(limiter.consume(acme)).rejects.toThrow('the terms cannot be read');
+  });
+});
+
+describe.skipIf(shared === null)('the limit of an account on several replicas with one Redis', () => {
+  const server = shared!;
+  afterAll(() => server.close());
+  const replica = (name: string): AccountLimiter =>
+    createAccountLimiter({
+      limitOf,
+      redis: connect(server.url),
+      timeoutMs: patientMs,
+      keyPrefix: `${server.prefix}-${name}`,
+    });
+
+  it('allows exactly the limit in all', async () => {
+    const allowed = await Promise.all(
+      [replica('exact'), replica('exact')].map((limiter) => countAllowed(limiter, 100)),
+    );
+    expect(allowed.reduce((sum, count) => sum + count, 0)).toBe(5);
+  });
+
+  it('goes by the limit that holds at the call there too', async () => {
+    const [one, other] = [replica('raised'), replica('raised')];
+    expect(await countAllowed(one, 10)).toBe(5);
+    // The ten counted, the five refused with them.
+    expect(await countAllowed(other, 20, { ...acme, terms: '20' })).toBe(10);
+  });
+});
+
+describe.skipIf(!hasRedisServer())('the limit of an account when Redis fails', () => {
+  it('goes on from what this process has counted when Redis dies', async () => {
+    const server = await createRedisServer();
+    onTestFinished(() => server.remove());
+    await server.start();
+    const limiter = createAccountLimiter({ limitOf, redis: connect(server.url), timeoutMs: patientMs });
+    expect(await countAllowed(limiter, 3)).toBe(3);
+    await server.kill();
+    expect(await countAllowed(limiter, 500)).toBe(2);
+  });
+
+  it('decides every call while Redis hangs', async () => {
+    const server = await createRedisServer();
+    onTestFinished(() => server.remove());
+    await server.start();
+    const limiter = createAccountLimiter({ limitOf, redis: connect(server.url) });
+    await limiter.consume(acme);
+    server.freeze();
+    expect(await countAllowed(limiter, 500)).toBe(4);
+  });
+
+  it('decides every call when what listens in the place of Redis never answers', async () => {
+    const hole = await createBlackHole(null);
+    onTestFinished(() => hole.close());
+    const limiter = createAccountLimiter({ limitOf, redis: connect(hole.url) });
+    expect(await countAllowed(limiter, 500)).toBe(5);
+  });
+});

@@ -1,0 +1,34 @@
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createDiskMedia } from '../../src/media/disk-media.ts';
+import { newMediaId, readAll } from './open-test-files.ts';
+
+const never = new AbortController().signal;
+
+describe('media on a volume that is away', () => {
+  it('are not taken for lost, and are there again when it is', async () => {
+    const parent = await mkdtemp(join(tmpdir(), 'causeway-volume-'));
+    onTestFinished(() => rm(parent, { recursive: true, force: true }));
+    const folder = join(parent, 'media');
+    const files = createDiskMedia(folder);
+    const id = newMediaId();
+    const bytes = Buffer.from('a picture');
+    await files.write(id, bytes, { contentType: 'image/png', signal: never });
+
+    await rename(folder, join(parent, 'unplugged'));
+    for (const isMountPointThere of [false, true]) {
+      if (isMountPointThere) await mkdir(folder);
+      await expect(files.read(id)).rejects.toThrow(/are away/);
+      await expect(files.size(id)).rejects.toThrow(/are away/);
+      await expect(files.remove(id)).rejects.toThrow(/are away/);
+    }
+
+    await rm(folder, { recursive: true });
+    await rename(join(parent, 'unplugged'), folder);
+    expect(await readAll(files, id)).toEqual(bytes);
+    await files.remove(id);
+    expect(await files.size(id)).toBeNull();
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createDiskMedia } from '../../src/media/disk-media.ts';
+import type { ByteRange, MediaFiles } from '../../src/media/media-files.ts';
+import { createS3Media } from '../../src/media/s3-media.ts';
+import { silentLog } from '../../src/log.ts';
+import { randomBase62 } from '../../src/ids.ts';
+import { startS3Server } from './s3-server.ts';
+
+/** A place for media of its own. */
+export interface TestFiles {
+  files: MediaFiles;
+  /** Names of everything that is kept, also of unfinished writes. */
+  contents(): Promise<string[]>;
+  /** Leaves what a write leaves whose process died `ageMs` ago. */
+  plantLeftover(id: string, ageMs: number): Promise<void>;
+  /** Opens a place that is not there. */
+  openBroken(): Promise<MediaFiles>;
+  remove(): Promise<void>;
+}
+
+/** All the bytes of a medium, or of a range of it; null when there are none. */
+export const readAll = async (
+  files: Pick<MediaFiles, 'read'>,
+  id: string,
+  range?: ByteRange,
+): Promise<Buffer | null> => {
+  const stream = await files.read(id, range === undefined ? {} : { range });
+  return stream === null ? null : buffer(stream);
+};
+
+export const newMediaId = (): string => randomBase62(43);
+
+export const openDiskFiles = async (): Promise<TestFiles> => {
+  const parent = await mkdtemp(join(tmpdir(), 'causeway-media-'));
+  const folder = join(parent, 'deep', 'media');
+  const files = createDiskMedia(folder);
+  return {
+    files,
+    contents: async () => {
+      const entries = await readdir(parent, { recursive: true, withFileTypes: true });
+      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    },
+    plantLeftover: async (id, ageMs) => {
+      const path = join(folder, 'tmp', `${id}.tmp`);
+      await mkdir(join(folder, 'tmp'), { recursive: true });
+      await writeFile(path, 'half of it');
+      await utimes(path, new Date(), new Date(Date.now() - ageMs));
+    },
+    openBroken: async () => {
+      const file = join(parent, 'no folder');
+      await writeFile(file, '');
+      return createDiskMedia(file);
+    },
+    remove: () => rm(parent, { recursive: true, force: true }),
+  };
+};
+
+export const openS3Files = async (): Promise<TestFiles> => {
+  const server = await startS3Server();
+  const files = createS3Media(server.config, { log: silentLog });
+  return {
+    files,
+    contents: async () => {
+      if (server.falseBodies.length > 0) throw new Error(`a wrong hash of ${server.falseBodies.join()}`);
+      return server.contents();
+    },
+    plantLeftover: async (id, ageMs) => {
+      await utimes(await server.beginUpload(id), new Date(), new Date(Date.now() - ageMs));
+    },
+    openBroken: async () => createS3Media({ ...server.config, bucket: 'another-bucket' }, { log: silentLog }),
+    remove: async () => {
+      await files.close();
+      await server.stop();
+    },
+  };
+};

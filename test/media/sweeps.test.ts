@@ -1,0 +1,194 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import type { MediaFiles } from '../../src/media/media-files.ts';
+import { sweepMedia } from '../../src/media/sweep-media.ts';
+import { createSweeps } from '../../src/media/sweeps.ts';
+import { createS3Media } from '../../src/media/s3-media.ts';
+import { createRecordedLog } from '../cache/recorded-log.ts';
+import {
+  addAccount,
+  finishing,
+  idempotencyKey,
+  openJob,
+  opening,
+  reservedMedia,
+  runningJob,
+  start,
+  type Owner,
+} from '../store/builders.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
+import { newMediaId, openDiskFiles, type TestFiles } from './open-test-files.ts';
+import { startS3Server } from './s3-server.ts';
+
+const clock = { now: () => start };
+const signal = new AbortController().signal;
+
+describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
+  let test: TestStore;
+  let place: TestFiles;
+  let owner: Owner;
+
+  beforeAll(async () => {
+    test = await create();
+    owner = await addAccount(test.store);
+  });
+  afterAll(async () => test.remove());
+  beforeEach(async () => {
+    place = await openDiskFiles();
+  });
+  afterEach(async () => place.remove());
+
+  const sweep = (files: MediaFiles = place.files): Promise<number> =>
+    sweepMedia({ store: test.store, files, clock, log: silentLog, signal });
+
+  /** Bytes with a row that no job took. */
+  const keep = async (expiresAt: number, files: MediaFiles = place.files): Promise<string> => {
+    const id = newMediaId();
+    await test.store.reserveMedia(reservedMedia(owner.accountId, { id, expiresAt }));
+    await files.write(id, Buffer.from('bytes'), { contentType: 'image/png', signal });
+    return id;
+  };
+
+  const keepMany = (count: number): Promise<string[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => keep(start - 1_000 + index)));
+
+  const left = (): ReturnType<TestStore['store']['listExpiredMedia']> =>
+    test.store.listExpiredMedia({ now: start, limit: 1_000 });
+
+  it('remove the bytes whose time is over, to the last of many, and no others', async () => {
+    const lasting = await keep(start + 1);
+    await keepMany(130);
+    expect(await sweep()).toBe(130);
+    expect(await place.contents()).toEqual([lasting]);
+    expect(await left()).toEqual([]);
+    expect(await sweep()).toBe(0);
+  });
+
+  it('leave the row of what a job had as a trace, and delete the row of what nobody took', async () => {
+    const jobId = await openJob(test.store, opening(runningJob(owner)));
+    const [taken, untaken] = [await keep(start + 5), await keep(start)];
+    const media = {
+      id: taken,
+      accountId: owner.accountId,
+      jobId,
+      role: 'image' as const,
+      contentType: 'image/png',
+      sizeBytes: 5,
+      expiresAt: start,
+    };
+    await test.store.finishJob(finishing(jobId, { media: [media], now: start }));
+    expect(await sweep()).toBe(2);
+    expect(await test.store.getMedia(taken)).toMatchObject({ jobId, removedAt: start });
+    expect(await test.store.getMedia(untaken)).toBeNull();
+    expect(await place.contents()).toEqual([]);
+  });
+
+  it('of several processes at once remove everything once', async () => {
+    await keepMany(120);
+    const another = await test.openAnother();
+    const sweeps = [test.store, another, test.store].map((store) =>
+      sweepMedia({ store, files: place.files, clock, log: silentLog, signal }),
+    );
+    await Promise.all(sweeps);
+    expect(await place.contents()).toEqual([]);
+    expect(await left()).toEqual([]);
+  });
+
+  it('go on where a crash between the bytes and the row left off', async () => {
+    await keepMany(3);
+    const crashing = {
+      listExpiredMedia: test.store.listExpiredMedia,
+      markMediaRemoved: async () => {
+        throw new Error('the process died here');
+      },
+    };
+    const died = sweepMedia({ store: crashing, files: place.files, clock, log: silentLog, signal });
+    await expect(died).rejects.toThrow('the process died here');
+    expect(await place.contents()).toEqual([]);
+    expect(await left()).toHaveLength(3);
+    expect(await sweep()).toBe(3);
+    expect(await left()).toEqual([]);
+  });
+
+  it('remove what a write left that died before its bytes were in their place', async () => {
+    const id = newMediaId();
+    await test.store.reserveMedia(reservedMedia(owner.accountId, { id, expiresAt: start }));
+    await place.plantLeftover(id, 0);
+    expect(await sweep()).toBe(1);
+    expect(await place.contents()).toEqual([]);
+  });
+
+  it('pass by bytes that cannot be removed, however many, say so, and try them again', async () => {
+    const ids = await keepMany(115);
+    const stuck = ids.slice(0, 104);
+    const paths = stuck.map((id) => join(place.files.place, id.slice(0, 2), id));
+    // A folder in the place of a file cannot be removed as one.
+    for (const path of paths) {
+      await rm(path);
+      await mkdir(path);
+    }
+    const { log, lines } = createRecordedLog();
+    expect(await sweepMedia({ store: test.store, files: place.files, clock, log, signal })).toBe(11);
+    expect(lines).toMatchObject([{ media: 104, msg: 'the bytes of expired media could not be removed' }]);
+    expect((await left()).map(({ id }) => id).sort()).toEqual(stuck.sort());
+    for (const path of paths) await rm(path, { recursive: true });
+    expect(await sweep()).toBe(104);
+  });
+
+  it('end soon when the place of the media does not answer, and go on once it does', async () => {
+    const s3 = await startS3Server();
+    const files = createS3Media(s3.config, { log: silentLog, limits: { pauseMs: 1 } });
+    const ids = Array.from({ length: 40 }, newMediaId);
+    for (const id of ids) {
+      await test.store.reserveMedia(reservedMedia(owner.accountId, { id, expiresAt: start }));
+      await files.write(id, Buffer.from('bytes'), { contentType: 'image/png', signal });
+    }
+    s3.requests.length = 0;
+    s3.intercept = (request) => {
+      request.socket.destroy();
+      return true;
+    };
+    expect(await sweep(files)).toBe(0);
+    expect(new Set(s3.requests).size).toBe(8 + 1);
+    s3.intercept = () => false;
+    expect(await sweep(files)).toBe(40);
+    expect(await s3.contents()).toEqual([]);
+    await files.close();
+    await s3.stop();
+  });
+
+  it('begin at once, and end when they are told to', async () => {
+    await keepMany(2);
+    await openJob(
+      test.store,
+      opening(runningJob(owner), { idempotency: idempotencyKey('old', { expiresAt: start - 1 }) }),
+    );
+    await place.plantLeftover(newMediaId(), Date.now() - start + 25 * 3_600_000);
+    const { log, lines } = createRecordedLog();
+    const stop = new AbortController();
+    const ended = createSweeps({ store: test.store, files: place.files, clock, log }).begin(stop.signal);
+    const keysLeft = async (): Promise<number> => (await test.sql('select * from idempotency_keys')).length;
+    await expect.poll(async () => (await place.contents()).length + (await keysLeft())).toBe(0);
+    expect(await left()).toEqual([]);
+    stop.abort();
+    await ended;
+    expect(lines.map((line) => (line as { msg: string }).msg).sort()).toEqual([
+      `Media are kept in ${place.files.place}.`,
+      'expired media were removed',
+      'unfinished media were removed',
+    ]);
+  });
+
+  it('say once that the place does not answer, without ending the process', async () => {
+    const { log, lines } = createRecordedLog();
+    const broken = await place.openBroken();
+    const stop = new AbortController();
+    const ended = createSweeps({ store: test.store, files: broken, clock, log }).begin(stop.signal);
+    const warning = expect.objectContaining({ level: 40, msg: expect.stringContaining(broken.place) });
+    await expect.poll(() => lines).toContainEqual(warning);
+    stop.abort();
+    await ended;
+  });
+});

@@ -1,0 +1,131 @@
+import { connect, type Socket } from 'node:net';
+import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { AppError, toAppError } from '../../src/errors.ts';
+import { discardUnread } from '../../src/rest/discard-unread.ts';
+import { readJsonBody, type ReadJsonBodyOptions } from '../../src/rest/read-json-body.ts';
+import { listen } from '../outbound/local-hosts.ts';
+import { sendBeforeReading } from './send-before-reading.ts';
+
+interface ServeOptions extends Partial<ReadJsonBodyOptions> {
+  longestMs?: number;
+}
+
+/** A server that answers 200 for a body, or the status of its refusal; `failures` has what was thrown. */
+const serve = async ({ longestMs, ...options }: ServeOptions = {}) => {
+  const failures: unknown[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    sockets.add(request.socket);
+    discardUnread(request, response, longestMs === undefined ? {} : { longestMs });
+    readJsonBody(request, { maxBytes: 1_000, reserve: () => Promise.resolve(), ...options })
+      .then(() => response.end('taken'))
+      .catch((error: unknown) => {
+        failures.push(error);
+        response.writeHead(toAppError(error).status).end('refused');
+      });
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: await listen(server), failures, sockets };
+};
+
+const bytes = Buffer.alloc(20_000_000, ' ');
+const requestOf = (headers: string, body: string[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\n${headers}\r\n\r\n${body[0] ?? ''}`),
+    bytes,
+    Buffer.from(body[1] ?? ''),
+  ]);
+const length = `Content-Length: ${bytes.length}`;
+const chunk = [`${bytes.length.toString(16)}\r\n`, '\r\n0\r\n\r\n'];
+const requests: [string, Buffer][] = [
+  ['announced', requestOf(length, [])],
+  ['announced last', requestOf(`${length}\r\nConnection: close`, [])],
+  ['unannounced', requestOf('Transfer-Encoding: chunked', chunk)],
+  ['unannounced last', requestOf('Transfer-Encoding: chunked\r\nConnection: close', chunk)],
+];
+
+test.each(requests)(
+  'an %s body that is too large is refused, also to a client that sends all of it first',
+  async (_how, request) => {
+    const { port } = await serve();
+    for (let round = 0; round < 5; round += 1)
+      expect(await sendBeforeReading(port, request)).toBe('HTTP/1.1 413 Payload Too Large');
+  },
+);
+
+test.each(requests)(
+  'an %s body without memory for it is refused, also to a client that sends all of it first',
+  async (_how, request) => {
+    const { port } = await serve({
+      maxBytes: bytes.length,
+      reserve: () => Promise.reject(new AppError('overloaded', 'Try again shortly.')),
+    });
+    for (let round = 0; round < 5; round += 1)
+      expect(await sendBeforeReading(port, request)).toBe('HTTP/1.1 503 Service Unavailable');
+  },
+);
+
+test('a connection serves the next request after a refusal', async () => {
+  const { port, sockets } = await serve();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const post = async (body: Buffer | string): Promise<string> => {
+    const request = httpRequest({ port, method: 'POST', agent });
+    request.end(body);
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    return `${answer.statusCode} ${await text(answer)}`;
+  };
+  expect(await post(Buffer.alloc(500_000, ' '))).toBe('413 refused');
+  expect(await post('{}')).toBe('200 taken');
+  expect(sockets.size).toBe(1);
+});
+
+test.each(['keep-alive', 'close'])(
+  'a client that does not stop sending after a refusal is cut off (%s)',
+  async (connection) => {
+    const { port } = await serve({ longestMs: 100 });
+    const socket = connect(port, '127.0.0.1');
+    const closed = once(socket, 'close');
+    socket.on('error', () => undefined).resume();
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: 900000000\r\n\r\n`,
+    );
+    const dripping = setInterval(() => socket.write(' '), 10);
+    onTestFinished(() => {
+      clearInterval(dripping);
+    });
+    await expect(closed).resolves.toBeDefined();
+  },
+);
+
+test('a client that stops in the middle of its body is cut off, and its body given up', async () => {
+  const { port, failures } = await serve({ stalledMs: 100 });
+  const socket = connect(port, '127.0.0.1');
+  const closed = once(socket, 'close');
+  socket.on('error', () => undefined).resume();
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{');
+  await closed;
+  await expect.poll(() => failures).toHaveLength(1);
+});
+
+test('the wait for memory does not count as the client’s', async () => {
+  const memory = Promise.withResolvers<void>();
+  const { port, failures } = await serve({
+    stalledMs: 50,
+    maxBytes: bytes.length,
+    reserve: () => memory.promise,
+  });
+  const answer = sendBeforeReading(
+    port,
+    Buffer.from('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  memory.resolve();
+  expect([await answer, failures]).toEqual(['HTTP/1.1 200 OK', []]);
+});

@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { silentLog } from '../../src/log.ts';
+import type { ServerSentEvent } from '../../src/operations/operation.ts';
+import { writeEvents } from '../../src/rest/write-events.ts';
+import { listen } from '../outbound/local-hosts.ts';
+
+/** The answer to a request that is written these events. */
+const answerOf = async (events: AsyncIterable<ServerSentEvent>): Promise<Response> => {
+  const server = createServer((_request, response) => {
+    const headers = { 'x-chat-completion-id': 'chatcmpl-1', 'cache-control': 'no-store' };
+    void writeEvents(
+      response,
+      { kind: 'stream', headers, events },
+      { log: silentLog, requestId: 'request-1' },
+    );
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return fetch(`http://127.0.0.1:${await listen(server)}/`);
+};
+
+describe('a stream of server-sent events', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('is lines of data with an empty line after each, under the headers that keep it flowing', async () => {
+    const answer = await answerOf(
+      (async function* () {
+        yield { data: '{"a":1}' };
+        yield { event: 'named', data: '{"b":2}' };
+        yield { data: '[DONE]' };
+      })(),
+    );
+    expect(await answer.text()).toBe('data: {"a":1}\n\nevent: named\ndata: {"b":2}\n\ndata: [DONE]\n\n');
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      'x-chat-completion-id': 'chatcmpl-1',
+    });
+  });
+
+  it('says that it is alive after each 15 seconds of silence, and not before', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const events = new TransformStream<ServerSentEvent, ServerSentEvent>();
+    const writer = events.writable.getWriter();
+    // The headers go with the first event.
+    const answering = answerOf(events.readable);
+    await writer.write({ data: 'first' });
+    const reader = (await answering).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const hear = async (text: string) => expect((await reader?.read())?.value).toBe(text);
+    const say = async (data: string) => {
+      await writer.write({ data });
+      await hear(`data: ${data}\n\n`);
+    };
+    await hear('data: first\n\n');
+    vi.advanceTimersByTime(10_000);
+    await say('second');
+    vi.advanceTimersByTime(14_999);
+    await say('third');
+    for (let silence = 0; silence < 2; silence += 1) {
+      vi.advanceTimersByTime(15_000);
+      await hear(': keep-alive\n\n');
+    }
+    await writer.close();
+    expect(await reader?.read()).toMatchObject({ done: true });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('that fails after it began ends with the error, in words of our own', async () => {
+    const answer = await answerOf(
+      (async function* () {
+        yield { data: 'first' };
+        await Promise.reject(new Error('secret words'));
+      })(),
+    );
+    const [first, error, ...rest] = (await answer.text()).split('\n\n');
+    expect(first).toBe('data: first');
+    expect(JSON.parse(error?.replace('data: ', '') ?? '')).toMatchObject({ error: { code: 'server_error' } });
+    expect(error).not.toContain('secret');
+    expect(rest).toEqual(['']);
+  });
+});
