@@ -10,21 +10,24 @@ import type { Answer, CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { readCount, readText } from './read-text.ts';
 import { noAccount } from './refusals.ts';
+import { addTermsCommands } from './terms-commands.ts';
 import { accountJson, accountTable } from './views.ts';
 
 const maxListed = 10_000;
 
-/** Adds `accounts create`, `approve`, `suspend` and `list`. */
+/** Adds `accounts create`, `approve`, `suspend`, `list` and `terms`; `account` is the same word. */
 export const addAccountCommands = (program: Command, context: CommandContext): void => {
   const accounts = program
     .command('accounts')
-    .summary('make, approve, suspend and list accounts')
-    .description('Makes, approves, suspends and lists the accounts of customers.');
+    .alias('account')
+    .summary('make, approve, suspend and list accounts; set their terms')
+    .description('Makes, approves, suspends and lists the accounts of customers, and sets their own terms.');
   addExamples(accounts, ['causeway accounts create --name "Acme Ltd" --approved', 'causeway accounts list']);
   addCreate(accounts, context);
   addApprove(accounts, context);
   addSuspend(accounts, context);
   addList(accounts, context);
+  addTermsCommands(accounts, context);
 };
 
 const addCreate = (accounts: Command, context: CommandContext): void => {

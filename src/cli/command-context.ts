@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { ModelConfig } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import type { Store } from '../store/store.ts';
 
@@ -7,6 +8,8 @@ export interface Session {
   store: Store;
   clock: Clock;
   brand: string;
+  /** The SKUs of the gateway, by its whole configuration. Throws ConfigError or CommandError. */
+  models(): readonly ModelConfig[];
 }
 
 /** What a command has to say. */

@@ -3,6 +3,8 @@ const exitCodes = {
   invalid_usage: 2,
   /** An environment variable, --data-dir or --env-file is wrong. */
   invalid_setting: 2,
+  /** A file of account terms is wrong. */
+  invalid_terms: 2,
   /** The data folder holds no gateway's data. */
   no_data: 1,
   account_not_found: 1,

@@ -8,6 +8,7 @@ import { addLauncherCommands } from './launcher-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { addMoneyCommands } from './money-commands.ts';
 import type { StoreOptions } from './store-settings.ts';
+import { addWebhookCommands } from './webhook-commands.ts';
 
 export type GlobalOptions = StoreOptions & { json?: true };
 
@@ -42,6 +43,7 @@ export const createProgram = (
   addKeyCommands(program, context);
   addMoneyCommands(program, context);
   addLedgerCommands(program, context);
+  addWebhookCommands(program, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,

@@ -4,6 +4,7 @@ import type { Answer, CommandContext, Work } from './command-context.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import {
   assertDataExists,
+  readModels,
   readStoreSettings,
   type Environment,
   type StoreSettings,
@@ -27,7 +28,8 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
 
   const carryOut = (settings: StoreSettings, work: Work): Promise<void> =>
     withStore(settings, async (session) => {
-      const answer = await work(session);
+      const models = () => readModels(environment, program.opts<GlobalOptions>());
+      const answer = await work({ ...session, models });
       printer.answer(answer);
       exitCode = answer.exitCode ?? 0;
     });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readConfig, type Config } from '../config.ts';
+import { readConfig, type Config, type ModelConfig } from '../config.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { CommandError } from './command-error.ts';
 
@@ -25,7 +25,7 @@ export const readStoreSettings = (
   environment: Environment,
   { dataDir, envFile }: StoreOptions,
 ): StoreSettings => {
-  const all: Environment = { ...(envFile === undefined ? {} : readEnvFile(envFile)), ...environment };
+  const all = withEnvFile(environment, envFile);
   if (dataDir !== undefined && all.DATABASE_URL)
     throw new CommandError(
       'invalid_setting',
@@ -37,6 +37,15 @@ export const readStoreSettings = (
   );
 };
 
+/**
+ * The SKUs that the gateway sells, from its whole configuration read as the gateway reads it. Throws ConfigError or
+ * CommandError.
+ */
+export const readModels = (environment: Environment, { envFile }: StoreOptions): readonly ModelConfig[] => {
+  const all = withEnvFile(environment, envFile);
+  return readConfig(all, readConfigFile(all.CAUSEWAY_CONFIG || null)).models;
+};
+
 /** Refuses a folder without a gateway's data, which is most often the wrong folder. Throws CommandError. */
 export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void => {
   if (databaseUrl === null && !existsSync(embeddedStoreFile(dataDir)))
@@ -44,6 +53,23 @@ export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void 
       'no_data',
       `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" makes it.`,
     );
+};
+
+const withEnvFile = (environment: Environment, envFile: string | undefined): Environment => ({
+  ...(envFile === undefined ? {} : readEnvFile(envFile)),
+  ...environment,
+});
+
+/** The text of the file that is named, or of causeway.yaml here, which need not be there. */
+const readConfigFile = (named: string | null): string | null => {
+  if (named === null && !existsSync('causeway.yaml')) return null;
+  try {
+    return readFileSync(named ?? 'causeway.yaml', 'utf8');
+  } catch (cause) {
+    throw new CommandError('invalid_setting', `CAUSEWAY_CONFIG: ${named ?? 'causeway.yaml'} cannot be read`, {
+      cause,
+    });
+  }
 };
 
 const readEnvFile = (path: string): Environment => {

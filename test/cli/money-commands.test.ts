@@ -45,9 +45,13 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
       deadlineAt: now + 60_000,
       request: '{}',
       customData: null,
+      parameters: null,
+      webhookUrl: null,
     },
     hold: charge,
     idempotency: null,
+    activeLimit: null,
+    inputs: [],
     now,
   });
   await store.finishJob({
@@ -60,6 +64,7 @@ const chargedJob = async (store: Store, accountId: string, charge: Nano): Promis
     charge,
     entryId: randomUUID(),
     media: [],
+    webhook: null,
     now,
   });
   return id;

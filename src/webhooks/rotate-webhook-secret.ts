@@ -1,0 +1,19 @@
+import type { Clock } from '../clock.ts';
+import type { Store, WebhookSecrets } from '../store/store.ts';
+import { newWebhookSecret } from './new-webhook-secret.ts';
+
+const overlapMs = 24 * 3_600_000;
+
+/**
+ * Gives the account a new signing secret. The one before signs beside it for 24 hours, so that receivers have the time to
+ * change over; one that was replaced earlier ends now. Null when there is no such account.
+ */
+export const rotateWebhookSecret = (
+  { store, clock }: { store: Pick<Store, 'rotateWebhookSecret'>; clock: Clock },
+  accountId: string,
+): Promise<WebhookSecrets | null> =>
+  store.rotateWebhookSecret({
+    accountId,
+    secret: newWebhookSecret(),
+    previousUntil: clock.now() + overlapMs,
+  });

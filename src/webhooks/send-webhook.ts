@@ -1,0 +1,49 @@
+import { brandTitle } from '../config.ts';
+import { OutboundError, type Outbound } from '../outbound/outbound.ts';
+import type { WebhookEvent, WebhookSecrets } from '../store/store.ts';
+import { signWebhook } from './webhook-signature.ts';
+
+export interface WebhookAnswer {
+  /** Null when no answer came. */
+  httpStatus: number | null;
+  /** A short reason code when it was not acknowledged, such as `timeout` or `http_500`. */
+  failure: string | null;
+}
+
+export interface SendOptions {
+  outbound: Outbound;
+  brand: string;
+  secrets: WebhookSecrets;
+  now: number;
+  /** What the receiver has for its answer; making the connection counts. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Posts an event once, signed with the time of now, and tells what the receiver said. Null when this process could not
+ * send at all. Throws the signal's reason.
+ */
+export const sendWebhook = async (
+  event: WebhookEvent,
+  { outbound, brand, secrets, now, timeoutMs, signal }: SendOptions,
+): Promise<WebhookAnswer | null> => {
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': `${brandTitle({ brand })}-Webhooks/1`,
+    ...signWebhook({ brand, eventId: event.id, body: event.body, secrets, now }),
+  };
+  try {
+    const { status } = await outbound.post(event.url, {
+      body: event.body,
+      headers,
+      totalMs: timeoutMs,
+      signal,
+    });
+    const isAcknowledged = status >= 200 && status <= 299;
+    return { httpStatus: status, failure: isAcknowledged ? null : `http_${status}` };
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    return error.failure === 'busy' ? null : { httpStatus: null, failure: error.failure };
+  }
+};
