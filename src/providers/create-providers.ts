@@ -1,57 +1,88 @@
+import { join } from 'node:path';
 import { isSandboxModel, type Config, type ModelConfig, type ProviderConfig } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { ImageProvider } from './image/image-provider.ts';
+import { createModelarkVideo } from './modelark/modelark-video.ts';
 import { createOpenAiClient } from './openai/openai-client.ts';
 import { createOpenAiImage } from './openai/openai-image.ts';
 import { createOpenAiText } from './openai/openai-text.ts';
 import { ProviderError } from './provider-error.ts';
 import { createRetryBudget } from './retry-budget.ts';
 import type { Route, RouterOptions } from './route-attempts.ts';
-import { createImageRouter, createTextRouter, type RoutedImage, type RoutedText } from './router.ts';
+import {
+  createImageRouter,
+  createTextRouter,
+  createVideoRouter,
+  type RoutedImage,
+  type RoutedText,
+} from './router.ts';
 import { createExampleMaker } from './sandbox/examples/example-maker.ts';
 import { createSandboxImage } from './sandbox/sandbox-image.ts';
 import { createSandboxText } from './sandbox/sandbox-text.ts';
+import { createSandboxVideo } from './sandbox/sandbox-video.ts';
 import type { TextProvider } from './text/text-provider.ts';
 import { createTokenCounter, type TokenCounter } from './tokens/token-counter.ts';
+import type { RoutedVideo } from './video/routed-video.ts';
+import { createMovMaker, type MovMaker } from './video/to-mov.ts';
+import type { VideoProvider } from './video/video-provider.ts';
+import { createVideoUpstream } from './video/video-upstream.ts';
+import { createResellerVideo } from './videos/reseller-video.ts';
 
 export interface Providers {
   /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` when it is not on sale any more. */
   text(sku: string): RoutedText;
   /** The routes of an image SKU. Throws like `text`. */
   image(sku: string): RoutedImage;
-  /** Loads what would make the first chat half a second slower. */
+  /** The routes of a video SKU. Throws like `text`. */
+  video(sku: string): RoutedVideo;
+  /** Loads what would make the first chat half a second slower, and removes what a killed process left behind. */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
   close(): Promise<void>;
 }
 
 export interface CreateProvidersOptions extends RouterOptions {
+  /** By which results are fetched from addresses that upstreams name. */
+  outbound: Pick<Outbound, 'download'>;
   /** The pause between two events of the sandbox's streams. */
   sandboxPieceDelayMs?: number;
 }
 
+/** What one configured provider offers. */
 interface Source {
   isSandbox: boolean;
-  text: TextProvider;
-  image: ImageProvider;
+  text: TextProvider | null;
+  image: ImageProvider | null;
+  video: VideoProvider | null;
+  /** Removes what a killed process left behind. */
+  sweep(): Promise<void>;
   close(): Promise<unknown>;
 }
 
+type ProvidersConfig = Pick<Config, 'providers' | 'models' | 'dataDir' | 'ffmpegPath'>;
+
 /** All configured providers with routers over them. Connections, threads and heavy modules come with the first use. */
-export const createProviders = (
-  config: Pick<Config, 'providers' | 'models'>,
-  options: CreateProvidersOptions,
-): Providers => {
+export const createProviders = (config: ProvidersConfig, options: CreateProvidersOptions): Providers => {
   const counter = createTokenCounter({ log: options.log });
+  const movMaker = createMovMaker({ directory: join(config.dataDir, 'video-work') });
+  const createSource = (name: string, provider: ProviderConfig): Source => {
+    switch (provider.type) {
+      case 'sandbox':
+        return createSandboxSource(name, { ...options, config, counter });
+      case 'openai':
+        return createOpenAiSource(provider, counter);
+      case 'modelark':
+      case 'videos':
+        return createVideoSource(provider, { ...options, movMaker });
+    }
+  };
   const sources = new Map(
-    Object.entries(config.providers).map(([name, provider]) => {
-      const source =
-        provider.type === 'sandbox'
-          ? createSandboxSource(counter, options.sandboxPieceDelayMs)
-          : createOpenAiSource(provider, counter);
-      return [name, { ...source, budget: createRetryBudget() }];
-    }),
+    Object.entries(config.providers).map(([name, provider]) => [
+      name,
+      { ...createSource(name, provider), budget: createRetryBudget() },
+    ]),
   );
   const breakers = new Map<string, Breaker>();
 
@@ -61,14 +92,19 @@ export const createProviders = (
     return breaker;
   };
 
-  const routesOf = <Kind extends 'text' | 'image'>(kind: Kind, model: ModelConfig): Route<Source[Kind]>[] =>
+  const routesOf = <Kind extends 'text' | 'image' | 'video'>(
+    kind: Kind,
+    model: ModelConfig,
+  ): Route<NonNullable<Source[Kind]>>[] =>
     model.routes.map((route) => {
       const source = sources.get(route.provider);
-      if (source === undefined) throw new Error(`there is no provider ${route.provider}`);
+      const offer = source?.[kind];
+      if (source === undefined || offer === undefined || offer === null)
+        throw new Error(`there is no provider ${route.provider} for ${kind}`);
       return {
         ...route,
         isSandbox: source.isSandbox,
-        source: source[kind],
+        source: offer,
         // SKUs that share an upstream model share its breaker.
         breaker: breakerOf(JSON.stringify([kind, route.provider, route.model])),
         budget: source.budget,
@@ -79,38 +115,82 @@ export const createProviders = (
     new Map(config.models.filter((model) => model.kind === kind).map((model) => [model.sku, create(model)]));
   const texts = routers('chat', (model) => createTextRouter(routesOf('text', model), options));
   const images = routers('image', (model) => createImageRouter(routesOf('image', model), options));
+  const find = (provider: string): VideoProvider | null => sources.get(provider)?.video ?? null;
+  const videos = routers('video', (model) =>
+    createVideoRouter(routesOf('video', model), { ...options, find }),
+  );
   tellOfSandbox(config, options.log);
 
   return {
     text: (sku) => texts.get(sku) ?? notOnSale(sku),
     image: (sku) => images.get(sku) ?? notOnSale(sku),
+    video: (sku) => videos.get(sku) ?? notOnSale(sku),
     warmUp: async (signal) => {
-      if (texts.size > 0) await counter.count([''], signal);
+      await Promise.all([
+        ...(texts.size > 0 ? [counter.count([''], signal)] : []),
+        ...[...sources.values()].map((source) => source.sweep()),
+        movMaker.sweep(),
+      ]);
     },
     close: async () => {
-      await Promise.all([counter.close(), ...[...sources.values()].map((source) => source.close())]);
+      const closing = [...sources.values()].map((source) => source.close());
+      await Promise.all([counter.close(), movMaker.close(), ...closing]);
     },
   };
 };
 
-const createSandboxSource = (counter: TokenCounter, pieceDelayMs: number | undefined): Source => {
+const nothingToSweep = (): Promise<void> => Promise.resolve();
+
+const createSandboxSource = (
+  name: string,
+  options: CreateProvidersOptions & { config: ProvidersConfig; counter: TokenCounter },
+): Source => {
+  const { clock, config, counter, log, sandboxPieceDelayMs: pieceDelayMs } = options;
   const examples = createExampleMaker();
   const image = createSandboxImage();
+  const video = createSandboxVideo({
+    directory: join(config.dataDir, 'sandbox-videos', name),
+    ffmpegPath: config.ffmpegPath,
+    clock,
+    log,
+  });
   return {
     isSandbox: true,
     text: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
     image,
-    close: () => Promise.all([examples.close(), image.close()]),
+    video,
+    sweep: video.sweep,
+    close: () => Promise.all([examples.close(), image.close(), video.close()]),
   };
 };
 
-const createOpenAiSource = (provider: ProviderConfig & { type: 'openai' }, counter: TokenCounter): Source => {
+type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
+
+const createOpenAiSource = (provider: RemoteConfig, counter: TokenCounter): Source => {
   const client = createOpenAiClient(provider);
   return {
     isSandbox: false,
     text: createOpenAiText({ client, counter }),
     image: createOpenAiImage({ client }),
+    video: null,
+    sweep: nothingToSweep,
     close: () => client.close(),
+  };
+};
+
+const createVideoSource = (
+  provider: RemoteConfig,
+  { outbound, log, movMaker }: CreateProvidersOptions & { movMaker: MovMaker },
+): Source => {
+  const upstream = createVideoUpstream(provider);
+  const create = provider.type === 'modelark' ? createModelarkVideo : createResellerVideo;
+  return {
+    isSandbox: false,
+    text: null,
+    image: null,
+    video: create({ ...provider, upstream, outbound, log, movMaker }),
+    sweep: nothingToSweep,
+    close: () => upstream.close(),
   };
 };
 

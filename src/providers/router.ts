@@ -8,6 +8,8 @@ import {
   type ServedRoute,
 } from './route-attempts.ts';
 import type { TextEvent, TextProvider, TextRequest } from './text/text-provider.ts';
+import type { RoutedVideo } from './video/routed-video.ts';
+import type { VideoProvider } from './video/video-provider.ts';
 
 interface RoutedCall {
   signal: AbortSignal;
@@ -65,6 +67,35 @@ export const createImageRouter = (
       );
       onRoute?.(toServedRoute(route));
       return answer;
+    },
+  };
+};
+
+/** A begun task is asked after on its own provider, without the breaker: whoever waits for it asks again by themselves. */
+export const createVideoRouter = (
+  routes: readonly Route<VideoProvider>[],
+  { find, ...options }: RouterOptions & { find: (provider: string) => VideoProvider | null },
+): RoutedVideo => {
+  const attempt = createRouteAttempts(routes, options);
+  return {
+    start: async (request, { signal }) => {
+      const { route, answer } = await attempt(
+        ({ source, model }) => source.start({ ...request, model }, { signal }),
+        signal,
+      );
+      return { ...toServedRoute(route), task: answer };
+    },
+    resume: ({ provider, task }) => {
+      const source = find(provider);
+      if (source === null)
+        throw new ProviderError(`the provider ${provider} is not configured any more`, {
+          failure: 'fatal',
+          code: 'upstream_unavailable',
+        });
+      return {
+        report: (signal) => source.report(task, { signal }),
+        fetch: (part, call) => source.fetch(task, part, call),
+      };
     },
   };
 };

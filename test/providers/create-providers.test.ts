@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { silentLog } from '../../src/log.ts';
+import { createOutbound } from '../../src/outbound/create-outbound.ts';
 import { createProviders, type Providers } from '../../src/providers/create-providers.ts';
 import type { ServedRoute } from '../../src/providers/route-attempts.ts';
 import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';
@@ -22,6 +23,7 @@ const create = (yaml: string | null): Providers => {
   const providers = createProviders(readConfig({ KEY: 'sk-upstream' }, yaml), {
     log: silentLog,
     clock: systemClock,
+    outbound: createOutbound({ allowsLoopback: true, userAgent: 'test' }),
     sandboxPieceDelayMs: 0,
   });
   open.push(providers);
@@ -68,7 +70,7 @@ describe('the providers of a configuration', () => {
     expect(served).toEqual([{ provider: 'sandbox', model: 'textmodel-3.5-flash', isSandbox: true }]);
     const images = await providers
       .image('imagemodel-1.0')
-      .generate({ prompt: 'A fox', aspectRatio: '1:1' }, { signal: noAbort() });
+      .generate({ prompt: 'A fox', aspectRatio: '1:1', inputs: [] }, { signal: noAbort() });
     expect(images).toMatchObject([{ contentType: 'image/png' }]);
   });
 
@@ -90,7 +92,7 @@ describe('the providers of a configuration', () => {
     expect((await ask(providers, 'chat-1')).served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
     const served: ServedRoute[] = [];
     const call = { signal: noAbort(), onRoute: (route: ServedRoute) => served.push(route) };
-    await providers.image('image-1').generate({ prompt: 'A fox', aspectRatio: '1:1' }, call);
+    await providers.image('image-1').generate({ prompt: 'A fox', aspectRatio: '1:1', inputs: [] }, call);
     expect(served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
   });
 

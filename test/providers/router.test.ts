@@ -276,7 +276,7 @@ describe('an image router', () => {
     );
     const served: ServedRoute[] = [];
     const images = await router.generate(
-      { prompt: 'fox', aspectRatio: '1:1' },
+      { prompt: 'fox', aspectRatio: '1:1', inputs: [] },
       { signal: noAbort(), onRoute: (chosen) => served.push(chosen) },
     );
     expect(images).toEqual([image]);

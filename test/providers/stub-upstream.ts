@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Usage as OpenAI reports it. */
@@ -53,19 +54,19 @@ export type StubBehaviour =
       headers?: Record<string, string>;
     }
   | { kind: 'images'; images: { b64_json?: string; url?: string; revised_prompt?: string }[] }
-  /** Any bytes, as given. */
+  /** Any bytes, as given and when given. */
   | {
       kind: 'raw';
       status?: number;
       headers?: Record<string, string>;
-      chunks: (string | Uint8Array)[];
+      chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
     };
 
 interface StubRequest {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
-  /** The parsed JSON body; null without one. */
+  /** The parsed JSON body, or a FormData; null without one. */
   body: unknown;
   /** Ends when the answer has been sent or the client has gone. */
   closed: Promise<void>;
@@ -129,7 +130,7 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(incoming.url ?? '/', 'http://stub');
-    const body = await readJson(incoming);
+    const body = await readBody(incoming);
     const closed = new Promise<void>((resolve) => response.once('close', () => resolve()));
     arrived({
       method: incoming.method ?? '',
@@ -190,10 +191,12 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
 const portOf = (address: AddressInfo | string | null): number =>
   address !== null && typeof address === 'object' ? address.port : 0;
 
-const readJson = async (incoming: IncomingMessage): Promise<unknown> => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
+const readBody = async (incoming: IncomingMessage): Promise<unknown> => {
+  const bytes = await buffer(incoming);
+  const contentType = incoming.headers['content-type'] ?? '';
+  if (contentType.startsWith('multipart/form-data'))
+    return new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+  const text = bytes.toString('utf8');
   return text === '' ? null : JSON.parse(text);
 };
 
@@ -254,7 +257,7 @@ const behave = async (
       return;
     case 'raw':
       response.writeHead(behaviour.status ?? 200, behaviour.headers ?? eventStream);
-      for (const chunk of behaviour.chunks) await write(response, chunk);
+      for await (const chunk of behaviour.chunks) await write(response, chunk);
       response.end();
   }
 };

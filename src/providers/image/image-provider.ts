@@ -15,11 +15,20 @@ export const aspectRatios = [
 
 export type AspectRatio = (typeof aspectRatios)[number];
 
+/** An image to be edited, as checked: the type is that of its bytes. */
+export interface InputImage {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** `image/png`, `image/jpeg` or `image/webp`. */
+  contentType: string;
+}
+
 export interface ImageRequest {
   /** The route's upstream model. */
   model: string;
   prompt: string;
   aspectRatio: AspectRatio;
+  /** Empty: made from text alone. Else the prompt says how to edit them. */
+  inputs: readonly InputImage[];
 }
 
 export interface GeneratedImage {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { FinishReason, TextEvent, TextUsage } from '../text/text-provider.ts';
+import type { FinishReason, TextEvent, TextExtras, TextUsage } from '../text/text-provider.ts';
+import { annotationsSchema, audioSchema, logprobsSchema, looseObject, toExtras } from './chunk-extras.ts';
 
 /** What an upstream leaves out, spells null or gets wrong counts as absent: only what we use is read. */
 const text = z.string().optional().catch(undefined);
@@ -10,6 +11,7 @@ const callSchema = z.object({
   index: count,
   id: text,
   function: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
+  extra_content: looseObject.optional().catch(undefined),
 });
 
 const chunkSchema = z.object({
@@ -24,9 +26,12 @@ const chunkSchema = z.object({
             refusal: text,
             tool_calls: z.array(callSchema).optional().catch(undefined),
             function_call: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
+            annotations: annotationsSchema,
+            audio: audioSchema,
           })
           .optional()
           .catch(undefined),
+        logprobs: logprobsSchema,
         finish_reason: text,
       }),
     )
@@ -37,8 +42,19 @@ const chunkSchema = z.object({
       prompt_tokens: z.int().min(0),
       completion_tokens: z.int().min(0),
       total_tokens: count,
-      prompt_tokens_details: z.object({ cached_tokens: count }).optional().catch(undefined),
-      completion_tokens_details: z.object({ reasoning_tokens: count }).optional().catch(undefined),
+      prompt_tokens_details: z
+        .object({ cached_tokens: count, audio_tokens: count })
+        .optional()
+        .catch(undefined),
+      completion_tokens_details: z
+        .object({
+          reasoning_tokens: count,
+          audio_tokens: count,
+          accepted_prediction_tokens: count,
+          rejected_prediction_tokens: count,
+        })
+        .optional()
+        .catch(undefined),
     })
     .optional()
     .catch(undefined),
@@ -83,6 +99,7 @@ export const createChunkReader = (): ChunkReader => {
       ...(id === undefined ? {} : { id }),
       ...(isFirst && name !== undefined ? { name } : {}),
       arguments: argumentsText(call.function?.arguments),
+      ...(call.extra_content === undefined ? {} : { extraContent: call.extra_content }),
     };
   };
 
@@ -97,11 +114,11 @@ export const createChunkReader = (): ChunkReader => {
     };
   };
 
-  const eventsOf = (delta: Delta): TextEvent[] => {
+  const eventsOf = (delta: Delta, extras: TextExtras | undefined): TextEvent[] => {
     const reasoning = delta.reasoning_content ?? delta.reasoning;
     return [
       ...textEvent('reasoning', reasoning),
-      ...textEvent('content', delta.content),
+      ...contentEvent(delta.content ?? '', extras),
       ...textEvent('refusal', delta.refusal),
       ...(delta.tool_calls ?? []).map(toCallEvent),
       ...(delta.function_call === undefined ? [] : [toLegacyEvent(delta.function_call)]),
@@ -114,15 +131,20 @@ export const createChunkReader = (): ChunkReader => {
       if (!parsed.success) return [];
       const choice = parsed.data.choices?.[0];
       if (parsed.data.usage !== undefined) usage = toUsage(parsed.data.usage);
-      const events = choice?.delta === undefined ? [] : eventsOf(choice.delta);
-      if (choice?.finish_reason !== undefined && choice.finish_reason !== '')
-        finish ??= toFinishReason(choice.finish_reason);
-      return events;
+      if (choice === undefined) return [];
+      const { delta = {}, logprobs, finish_reason: reason } = choice;
+      if (reason !== undefined && reason !== '') finish ??= toFinishReason(reason);
+      return eventsOf(delta, toExtras({ ...delta, logprobs }));
     },
     // Some upstreams end a tool call with `stop`.
     finishReason: () => (finish === 'stop' && knownCalls.size > 0 ? 'tool_calls' : finish),
     usage: () => usage,
   };
+};
+
+const contentEvent = (piece: string, extras: TextExtras | undefined): TextEvent[] => {
+  if (extras !== undefined) return [{ type: 'content', text: piece, extras }];
+  return textEvent('content', piece);
 };
 
 const textEvent = (type: 'content' | 'reasoning' | 'refusal', piece: string | undefined): TextEvent[] =>
@@ -152,9 +174,16 @@ const toFinishReason = (reason: string): FinishReason => {
  * Reasoning is billed as completion; upstreams that leave it out of `completion_tokens` still have it in the
  * total.
  */
-const toUsage = (usage: NonNullable<Chunk['usage']>): TextUsage => ({
-  promptTokens: usage.prompt_tokens,
-  completionTokens: Math.max(usage.completion_tokens, (usage.total_tokens ?? 0) - usage.prompt_tokens),
-  cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? null,
-  reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? null,
-});
+const toUsage = (usage: NonNullable<Chunk['usage']>): TextUsage => {
+  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
+  return {
+    promptTokens: usage.prompt_tokens,
+    completionTokens: Math.max(usage.completion_tokens, (usage.total_tokens ?? 0) - usage.prompt_tokens),
+    cachedTokens: prompt?.cached_tokens ?? null,
+    reasoningTokens: completion?.reasoning_tokens ?? null,
+    promptAudioTokens: prompt?.audio_tokens,
+    completionAudioTokens: completion?.audio_tokens,
+    acceptedPredictionTokens: completion?.accepted_prediction_tokens,
+    rejectedPredictionTokens: completion?.rejected_prediction_tokens,
+  };
+};

@@ -14,12 +14,18 @@ const answerSchema = z.object({
 
 type AnswerImage = z.infer<typeof answerSchema>['data'][number];
 
-/** One image at a time by `images/generations` of an OpenAI-compatible upstream; base64 and URL answers. */
+/**
+ * One image at a time by `images/generations` of an OpenAI-compatible upstream, or `images/edits` where there are images
+ * to edit; base64 and URL answers.
+ */
 export const createOpenAiImage = ({ client }: { client: OpenAiClient }): ImageProvider => ({
   generate: async (request, { signal }) => {
     try {
       const { api, fetch } = await client.open();
-      const answer: unknown = await api.post('/images/generations', { body: toBody(request), signal });
+      const answer: unknown =
+        request.inputs.length === 0
+          ? await api.post('/images/generations', { body: toFields(request), signal })
+          : await api.post('/images/edits', { ...(await toForm(request)), signal });
       const parsed = answerSchema.safeParse(answer);
       const image = parsed.data?.data[0];
       if (image === undefined) throw unusable('the upstream answer has no image');
@@ -30,9 +36,26 @@ export const createOpenAiImage = ({ client }: { client: OpenAiClient }): ImagePr
   },
 });
 
-const toBody = ({ model, prompt, aspectRatio }: ImageRequest): Record<string, unknown> => {
+const toFields = ({ model, prompt, aspectRatio }: ImageRequest): Record<string, string | number> => {
   const size = upstreamSize(model, aspectRatio);
   return { model, prompt, n: 1, ...(size === null ? {} : { size }) };
+};
+
+/** The same fields and the images as multipart/form-data, written by the platform. */
+const toForm = async (
+  request: ImageRequest,
+): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(toFields(request))) form.set(name, String(value));
+  for (const [index, { bytes, contentType }] of request.inputs.entries()) {
+    const file = new Blob([bytes], { type: contentType });
+    form.append('image[]', file, `image-${index + 1}.${contentType.slice('image/'.length)}`);
+  }
+  const encoded = new Response(form);
+  return {
+    body: new Uint8Array(await encoded.arrayBuffer()),
+    headers: { 'content-type': encoded.headers.get('content-type') ?? '' },
+  };
 };
 
 const toImage = async (

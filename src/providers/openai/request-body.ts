@@ -64,6 +64,7 @@ const toUpstreamMessage = (message: TextMessage): JsonObject => ({
   ...(message.tool_call_id === undefined ? {} : { tool_call_id: message.tool_call_id }),
   ...(message.function_call === undefined ? {} : { function_call: message.function_call }),
   ...(typeof message.refusal === 'string' ? { refusal: message.refusal } : {}),
+  ...(message.audio === undefined ? {} : { audio: message.audio }),
   ...(message.role === 'function' && message.name !== undefined ? { name: message.name } : {}),
 });
 

@@ -9,7 +9,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 
 export interface UpstreamFetch {
   /**
-   * The part of WHATWG fetch that the `openai` package and our downloads use: a string body in; status, headers,
+   * The part of WHATWG fetch that the `openai` package and our downloads use: a string or bytes as body in; status, headers,
    * text(), json() and an async iterable `body` out. Follows no redirects. Throws ProviderError, or the reason of
    * an aborted signal, also while the body is read.
    */
@@ -76,7 +76,7 @@ const send = async ({
       dispatcher,
       method: init.method === 'POST' ? 'POST' : 'GET',
       headers: headersOf(init),
-      body: typeof init.body === 'string' ? init.body : null,
+      body: typeof init.body === 'string' || init.body instanceof Uint8Array ? init.body : null,
       signal: deadlines.signal,
     });
     // While it connects, undici does not hear an abort.

@@ -1,9 +1,11 @@
-import type { ImageProvider } from '../image/image-provider.ts';
+import { createTurns, TooManyWaitingError } from '../image/create-turns.ts';
+import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
 import { excerpt } from './compose-text.ts';
-import type { PictureRequest } from './pictures/draw-picture.ts';
-import { pictureSize } from './pictures/picture-size.ts';
+import { editPictures } from './pictures/edit-pictures.ts';
+import { pictureSize, type PictureSize } from './pictures/picture-size.ts';
+import type { DrawTask } from './pictures/worker.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
 
 export interface SandboxImage extends ImageProvider {
@@ -14,39 +16,61 @@ const longestCaption = 400;
 
 /**
  * Pictures without a model: a drawn landscape as PNG in the asked ratio, with the prompt's words and the mark
- * "SANDBOX" on it. The same request has the same picture. Drawing takes 0.1 to 0.3 s in a thread of its own.
+ * "SANDBOX" on it; of given pictures, an edit: these side by side under a tint, with the words and "SANDBOX EDIT". The
+ * same request has the same picture. Drawing takes 0.1 to 0.3 s in a thread of its own.
  */
 export const createSandboxImage = (): SandboxImage => {
-  const pool = createWorkerPool<PictureRequest, Uint8Array>({
+  const pool = createWorkerPool<DrawTask, Uint8Array>({
     file: new URL('./pictures/worker.ts', import.meta.url),
     size: 2,
     queueLimit: 200,
     timeoutMs: 15_000,
     maxHeapMb: 256,
   });
+  const inTurn = createTurns({ atOnce: 2, queueLimit: 200 });
+
+  const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
+    const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
+      pool.run({ ...size, layer: name, caption: excerpt(prompt, longestCaption), seed: prompt }, signal);
+    if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
+    const overlay = (size: PictureSize) => layer('overlay', size);
+    return orAborted(
+      inTurn(() => editPictures({ inputs, aspectRatio, signal, overlay }), signal),
+      signal,
+    );
+  };
+
   return {
-    generate: async ({ prompt, aspectRatio }, { signal }) => {
-      const triggers = readTriggers(prompt);
+    generate: async (request, { signal }) => {
+      const triggers = readTriggers(request.prompt);
       await obeyTriggers(triggers, signal);
       if (triggers.stalls) await stall(signal);
-      const size = pictureSize(aspectRatio);
       try {
-        const bytes = await pool.run(
-          { ...size, caption: excerpt(prompt, longestCaption), seed: prompt },
-          signal,
-        );
-        return [{ bytes, contentType: 'image/png', revisedPrompt: null }];
+        return [{ bytes: await draw(request, signal), contentType: 'image/png', revisedPrompt: null }];
       } catch (error) {
-        throw error instanceof WorkerPoolError ? toProviderError(error) : error;
+        signal.throwIfAborted();
+        throw toProviderError(error);
       }
     },
     close: () => pool.close(),
   };
 };
 
-const toProviderError = (error: WorkerPoolError): ProviderError =>
-  new ProviderError(`the sandbox drew no picture: ${error.message}`, {
-    failure: 'retry_other',
-    code: error.reason === 'full' || error.reason === 'closed' ? 'upstream_unavailable' : 'upstream_error',
-    cause: error,
+/** A step that is under way does not hear an abort; its caller does. */
+const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
   });
+
+const toProviderError = (cause: unknown): ProviderError => {
+  const isBusy =
+    cause instanceof TooManyWaitingError ||
+    (cause instanceof WorkerPoolError && (cause.reason === 'full' || cause.reason === 'closed'));
+  return new ProviderError(`the sandbox drew no picture: ${cause instanceof Error ? cause.message : ''}`, {
+    failure: 'retry_other',
+    code: isBusy ? 'upstream_unavailable' : 'upstream_error',
+    cause,
+  });
+};

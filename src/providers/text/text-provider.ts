@@ -8,6 +8,8 @@ export interface TextMessage {
   tool_call_id?: string;
   function_call?: JsonObject;
   refusal?: string | null;
+  /** Names an earlier spoken answer. */
+  audio?: { id: string };
   /** Required by the legacy `function` role only. */
   name?: string;
 }
@@ -27,6 +29,19 @@ export interface TextUsage {
   completionTokens: number;
   cachedTokens: number | null;
   reasoningTokens: number | null;
+  /** Absent where the upstream does not report them; each is part of the counts above. */
+  promptAudioTokens?: number | undefined;
+  completionAudioTokens?: number | undefined;
+  acceptedPredictionTokens?: number | undefined;
+  rejectedPredictionTokens?: number | undefined;
+}
+
+/** What may come beside the words of an answer, in OpenAI's own form. */
+export interface TextExtras {
+  logprobs?: { content: JsonObject[]; refusal: JsonObject[] };
+  annotations?: JsonObject[];
+  /** A piece of a spoken answer; each `data` is base64 of its own, one after the other they are the sound. */
+  audio?: { id?: string; data?: string; transcript?: string; expires_at?: number };
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
@@ -36,11 +51,22 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
  * (usage may come before or after finish); a stream that ends without them throws ProviderError.
  */
 export type TextEvent =
-  | { type: 'content'; text: string }
+  /** `text` is empty where extras come by themselves. */
+  | { type: 'content'; text: string; extras?: TextExtras }
   | { type: 'reasoning'; text: string }
   | { type: 'refusal'; text: string }
-  /** `id` and `name` come with the first piece of a call; `arguments` is a piece of JSON text. */
-  | { type: 'tool_call'; index: number; id?: string; name?: string; arguments: string }
+  /**
+   * `id` and `name` come with the first piece of a call; `arguments` is a piece of JSON text. `extraContent` is what some
+   * upstreams want back with the call in the next turn (Gemini's thought signatures).
+   */
+  | {
+      type: 'tool_call';
+      index: number;
+      id?: string;
+      name?: string;
+      arguments: string;
+      extraContent?: JsonObject;
+    }
   | { type: 'finish'; reason: FinishReason }
   | { type: 'usage'; usage: TextUsage };
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ImageRequest } from '../../../src/providers/image/image-provider.ts';
 import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiImage } from '../../../src/providers/openai/openai-image.ts';
@@ -28,11 +29,10 @@ afterAll(async () => {
   await stub.close();
 });
 
-const generate = (signal = noAbort()) =>
-  createOpenAiImage({ client }).generate(
-    { model: 'gpt-image-1', prompt: 'a fox', aspectRatio: '16:9' },
-    { signal },
-  );
+const request: ImageRequest = { model: 'gpt-image-1', prompt: 'a fox', aspectRatio: '16:9', inputs: [] };
+
+const generate = (signal = noAbort(), changes: Partial<ImageRequest> = {}) =>
+  createOpenAiImage({ client }).generate({ ...request, ...changes }, { signal });
 
 describe('an image of an OpenAI-compatible upstream', () => {
   it('is asked for alone, in the nearest size', async () => {
@@ -118,6 +118,77 @@ describe('an image of an OpenAI-compatible upstream', () => {
     const reason = new Error('enough');
     const before = stub.requests.length;
     const generating = generate(controller.signal);
+    while (stub.requests.length === before) await stub.nextRequest();
+    controller.abort(reason);
+    expect(await rejectionOf(generating)).toBe(reason);
+    await stub.requests.at(-1)?.closed;
+  });
+});
+
+describe('an edit by an OpenAI-compatible upstream', () => {
+  const inputs = [
+    { bytes: png, contentType: 'image/png' },
+    { bytes: jpeg, contentType: 'image/jpeg' },
+    { bytes: webp, contentType: 'image/webp' },
+  ];
+  const prompt = 'Make the fox “red”; keep = & % \u{1F98A}';
+
+  const lastForm = (): FormData => {
+    const form = stub.requests.at(-1)?.body;
+    if (!(form instanceof FormData)) throw new Error('the upstream got no form');
+    return form;
+  };
+
+  it('is a form with the images in their order, and the same fields', async () => {
+    stub.script({ kind: 'images', images: [{ b64_json: webp.toString('base64') }] });
+    const [image] = await generate(noAbort(), { prompt, inputs });
+    expect(image).toMatchObject({ contentType: 'image/webp' });
+    expect(stub.requests.at(-1)).toMatchObject({
+      method: 'POST',
+      path: '/v1/images/edits',
+      headers: { authorization: 'Bearer sk-upstream', 'content-length': expect.any(String) },
+    });
+    const { ['image[]']: _images, ...fields } = Object.fromEntries(lastForm());
+    expect(fields).toEqual({ model: 'gpt-image-1', prompt, n: '1', size: '1536x1024' });
+    const files = lastForm().getAll('image[]') as File[];
+    expect(files.map(({ type, name }) => [type, name])).toEqual([
+      ['image/png', 'image-1.png'],
+      ['image/jpeg', 'image-2.jpeg'],
+      ['image/webp', 'image-3.webp'],
+    ]);
+    for (const [index, file] of files.entries())
+      expect(Buffer.from(await file.arrayBuffer()).equals(inputs[index]!.bytes)).toBe(true);
+  });
+
+  it('leaves the size to the upstream when it is to follow the input', async () => {
+    stub.script(
+      { kind: 'images', images: [{ b64_json: png.toString('base64') }] },
+      { kind: 'images', images: [{ b64_json: png.toString('base64') }] },
+    );
+    await generate(noAbort(), { inputs, aspectRatio: 'auto' });
+    expect(lastForm().get('size')).toBe('auto');
+    await generate(noAbort(), { inputs, aspectRatio: 'auto', model: 'another-model' });
+    expect(lastForm().has('size')).toBe(false);
+  });
+
+  it('is refused with the explanation of the content policy', async () => {
+    stub.script(contentPolicyRefusal);
+    expect(await rejectionOf(generate(noAbort(), { inputs }))).toMatchObject({
+      code: 'content_policy_violation',
+    });
+  });
+
+  it('is not asked for again when its answer is lost', async () => {
+    stub.script({ kind: 'hang-up' });
+    expect(await rejectionOf(generate(noAbort(), { inputs }))).toMatchObject({ failure: 'ambiguous' });
+  });
+
+  it('is given up when the caller aborts', async () => {
+    stub.script({ kind: 'silence' });
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const before = stub.requests.length;
+    const generating = generate(controller.signal, { inputs });
     while (stub.requests.length === before) await stub.nextRequest();
     controller.abort(reason);
     expect(await rejectionOf(generating)).toBe(reason);

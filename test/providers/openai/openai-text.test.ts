@@ -240,6 +240,35 @@ describe('an answer', () => {
     );
   });
 
+  it('carries what comes beside the words with the words that it came with', async () => {
+    const chunk = (delta: object, more: object = {}) =>
+      `data: ${JSON.stringify({ choices: [{ delta, ...more }] })}\n\n`;
+    const token = { token: 'Hi', logprob: -1, bytes: [72, 105], top_logprobs: [] };
+    stub.script({
+      kind: 'raw',
+      chunks: [
+        chunk({ content: 'Hi' }, { logprobs: { content: [{ ...token, unknown: 1 }], refusal: null } }),
+        chunk({}, { logprobs: { content: [token] } }),
+        chunk({ annotations: [{ type: 'url_citation', any: [1] }], audio: { id: 'a', data: 'AA==' } }),
+        chunk({ annotations: [], audio: {} }, { logprobs: { content: [] } }),
+        chunk({}, { finish_reason: 'stop' }),
+      ],
+    });
+    const events = await ask();
+    expect(events.slice(0, -2)).toEqual([
+      { type: 'content', text: 'Hi', extras: { logprobs: { content: [token], refusal: [] } } },
+      { type: 'content', text: '', extras: { logprobs: { content: [token], refusal: [] } } },
+      {
+        type: 'content',
+        text: '',
+        extras: {
+          annotations: [{ type: 'url_citation', any: [1] }],
+          audio: { id: 'a', data: 'AA==' },
+        },
+      },
+    ]);
+  });
+
   it('survives chunks that are strange but say nothing', async () => {
     const strange = [
       ': comment',

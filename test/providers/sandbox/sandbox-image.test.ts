@@ -12,7 +12,7 @@ const draw = async (
   aspectRatio: AspectRatio = '1:1',
   signal = noAbort(),
 ): Promise<Buffer> => {
-  const [image] = await sandbox.generate({ model: 'm', prompt, aspectRatio }, { signal });
+  const [image] = await sandbox.generate({ model: 'm', prompt, aspectRatio, inputs: [] }, { signal });
   expect(image).toMatchObject({ contentType: 'image/png', revisedPrompt: null });
   return Buffer.from(image?.bytes ?? []);
 };

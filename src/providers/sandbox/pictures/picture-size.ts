@@ -5,6 +5,8 @@ export interface PictureSize {
   height: number;
 }
 
+const longerSide = 1024;
+
 /** Pixels by ratio: the longer side is 1,024, and every side is even. */
 const sizes: Record<AspectRatio, PictureSize> = {
   auto: { width: 1024, height: 1024 },
@@ -21,3 +23,16 @@ const sizes: Record<AspectRatio, PictureSize> = {
 };
 
 export const pictureSize = (ratio: AspectRatio): PictureSize => sizes[ratio];
+
+/** No picture is more than four times as long as it is wide, or there would be no room for words. */
+const extremeShape = 4;
+
+/** Pixels by width over height, with the longer side and even sides as above. */
+export const sizeOfShape = (shape: number): PictureSize => {
+  const clamped = Math.min(Math.max(shape, 1 / extremeShape), extremeShape);
+  return clamped >= 1
+    ? { width: longerSide, height: even(longerSide / clamped) }
+    : { width: even(longerSide * clamped), height: longerSide };
+};
+
+const even = (length: number): number => 2 * Math.round(length / 2);

@@ -2,15 +2,22 @@ import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import { Resvg } from '@resvg/resvg-js';
 import type { WorkerReply } from '../../worker-pool.ts';
-import { drawPicture, fontFamily, type PictureRequest } from './draw-picture.ts';
+import { drawOverlay } from './draw-overlay.ts';
+import { drawPicture, type PictureRequest } from './draw-picture.ts';
+import { fontFamily } from './svg-text.ts';
+
+/** A whole picture, or what an edit lays over one. */
+export type DrawTask = PictureRequest & { layer: 'picture' | 'overlay' };
 
 const require = createRequire(import.meta.url);
 /** Latin, Greek, Cyrillic, Hebrew and Vietnamese letters. */
 const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
-const render = (request: PictureRequest): WorkerReply<Uint8Array> => {
+const draw = { picture: drawPicture, overlay: drawOverlay };
+
+const render = ({ layer, ...request }: DrawTask): WorkerReply<Uint8Array> => {
   try {
-    const picture = new Resvg(drawPicture(request), {
+    const picture = new Resvg(draw[layer](request), {
       font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
     });
     return { output: picture.render().asPng() };
@@ -19,4 +26,4 @@ const render = (request: PictureRequest): WorkerReply<Uint8Array> => {
   }
 };
 
-parentPort?.on('message', (request: PictureRequest) => parentPort?.postMessage(render(request)));
+parentPort?.on('message', (task: DrawTask) => parentPort?.postMessage(render(task)));

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { jsonExcess } from '../../bounded-json.ts';
+import type { JsonObject } from '../../json.ts';
+import type { TextExtras } from '../text/text-provider.ts';
+
+const text = z.string().optional().catch(undefined);
+const bytes = z.array(z.int()).nullable().catch(null);
+const tokens = z
+  .array(
+    z.object({
+      token: z.string(),
+      logprob: z.number(),
+      bytes,
+      top_logprobs: z.array(z.object({ token: z.string(), logprob: z.number(), bytes })).catch([]),
+    }),
+  )
+  .catch([]);
+
+/** Objects as they came, unless there is too much in them to look into. */
+export const looseObject = z.custom<JsonObject>(
+  (value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && jsonExcess(value) === null,
+);
+
+export const logprobsSchema = z.object({ content: tokens, refusal: tokens }).optional().catch(undefined);
+
+export const annotationsSchema = z.array(looseObject).optional().catch(undefined);
+
+export const audioSchema = z
+  .object({ id: text, data: text, transcript: text, expires_at: z.number().optional().catch(undefined) })
+  .optional()
+  .catch(undefined);
+
+/** What a chunk brings beside words; undefined when that is nothing. */
+export const toExtras = ({
+  logprobs,
+  annotations = [],
+  audio,
+}: {
+  logprobs: z.infer<typeof logprobsSchema>;
+  annotations?: z.infer<typeof annotationsSchema>;
+  audio?: z.infer<typeof audioSchema>;
+}): TextExtras | undefined => {
+  if (logprobs === undefined && annotations.length === 0 && audio === undefined) return undefined;
+  const spoken = Object.fromEntries(Object.entries(audio ?? {}).filter(([, value]) => value !== undefined));
+  const extras: TextExtras = {
+    ...(logprobs !== undefined && logprobs.content.length + logprobs.refusal.length > 0 ? { logprobs } : {}),
+    ...(annotations.length > 0 ? { annotations } : {}),
+    ...(Object.keys(spoken).length > 0 ? { audio: spoken } : {}),
+  };
+  return Object.keys(extras).length === 0 ? undefined : extras;
+};

@@ -1,0 +1,227 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { atMostEvery } from '../../at-most-every.ts';
+import type { Clock } from '../../clock.ts';
+import { randomBase62 } from '../../ids.ts';
+import type { Log } from '../../log.ts';
+import { createTurns } from '../image/create-turns.ts';
+import { ProviderError } from '../provider-error.ts';
+import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
+import { createWorkerPool } from '../worker-pool.ts';
+import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
+import { createFilmFolders, type FilmTask } from './video/film-folder.ts';
+import { createFindFfmpeg } from './video/find-ffmpeg.ts';
+import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
+import { planFilm } from './video/plan-film.ts';
+import type { DrawTask } from './video/worker.ts';
+
+export interface SandboxVideoOptions {
+  /** The films' folder; made when first needed. */
+  directory: string;
+  /** Null: the ffmpeg on the PATH, then the one from npm. */
+  ffmpegPath: string | null;
+  clock: Clock;
+  log: Log;
+}
+
+export interface SandboxVideo extends VideoProvider {
+  /** Removes films that nobody fetched within a day; done again while films are made. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const idLength = 32;
+const keptMs = 24 * 3_600_000;
+const sweepEveryMs = 3_600_000;
+/** A fetched film stays this long, in case that its reader comes again. */
+const fetchedMs = 600_000;
+/** A film that stalls is given up then, so that it does not stand in its account's way for hours. */
+const stalledMs = 600_000;
+/** Each takes both cores of a small machine, and 4k most of a gigabyte. */
+const filmsAtOnce = 2;
+const mostFilms = 200;
+
+/** A film that is being made, or waits for its turn. */
+interface Filming {
+  /** From 0 to 1. */
+  share: number;
+  ending: Promise<void>;
+}
+
+/**
+ * Videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
+ * the input images. Made with ffmpeg in the background; tasks and films are files, so another process can go on with
+ * them.
+ */
+export const createSandboxVideo = ({
+  directory,
+  ffmpegPath,
+  clock,
+  log,
+}: SandboxVideoOptions): SandboxVideo => {
+  const folders = createFilmFolders(directory);
+  const findFfmpeg = createFindFfmpeg(ffmpegPath);
+  const inTurn = createTurns({ atOnce: filmsAtOnce, queueLimit: mostFilms });
+  const pictures = createWorkerPool<DrawTask, Uint8Array>({
+    file: new URL('./video/worker.ts', import.meta.url),
+    size: 1,
+    queueLimit: mostFilms,
+    timeoutMs: 30_000,
+    maxHeapMb: 256,
+  });
+  const filmings = new Map<string, Filming>();
+  const removals = new Map<string, NodeJS.Timeout>();
+  const closing = new AbortController();
+
+  const film = async (id: string, { plan }: FilmTask, filming: Filming): Promise<void> => {
+    try {
+      const ffmpeg = await findFfmpeg();
+      await inTurn(
+        () =>
+          makeFilm({
+            plan,
+            folder: folders.path(id),
+            ffmpeg,
+            draw: pictures.run,
+            onProgress: (share) => {
+              filming.share = share;
+            },
+            signal: closing.signal,
+          }),
+        closing.signal,
+      );
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      log.error({ err: error, film: id }, 'the sandbox made no video');
+      await folders.fail(id, error instanceof Error ? error.message : 'unknown');
+    }
+  };
+
+  const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
+  const sweepSometimes = atMostEvery<void>(sweepEveryMs, () => {
+    sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
+  });
+
+  /** Begins, or goes on with, what is not being made already. With too many at work it is left to a later call. */
+  const begin = (id: string, task: FilmTask): Filming | null => {
+    const running = filmings.get(id);
+    if (running !== undefined) return running;
+    if (filmings.size >= mostFilms || closing.signal.aborted) return null;
+    const filming: Filming = { share: 0, ending: Promise.resolve() };
+    filmings.set(id, filming);
+    filming.ending = film(id, task, filming)
+      .catch((error: unknown) =>
+        log.error({ err: error, film: id }, 'a failure of the sandbox was not noted'),
+      )
+      .finally(() => filmings.delete(id));
+    return filming;
+  };
+
+  const removeLater = (id: string): void => {
+    clearTimeout(removals.get(id));
+    const timer = setTimeout(() => {
+      removals.delete(id);
+      folders
+        .remove(id)
+        .catch((error: unknown) => log.error({ err: error, film: id }, 'a film was not removed'));
+    }, fetchedMs);
+    removals.set(id, timer.unref());
+  };
+
+  const findTask = async (id: string): Promise<FilmTask> => {
+    const task = await folders.read(id);
+    if (task !== null) return task;
+    throw new ProviderError('the sandbox has no such video: it was removed, or is on another machine', {
+      failure: 'fatal',
+      code: 'upstream_error',
+    });
+  };
+
+  /** Null where the film is made as if there were no triggers. */
+  const obeyed = async (task: FilmTask, signal: AbortSignal): Promise<VideoReport | null> => {
+    const { triggers, startedAt } = task;
+    const waited = clock.now() - startedAt;
+    if (triggers.stalls)
+      return waited < stalledMs
+        ? { state: 'pending', progress: 0 }
+        : failed('the prompt asked the sandbox to stall');
+    if (waited < triggers.delayMs)
+      return { state: 'pending', progress: (100 * Math.max(waited, 0)) / triggers.delayMs };
+    try {
+      await obeyTriggers({ ...triggers, delayMs: 0 }, signal);
+      return null;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ProviderError)) throw error;
+      return { state: 'failed', error };
+    }
+  };
+
+  return {
+    start: async (request, { signal }) => {
+      sweepSometimes();
+      await findFfmpeg();
+      signal.throwIfAborted();
+      if (filmings.size >= mostFilms)
+        throw new ProviderError('too many videos wait to be made by the sandbox', {
+          failure: 'retry_other',
+          code: 'upstream_unavailable',
+        });
+      const { plan, images } = await planFilm(request, signal);
+      const task = { plan, triggers: readTriggers(request.prompt), startedAt: clock.now() };
+      const id = randomBase62(idLength);
+      await folders.create(id, task, images);
+      if (isFilmed(task.triggers)) begin(id, task);
+      return id;
+    },
+    report: async (id, { signal }) => {
+      const task = await findTask(id);
+      const asTold = await obeyed(task, signal);
+      if (asTold !== null) return asTold;
+      if (await folders.has(id, filmFile)) return { state: 'done' };
+      const problem = await folders.problem(id);
+      if (problem !== null) return failed(`the sandbox made no video: ${problem}`);
+      return { state: 'pending', progress: 100 * (begin(id, task)?.share ?? 0) };
+    },
+    fetch: async (id, part) => {
+      const { plan } = await findTask(id);
+      if (part === 'last_frame' && !plan.hasLastFrame) return null;
+      const file = part === 'video' ? filmFile : lastFrameFile;
+      if (!(await folders.has(id, file)))
+        throw new ProviderError('the sandbox has not made this video yet', {
+          failure: 'retry_same',
+          code: 'upstream_error',
+        });
+      return {
+        contentType: contentTypes[part === 'video' ? plan.container : 'png'],
+        body: readFilm(folders.path(id, file), () => removeLater(id)),
+      };
+    },
+    sweep,
+    close: async () => {
+      closing.abort(new Error('the sandbox is closed'));
+      for (const timer of removals.values()) clearTimeout(timer);
+      await Promise.all([pictures.close(), ...[...filmings.values()].map(({ ending }) => ending)]);
+    },
+  };
+};
+
+const failed = (message: string): VideoReport => ({
+  state: 'failed',
+  error: new ProviderError(message, { failure: 'fatal', code: 'upstream_error' }),
+});
+
+const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png' };
+
+/** A film that ends otherwise need not be made. */
+const isFilmed = ({ stalls, fails, isModerated, isRateLimited }: SandboxTriggers): boolean =>
+  !(stalls || fails || isModerated || isRateLimited);
+
+const readFilm = async function* (
+  file: string,
+  onRead: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const handle = await open(file, 'r');
+  yield* createReadStream('', { fd: handle });
+  onRead();
+};

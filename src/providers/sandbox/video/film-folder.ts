@@ -1,0 +1,86 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SandboxTriggers } from '../triggers.ts';
+import type { FilmPlan } from './film-plan.ts';
+import type { FilmImage } from './plan-film.ts';
+
+/** What a task needs to be gone on with by another process. */
+export interface FilmTask {
+  plan: FilmPlan;
+  triggers: SandboxTriggers;
+  /** Epoch milliseconds. */
+  startedAt: number;
+}
+
+/** The files of the sandbox's films, a folder a task. */
+export interface FilmFolders {
+  /** Where a task's files are. */
+  path(id: string, file?: string): string;
+  create(id: string, task: FilmTask, images: readonly FilmImage[]): Promise<void>;
+  /** Null when there is no such task; the other calls are for ids of tasks that there are. */
+  read(id: string): Promise<FilmTask | null>;
+  has(id: string, file: string): Promise<boolean>;
+  /** Marks a task as failed; the text is for the log. */
+  fail(id: string, problem: string): Promise<void>;
+  /** Null while it has not failed. */
+  problem(id: string): Promise<string | null>;
+  remove(id: string): Promise<void>;
+  /** Removes tasks that began before `startedBefore`. */
+  sweep(startedBefore: number): Promise<void>;
+}
+
+const idPattern = /^[0-9A-Za-z]{20,64}$/;
+const taskFile = 'task.json';
+const problemFile = 'problem.txt';
+
+export const createFilmFolders = (directory: string): FilmFolders => {
+  const path = (id: string, file = ''): string => {
+    if (!idPattern.test(id)) throw new RangeError('a film id is 20 to 64 base62 characters');
+    return join(directory, id, file);
+  };
+  const has = async (id: string, file: string): Promise<boolean> => (await modified(path(id, file))) !== null;
+
+  return {
+    path,
+    has,
+    create: async (id, task, images) => {
+      await mkdir(path(id), { recursive: true });
+      for (const { file, bytes } of images) await writeFile(path(id, file), bytes);
+      await replace(path(id, taskFile), JSON.stringify(task));
+    },
+    read: async (id) => {
+      if (!idPattern.test(id)) return null;
+      const text = await readText(path(id, taskFile));
+      return text === null ? null : (JSON.parse(text) as FilmTask);
+    },
+    fail: (id, problem) => replace(path(id, problemFile), problem),
+    problem: (id) => readText(path(id, problemFile)),
+    remove: (id) => rm(path(id), { recursive: true, force: true }),
+    sweep: async (startedBefore) => {
+      for (const id of (await namesIn(directory)).filter((name) => idPattern.test(name))) {
+        const startedAt = (await modified(path(id, taskFile))) ?? (await modified(path(id)));
+        if (startedAt !== null && startedAt < startedBefore)
+          await rm(path(id), { recursive: true, force: true });
+      }
+    },
+  };
+};
+
+/** Whole or not at all. */
+const replace = async (file: string, text: string): Promise<void> => {
+  await writeFile(`${file}.tmp`, text);
+  await rename(`${file}.tmp`, file);
+};
+
+const readText = (file: string): Promise<string | null> => orNull(readFile(file, 'utf8'));
+const modified = (file: string): Promise<number | null> => orNull(stat(file).then(({ mtimeMs }) => mtimeMs));
+const namesIn = async (directory: string): Promise<string[]> => (await orNull(readdir(directory))) ?? [];
+
+const orNull = async <T>(reading: Promise<T>): Promise<T | null> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+};

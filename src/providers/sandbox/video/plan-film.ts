@@ -1,0 +1,127 @@
+import { loadSharp } from '../../image/load-sharp.ts';
+import { ProviderError } from '../../provider-error.ts';
+import { measureVideo } from '../../video/measure-video.ts';
+import { ratioProportion } from '../../video/ratio-proportion.ts';
+import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
+import { videoSize } from '../../video/video-size.ts';
+import { excerpt } from '../compose-text.ts';
+import type { FilmPlan, Shot } from './film-plan.ts';
+
+/** An input image of a film, to be kept beside its plan. */
+export interface FilmImage {
+  /** Its name in the film's folder. */
+  file: string;
+  bytes: Uint8Array;
+}
+
+const longestCaption = 300;
+/** As many reference images are shown, and kept. */
+const mostReferences = 4;
+const widest = 21 / 9;
+const usualProportion = 16 / 9;
+
+interface LoadedImage extends FilmImage {
+  role: VideoInput['role'];
+  /** Width to height, as it is shown. */
+  proportion: number;
+}
+
+/** Loads what a film needs of its inputs. Throws ProviderError when an input cannot be read. */
+export const planFilm = async (
+  request: VideoRequest,
+  signal: AbortSignal,
+): Promise<{ plan: FilmPlan; images: FilmImage[] }> => {
+  const images = await loadImages(request.inputs, signal);
+  const clip = await measureClip(request, signal);
+  const proportion = request.ratio === 'adaptive' ? adapted(images, clip) : ratioProportion(request.ratio);
+  const is4k = request.resolution === '4k';
+  const fps = is4k ? 12 : 24;
+  const seconds = request.durationSeconds === -1 ? (clip?.seconds ?? 0) : request.durationSeconds;
+  return {
+    images,
+    plan: {
+      ...videoSize(request.resolution, proportion),
+      frames: Math.max(1, Math.round(seconds * fps)),
+      fps,
+      codec: is4k ? 'hevc' : 'h264',
+      container: request.outputFormat,
+      hasSound: request.generateAudio,
+      hasLastFrame: request.returnLastFrame,
+      shots: shotsOf(images),
+      card: { caption: captionOf(request), seed: `${request.prompt}\n${request.seed ?? ''}` },
+    },
+  };
+};
+
+const loadImages = async (inputs: readonly VideoInput[], signal: AbortSignal): Promise<LoadedImage[]> => {
+  const references = inputs.filter(({ role }) => role === 'reference_image').slice(0, mostReferences);
+  const shown = inputs.filter((input) => input.role.endsWith('_frame') || references.includes(input));
+  const images: LoadedImage[] = [];
+  for (const [index, input] of shown.entries()) {
+    const bytes = await input.load(signal);
+    const file = `input-${index}.${input.contentType.slice('image/'.length)}`;
+    images.push({ role: input.role, file, bytes, proportion: await proportionOf(bytes) });
+  }
+  return images;
+};
+
+const proportionOf = async (bytes: Uint8Array): Promise<number> => {
+  const sharp = await loadSharp();
+  try {
+    const { autoOrient } = await sharp(bytes).metadata();
+    return autoOrient.width / autoOrient.height;
+  } catch (error) {
+    throw unusable('an input image cannot be read', error);
+  }
+};
+
+interface Clip {
+  seconds: number;
+  proportion: number;
+}
+
+/** The reference video, where its length or shape is needed. */
+const measureClip = async (
+  { inputs, durationSeconds, ratio }: VideoRequest,
+  signal: AbortSignal,
+): Promise<Clip | null> => {
+  const input = inputs.find(({ role }) => role === 'reference_video');
+  const isEdit = durationSeconds === -1;
+  const isNeeded = isEdit || (ratio === 'adaptive' && input !== undefined);
+  if (!isNeeded) return null;
+  const measure = input === undefined ? null : await measureVideo(await input.load(signal), signal);
+  if (measure !== null) return { seconds: measure.seconds, proportion: measure.width / measure.height };
+  if (isEdit) throw unusable('there is no reference video to edit, or its length cannot be read');
+  return null;
+};
+
+/** An edit keeps its video's shape; else the film follows the frame that it begins with, or the first input there is. */
+const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
+  const image = images.find(({ role }) => role === 'first_frame') ?? images[0];
+  const proportion = image?.proportion ?? clip?.proportion ?? usualProportion;
+  return Math.min(widest, Math.max(1 / widest, proportion));
+};
+
+const shotsOf = (images: readonly LoadedImage[]): Shot[] => {
+  const ofRole = (role: VideoInput['role'], place: 'begin' | 'between' | 'end'): Shot[] =>
+    images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', place, file }));
+  return [
+    ...ofRole('first_frame', 'begin'),
+    ...ofRole('reference_image', 'between'),
+    { kind: 'card' },
+    ...ofRole('last_frame', 'end'),
+  ];
+};
+
+const captionOf = ({ prompt, inputs }: VideoRequest): string => {
+  const count = (kind: string, noun: string): string[] => {
+    const { length } = inputs.filter(({ contentType }) => contentType.startsWith(`${kind}/`));
+    return length === 0 ? [] : [`${length} ${noun}${length === 1 ? '' : 's'}`];
+  };
+  const given = [...count('image', 'image'), ...count('video', 'video'), ...count('audio', 'sound')];
+  const words = excerpt(prompt, longestCaption);
+  return [words, given.length === 0 ? '' : `(with ${given.join(', ')})`].join(' ').trim();
+};
+
+const unusable = (message: string, cause?: unknown): ProviderError =>
+  new ProviderError(message, { failure: 'fatal', code: 'invalid_parameter', cause });

@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module';
+import { parentPort } from 'node:worker_threads';
+import { Resvg } from '@resvg/resvg-js';
+import type { WorkerReply } from '../../worker-pool.ts';
+import { drawPicture, type PictureRequest } from '../pictures/draw-picture.ts';
+import { badge, fontFamily } from '../pictures/svg-text.ts';
+
+const require = createRequire(import.meta.url);
+const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
+
+/** A whole card, or only its mark on a see-through ground. */
+export type DrawTask = PictureRequest & { layer: 'card' | 'mark' };
+
+/** What a picture is laid out for; it is drawn larger or smaller, so that its words are as large in every film. */
+const drawnSide = 1_280;
+
+const drawMark = ({ width, height }: PictureRequest): string =>
+  [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    badge({ width, height, text: 'SANDBOX', opacity: 0.45 }),
+    '</svg>',
+  ].join('');
+
+const draw = { card: drawPicture, mark: drawMark };
+
+const render = ({ layer, width, height, ...picture }: DrawTask): WorkerReply<Uint8Array> => {
+  const scale = drawnSide / Math.max(width, height);
+  try {
+    const drawing = draw[layer]({ ...picture, width: width * scale, height: height * scale });
+    const rendered = new Resvg(drawing, {
+      font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
+      fitTo: { mode: 'width', value: width },
+    });
+    return { output: rendered.render().asPng() };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : 'the card was not drawn' };
+  }
+};
+
+parentPort?.on('message', (task: DrawTask) => parentPort?.postMessage(render(task)));

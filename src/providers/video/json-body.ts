@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+
+/** A file that stands in a JSON body as a data URI. */
+export class DataUri {
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+
+  constructor(contentType: string, bytes: Uint8Array) {
+    this.contentType = contentType;
+    this.bytes = bytes;
+  }
+}
+
+export interface JsonBody {
+  lengthBytes: number;
+  /** Made when they are asked for, so that of a large file only a slice stands in memory as base64. */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Bytes encoded in one go; a multiple of three, so that the pieces join to one base64 text. */
+const sliceBytes = 3 * 65_536;
+
+/** The JSON text of a plain value in which DataUri objects stand for their text. */
+export const createJsonBody = (value: object): JsonBody => {
+  const mark = randomUUID();
+  const files: DataUri[] = [];
+  const text = JSON.stringify(value, (_name, part: unknown) => {
+    if (!(part instanceof DataUri)) return part;
+    files.push(part);
+    return mark;
+  });
+  const texts = text.split(mark).map((piece) => Buffer.from(piece));
+  const textBytes = texts.reduce((sum, piece) => sum + piece.length, 0);
+  const fileBytes = files.reduce((sum, file) => sum + head(file).length + base64Length(file), 0);
+  return { lengthBytes: textBytes + fileBytes, chunks: join(texts, files) };
+};
+
+const head = ({ contentType }: DataUri): string => `data:${contentType};base64,`;
+
+const base64Length = ({ bytes }: DataUri): number => Math.ceil(bytes.length / 3) * 4;
+
+const join = async function* (
+  texts: readonly Buffer[],
+  files: readonly DataUri[],
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const [index, text] of texts.entries()) {
+    yield text;
+    const file = files[index];
+    if (file === undefined) continue;
+    yield Buffer.from(head(file));
+    for (let start = 0; start < file.bytes.length; start += sliceBytes)
+      yield Buffer.from(Buffer.from(file.bytes.subarray(start, start + sliceBytes)).toString('base64'));
+  }
+};

@@ -1,0 +1,45 @@
+import { AppError } from '../../errors.ts';
+import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
+
+export interface VideoMeasure {
+  /** How long it plays; a fraction, above 0 and at most 3,600. */
+  seconds: number;
+  /** In pixels, as it is shown: rotation and pixel shape are accounted for. */
+  width: number;
+  height: number;
+}
+
+/** A file's path, or all its bytes. */
+export type VideoSource = string | Uint8Array;
+
+/** One thread for the process, as long as it is: it starts with the first video and keeps nothing alive. */
+let pool: WorkerPool<VideoSource, VideoMeasure | null> | null = null;
+
+const never = new AbortController().signal;
+
+/**
+ * Length and shape of an MP4, MOV or WebM file, read from its own tables in a thread (some milliseconds). Null for what
+ * is no such file, cannot be read within bounds, or claims nonsense. Throws AppError `overloaded` when too many wait.
+ */
+export const measureVideo = async (
+  source: VideoSource,
+  signal: AbortSignal = never,
+): Promise<VideoMeasure | null> => {
+  pool ??= createWorkerPool({
+    file: new URL('./measure/worker.ts', import.meta.url),
+    size: 1,
+    queueLimit: 100,
+    timeoutMs: 10_000,
+    maxHeapMb: 256,
+  });
+  try {
+    return await pool.run(source, signal);
+  } catch (error) {
+    if (!(error instanceof WorkerPoolError)) throw error;
+    if (error.reason !== 'full') return null;
+    throw new AppError('overloaded', 'Too many videos are being measured. Try again shortly.', {
+      retryAfterSeconds: 2,
+      cause: error,
+    });
+  }
+};

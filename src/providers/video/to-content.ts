@@ -1,0 +1,48 @@
+import { imageContentType } from '../image/image-content-type.ts';
+import { videoContentType } from './video-content-type.ts';
+import type { VideoContent } from './video-provider.ts';
+
+/** As many bytes as tell a type. */
+const headBytes = 12;
+
+/**
+ * A file as content of a part, its type read from its first bytes; null when it is not of the kind, and then nothing
+ * more of it is read.
+ */
+export const toContent = async (
+  part: 'video' | 'last_frame',
+  body: AsyncIterable<Uint8Array>,
+): Promise<VideoContent | null> => {
+  const chunks = body[Symbol.asyncIterator]();
+  const head: Uint8Array[] = [];
+  let bytes = 0;
+  while (bytes < headBytes) {
+    const next = await chunks.next();
+    if (next.done === true) break;
+    head.push(next.value);
+    bytes += next.value.length;
+  }
+  const first = Buffer.concat(head);
+  const contentType = part === 'video' ? videoContentType(first) : imageContentType(first);
+  if (contentType === null) {
+    await chunks.return?.();
+    return null;
+  }
+  return { contentType, body: continued(first, chunks) };
+};
+
+const continued = async function* (
+  first: Uint8Array,
+  chunks: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield first;
+    for (;;) {
+      const next = await chunks.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await chunks.return?.();
+  }
+};

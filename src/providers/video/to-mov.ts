@@ -1,0 +1,106 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newId } from '../../ids.ts';
+import { ProviderError } from '../provider-error.ts';
+import { createWorkerPool } from '../worker-pool.ts';
+import type { VideoContent } from './video-provider.ts';
+
+/** Two files: an MP4 and the MOV to make of it. */
+export interface RemuxTask {
+  from: string;
+  to: string;
+}
+
+export interface MovMaker {
+  /**
+   * MP4 content as MOV: the same pictures and sounds in the other container. The work is done when the body is read,
+   * in files under the folder and in a thread, with bounded memory; the body throws ProviderError.
+   */
+  toMov(content: VideoContent, signal: AbortSignal): VideoContent;
+  /** Removes what a killed process left behind. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** No remux takes this long. */
+const abandonedMs = 24 * 3_600_000;
+
+export const createMovMaker = ({ directory }: { directory: string }): MovMaker => {
+  const pool = createWorkerPool<RemuxTask, null>({
+    file: new URL('./remux/worker.ts', import.meta.url),
+    size: 1,
+    queueLimit: 100,
+    timeoutMs: 600_000,
+    maxHeapMb: 512,
+  });
+
+  const convert = async function* (
+    source: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const name = newId();
+    const task = { from: join(directory, `${name}.mp4`), to: join(directory, `${name}.mov`) };
+    await mkdir(directory, { recursive: true });
+    try {
+      await write(task.from, source, signal);
+      await remux(task, signal);
+      await rm(task.from);
+      for await (const chunk of createReadStream(task.to, { signal })) yield chunk;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      await Promise.all(Object.values(task).map((file) => rm(file, { force: true })));
+    }
+  };
+
+  const remux = async (task: RemuxTask, signal: AbortSignal): Promise<void> => {
+    try {
+      await pool.run(task, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ProviderError('the video could not be put into a MOV file', {
+        failure: 'ambiguous',
+        code: 'upstream_error',
+        cause: error,
+      });
+    }
+  };
+
+  return {
+    toMov: (content, signal) =>
+      content.contentType === 'video/quicktime'
+        ? content
+        : { contentType: 'video/quicktime', body: convert(content.body, signal) },
+    sweep: async () => {
+      for (const name of await namesIn(directory)) {
+        const file = join(directory, name);
+        const found = await stat(file).catch(() => null);
+        if (found !== null && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true });
+      }
+    },
+    close: () => pool.close(),
+  };
+};
+
+const write = async (file: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> => {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    for await (const chunk of source) {
+      signal.throwIfAborted();
+      await handle.writeFile(chunk);
+    }
+  } finally {
+    await handle.close();
+  }
+};
+
+const namesIn = async (directory: string): Promise<string[]> => {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+};

@@ -1,0 +1,70 @@
+import type { VideoResolution } from '../../config.ts';
+
+/** The contract's video ratios; `adaptive` follows the input. */
+export const videoRatios = ['adaptive', '16:9', '9:16', '4:3', '3:4', '1:1', '21:9'] as const;
+export type VideoRatio = (typeof videoRatios)[number];
+
+export type VideoInputRole =
+  | 'first_frame'
+  | 'last_frame'
+  | 'reference_image'
+  | 'reference_video'
+  | 'reference_audio';
+
+/** An image, video or audio that a video is made from: a copy of ours, whose bytes were checked. */
+export interface VideoInput {
+  role: VideoInputRole;
+  /** By the bytes' own magic number: `image/png`, `image/jpeg`, `image/webp`, `video/mp4`, `video/quicktime`, `audio/mpeg`, `audio/wav`. */
+  contentType: string;
+  /** Where an upstream on the internet can read it until the job ends. */
+  url: string;
+  /** All its bytes; bounded when they were taken in. */
+  load(signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export interface VideoRequest {
+  /** The route's upstream model. */
+  model: string;
+  prompt: string;
+  /** In the caller's order. */
+  inputs: readonly VideoInput[];
+  seed: number | null;
+  /** Of the output in whole seconds; -1: edit the reference video and keep its length. */
+  durationSeconds: number;
+  resolution: VideoResolution;
+  ratio: VideoRatio;
+  generateAudio: boolean;
+  nsfwCheck: boolean;
+  returnLastFrame: boolean;
+  outputFormat: 'mp4' | 'mov';
+}
+
+/** What an upstream says of a task. A failure carries the class and code by which the job fails. */
+export type VideoReport =
+  /** `progress`: 0 to 100 where the upstream tells it. */
+  { state: 'pending'; progress: number | null } | { state: 'done' } | { state: 'failed'; error: Error };
+
+export interface VideoContent {
+  /** `video/mp4`, `video/quicktime`, `image/png`, `image/jpeg` or `image/webp`, by the bytes' own magic number. */
+  contentType: string;
+  /** At the reader's pace; throws ProviderError when it breaks off or grows beyond the adapter's bound. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** A source of videos. Throws ProviderError, or the signal's reason after it aborts. */
+export interface VideoProvider {
+  /**
+   * Begins a task and answers the text by which it is found again, also by another process. A time-out or reset after the
+   * request was written is of the class `ambiguous`: the task may exist.
+   */
+  start(request: VideoRequest, options: { signal: AbortSignal }): Promise<string>;
+  report(task: string, options: { signal: AbortSignal }): Promise<VideoReport>;
+  /**
+   * The result of a done task in the asked format (MOV: `video/quicktime`); null for a last frame that the upstream did not make.
+   */
+  fetch(
+    task: string,
+    part: 'video' | 'last_frame',
+    options: { request: Pick<VideoRequest, 'outputFormat'>; signal: AbortSignal },
+  ): Promise<VideoContent | null>;
+}

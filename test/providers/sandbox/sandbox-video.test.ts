@@ -1,0 +1,284 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/log.ts';
+import { createSandboxVideo, type SandboxVideo } from '../../../src/providers/sandbox/sandbox-video.ts';
+import { createFindFfmpeg } from '../../../src/providers/sandbox/video/find-ffmpeg.ts';
+import type { VideoReport, VideoRequest } from '../../../src/providers/video/video-provider.ts';
+import { makeImage } from '../../media/input-images.ts';
+import { noAbort, rejectionOf } from '../collect.ts';
+import { collectBytes } from '../video/collect-bytes.ts';
+import { makeClip } from '../video/make-clip.ts';
+import { videoInput, videoRequest } from '../video/video-builders.ts';
+
+const run = promisify(execFile);
+
+let directory: string;
+let now = Date.now();
+const providers: SandboxVideo[] = [];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'causeway-films-'));
+});
+afterEach(async () => {
+  await Promise.all(providers.splice(0).map((provider) => provider.close()));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const create = (ffmpegPath: string | null = null): SandboxVideo => {
+  const provider = createSandboxVideo({ directory, ffmpegPath, clock: { now: () => now }, log: silentLog });
+  providers.push(provider);
+  return provider;
+};
+
+/** A film of one second, which is enough to see what it is. */
+const short = (different: Partial<VideoRequest> = {}): VideoRequest =>
+  videoRequest({ durationSeconds: 1, ...different });
+
+const start = (provider: SandboxVideo, different: Partial<VideoRequest> = {}): Promise<string> =>
+  provider.start(short(different), { signal: noAbort() });
+
+const report = (provider: SandboxVideo, task: string): Promise<VideoReport> =>
+  provider.report(task, { signal: noAbort() });
+
+const ended = async (provider: SandboxVideo, task: string): Promise<VideoReport> => {
+  let last: VideoReport = { state: 'pending', progress: null };
+  await expect
+    .poll(
+      async () => {
+        last = await report(provider, task);
+        return last.state;
+      },
+      { timeout: 60_000, interval: 50 },
+    )
+    .not.toBe('pending');
+  return last;
+};
+
+const fetchPart = (provider: SandboxVideo, task: string, part: 'video' | 'last_frame') =>
+  provider.fetch(task, part, { request: { outputFormat: 'mp4' }, signal: noAbort() });
+
+const bytesOf = async (
+  provider: SandboxVideo,
+  task: string,
+  part: 'video' | 'last_frame' = 'video',
+): Promise<{ contentType: string; bytes: Buffer }> => {
+  const content = await fetchPart(provider, task, part);
+  if (content === null) throw new Error(`there is no ${part}`);
+  return { contentType: content.contentType, bytes: await collectBytes(content.body) };
+};
+
+const film = async (different: Partial<VideoRequest> = {}) => {
+  const provider = create();
+  const task = await start(provider, different);
+  expect(await ended(provider, task)).toEqual({ state: 'done' });
+  return { provider, task, ...(await bytesOf(provider, task)) };
+};
+
+/** What a player finds in a film. */
+const probe = async (bytes: Buffer) => {
+  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  try {
+    const video = await input.getPrimaryVideoTrack();
+    const audio = await input.getPrimaryAudioTrack();
+    if (video === null) throw new Error('the film has no pictures');
+    return {
+      mimeType: (await input.getFormat()).mimeType,
+      seconds: await video.computeDuration(),
+      codec: await video.getCodec(),
+      tag: await video.getInternalCodecId(),
+      width: await video.getDisplayWidth(),
+      height: await video.getDisplayHeight(),
+      sound:
+        audio === null ? null : { codec: await audio.getCodec(), seconds: await audio.computeDuration() },
+    };
+  } finally {
+    input.dispose();
+  }
+};
+
+const firstPicture = async (bytes: Buffer): Promise<Buffer> => {
+  const file = join(directory, 'to-look-at');
+  await writeFile(file, bytes);
+  const { stdout } = await run(
+    await createFindFfmpeg(null)(),
+    ['-v', 'error', '-i', file, '-frames:v', '1', '-f', 'image2pipe', '-c:v', 'png', '-'],
+    { encoding: 'buffer', maxBuffer: 64 * 1024 ** 2 },
+  );
+  return stdout;
+};
+
+const colourOf = async (picture: Buffer): Promise<string> => {
+  const { r, g, b } = (await sharp(picture).stats()).dominant;
+  if (r > 200 && g < 60 && b < 60) return 'red';
+  return b > 200 && g < 60 && r < 60 ? 'blue' : `rgb(${r}, ${g}, ${b})`;
+};
+
+describe('a film of the sandbox', () => {
+  it('has the asked length, size, ratio and sound, as MP4 with H.264', async () => {
+    const { bytes, contentType } = await film({ durationSeconds: 4 });
+    expect(contentType).toBe('video/mp4');
+    expect(await probe(bytes)).toEqual({
+      mimeType: 'video/mp4',
+      seconds: 4,
+      codec: 'avc',
+      tag: 'avc1',
+      width: 854,
+      height: 480,
+      sound: { codec: 'aac', seconds: expect.closeTo(4, 1) },
+    });
+  });
+
+  it('is MOV, without a sound track and in another shape when that was asked', async () => {
+    const { bytes, contentType } = await film({
+      outputFormat: 'mov',
+      generateAudio: false,
+      ratio: '9:16',
+    });
+    expect(contentType).toBe('video/quicktime');
+    expect(await probe(bytes)).toEqual({
+      mimeType: 'video/quicktime',
+      seconds: 1,
+      codec: 'avc',
+      tag: 'avc1',
+      width: 480,
+      height: 854,
+      sound: null,
+    });
+  });
+
+  it('is HEVC under the tag that all players know in 4k', async () => {
+    const { bytes } = await film({ resolution: '4k' });
+    expect(await probe(bytes)).toMatchObject({
+      seconds: 1,
+      codec: 'hevc',
+      tag: 'hvc1',
+      width: 3840,
+      height: 2160,
+    });
+  }, 90_000);
+
+  it('begins with its first frame, ends with its last one, and takes its shape from the first', async () => {
+    const { provider, task, bytes } = await film({
+      ratio: 'adaptive',
+      returnLastFrame: true,
+      inputs: [
+        videoInput('last_frame', 'image/png', await makeImage('png', { colour: '#0000ff' })),
+        videoInput(
+          'first_frame',
+          'image/jpeg',
+          await makeImage('jpeg', { width: 40, height: 40, colour: '#ff0000' }),
+        ),
+      ],
+    });
+    expect(await probe(bytes)).toMatchObject({ width: 480, height: 480 });
+    const lastFrame = await bytesOf(provider, task, 'last_frame');
+    expect(lastFrame.contentType).toBe('image/png');
+    expect(await sharp(lastFrame.bytes).metadata()).toMatchObject({ width: 480, height: 480 });
+    expect(await colourOf(await firstPicture(bytes))).toBe('red');
+    expect(await colourOf(lastFrame.bytes)).toBe('blue');
+  });
+
+  it('keeps the length and shape of the clip that it edits', async () => {
+    const clip = await makeClip({ seconds: 2, size: '64x64' });
+    const { bytes } = await film({
+      durationSeconds: -1,
+      ratio: 'adaptive',
+      inputs: [videoInput('reference_video', 'video/mp4', clip)],
+    });
+    expect(await probe(bytes)).toMatchObject({ seconds: 2, width: 480, height: 480 });
+  });
+
+  it('has no last frame to fetch when none was asked for', async () => {
+    const { provider, task } = await film();
+    expect(await fetchPart(provider, task, 'last_frame')).toBeNull();
+  });
+});
+
+describe('a task of the sandbox', () => {
+  it('tells how far it is, and is gone on with by another process that never began it', async () => {
+    const first = create();
+    const task = await start(first, { durationSeconds: 15, resolution: '1080p' });
+    const early = await report(first, task);
+    expect(early).toMatchObject({ state: 'pending' });
+    await first.close();
+    await rm(join(directory, task, 'film'), { force: true });
+    const second = create();
+    await expect
+      .poll(
+        async () => {
+          const told = await report(second, task);
+          return told.state === 'pending' ? (told.progress ?? 0) : 100;
+        },
+        { timeout: 60_000 },
+      )
+      .toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['[sandbox:fail]', 'upstream_error'],
+    ['[sandbox:moderated]', 'content_policy_violation'],
+    ['[sandbox:rate_limit]', 'rate_limit_exceeded'],
+  ])('fails without a film for %s', async (trigger, code) => {
+    const provider = create();
+    const task = await start(provider, { prompt: `A harbour ${trigger}` });
+    expect(await report(provider, task)).toMatchObject({ state: 'failed', error: { code } });
+    expect(await readdir(join(directory, task))).toEqual(['task.json']);
+  });
+
+  it('takes the time that it is told to, and ten minutes to stall', async () => {
+    const provider = create();
+    const slow = await start(provider, { prompt: 'A harbour [sandbox:slow=100]' });
+    const stalled = await start(provider, { prompt: 'A harbour [sandbox:stall]' });
+    now += 40_000;
+    expect(await report(provider, slow)).toEqual({ state: 'pending', progress: 40 });
+    now += 60_000;
+    expect(await ended(provider, slow)).toEqual({ state: 'done' });
+    expect(await report(provider, stalled)).toEqual({ state: 'pending', progress: 0 });
+    now += 500_000;
+    expect(await report(provider, stalled)).toMatchObject({
+      state: 'failed',
+      error: { code: 'upstream_error' },
+    });
+  });
+
+  it('that nobody fetched in a day is removed, and then nobody knows it', async () => {
+    const provider = create();
+    const task = await start(provider, { prompt: '[sandbox:stall]' });
+    await provider.sweep();
+    expect(await readdir(directory)).toContain(task);
+    now += 25 * 3_600_000;
+    await provider.sweep();
+    expect(await readdir(directory)).not.toContain(task);
+    expect(await rejectionOf(report(provider, task))).toMatchObject({ failure: 'fatal' });
+    expect(await rejectionOf(report(provider, '../../../etc/passwd'))).toMatchObject({ failure: 'fatal' });
+  });
+
+  it('is refused when an input cannot be read, or there is no ffmpeg', async () => {
+    const broken = videoInput('first_frame', 'image/png', Buffer.from('no picture'));
+    expect(await rejectionOf(start(create(), { inputs: [broken] }))).toMatchObject({
+      code: 'invalid_parameter',
+      failure: 'fatal',
+    });
+    expect(await rejectionOf(start(create('/nowhere/ffmpeg')))).toMatchObject({
+      code: 'upstream_unavailable',
+      failure: 'retry_other',
+    });
+  });
+
+  it('fails when its film cannot be made', async () => {
+    const provider = create();
+    const task = await start(provider, {
+      inputs: [videoInput('first_frame', 'image/png', await makeImage('png'))],
+    });
+    await provider.close();
+    await rm(join(directory, task, 'film'), { force: true });
+    await writeFile(join(directory, task, 'input-0.png'), 'broken since');
+    expect(await ended(create(), task)).toMatchObject({ state: 'failed', error: { code: 'upstream_error' } });
+  });
+});
