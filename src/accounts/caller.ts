@@ -6,4 +6,6 @@ export interface Caller {
   keyId: string;
   /** Sum of the ledger less open holds, at that moment. */
   available: Nano;
+  /** The account's own SKUs, rates and limits (`Account.terms`). */
+  terms: string | null;
 }

@@ -22,5 +22,10 @@ export const createAuthenticate =
         { headers: { 'www-authenticate': 'Bearer' } },
       );
     const { account } = found;
-    return { accountId: account.id, keyId: found.key.id, available: account.balance - account.held };
+    return {
+      accountId: account.id,
+      keyId: found.key.id,
+      available: account.balance - account.held,
+      terms: account.terms,
+    };
   };

@@ -1,14 +1,65 @@
 import type { ModelConfig } from '../config.ts';
+import type { JsonObject } from '../json.ts';
 import { formatRate, formatUsd } from '../money.ts';
+import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
+import { remember } from './remember.ts';
 
-/** The SKUs on sale. A SKU without a price cannot be in it, so nothing is ever free by omission. */
+/** The SKUs on sale to one account. A SKU without a price cannot be in it, so nothing is ever free by omission. */
 export interface Catalog {
+  /** With the account's own prices, in the order of the configuration. */
   list(): readonly ModelConfig[];
-  /** Null when there is no such SKU of that kind. */
+  /** Null when there is no such SKU of that kind; one that is not enabled is not there. */
   find(sku: string, kind: ModelConfig['kind']): ModelConfig | null;
+  /** The limits that the account's own terms have. */
+  ownLimits: Pick<AccountTerms, 'activeVideos' | 'requestsPerMinute'>;
 }
 
-export const createCatalog = (models: readonly ModelConfig[]): Catalog => {
+/** Whose terms hold. */
+export interface Buyer {
+  accountId: string;
+  /** `Account.terms`; null: the operator's defaults. */
+  terms: string | null;
+}
+
+/** What each account is offered, by its own terms. */
+export interface Catalogs {
+  /** Throws on terms that cannot be read: such an account is sold nothing rather than something at a wrong price. */
+  for(buyer: Buyer): Catalog;
+}
+
+/** How many different terms are kept read. */
+const mostCatalogs = 1_000;
+
+export const createCatalogs = (models: readonly ModelConfig[]): Catalogs => {
+  const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
+  const byTerms = remember(mostCatalogs, (text: string) => {
+    const terms = parseAccountTerms(text);
+    return createCatalog(offered(models, terms), terms);
+  });
+  return {
+    for: ({ accountId, terms }) => {
+      if (terms === null) return standard;
+      try {
+        return byTerms(terms);
+      } catch (cause) {
+        throw new Error(`the terms of account ${accountId} cannot be used`, { cause });
+      }
+    },
+  };
+};
+
+/** The enabled ones of `models` at the prices of `terms`. SKUs that have gone from the configuration are on sale to nobody. */
+const offered = (models: readonly ModelConfig[], { skus, prices }: AccountTerms): ModelConfig[] =>
+  models
+    .filter(({ sku }) => skus === null || skus.has(sku))
+    .map((model) => {
+      const price = prices.get(model.sku);
+      if (price === undefined) return model;
+      assertPricedBy(model, price);
+      return { ...model, price };
+    });
+
+const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLimits']): Catalog => {
   const bySku = new Map(models.map((model) => [model.sku, model]));
   return {
     list: () => models,
@@ -16,11 +67,12 @@ export const createCatalog = (models: readonly ModelConfig[]): Catalog => {
       const model = bySku.get(sku);
       return model?.kind === kind ? model : null;
     },
+    ownLimits,
   };
 };
 
 /** A SKU's price as `GET /v1/models` shows it. */
-export const toPricing = (price: ModelConfig['price']): { [name: string]: string } => {
+export const toPricing = (price: ModelConfig['price']): JsonObject => {
   switch (price.unit) {
     case 'call':
       return { unit: 'call', currency: 'USD', price_usd: formatUsd(price.price) };
@@ -30,6 +82,16 @@ export const toPricing = (price: ModelConfig['price']): { [name: string]: string
         currency: 'USD',
         input_usd_per_1m: formatRate(price.input),
         output_usd_per_1m: formatRate(price.output),
+      };
+    case 'second':
+      return {
+        unit: 'second',
+        currency: 'USD',
+        rates: price.rates.map((rate) => ({
+          resolution: rate.resolution,
+          price_usd: formatUsd(rate.price),
+          with_video_price_usd: rate.withVideoPrice === null ? null : formatUsd(rate.withVideoPrice),
+        })),
       };
   }
 };

@@ -1,26 +1,36 @@
 import type { FinishReason, TextEvent, TextUsage } from '../providers/text/text-provider.ts';
 import type { JsonObject } from '../json.ts';
+import { createExtrasAccumulator } from './chat-extras.ts';
 
 /** The longest answer kept, in UTF-16 units: far above 65,536 tokens of anything sane. */
-const longestAnswer = 8 * 1024 * 1024;
+export const longestAnswer = 8 * 1024 * 1024;
 
 interface ToolCall {
   id: string;
   name: string;
   arguments: string;
+  extraContent: JsonObject | undefined;
+}
+
+export interface CompleteChat {
+  message: JsonObject;
+  logprobs: JsonObject | null;
+  finishReason: FinishReason;
+  usage: TextUsage;
 }
 
 /** Gathers the events of one answer into the message and usage of a chat completion. */
 export interface ChatAccumulator {
-  /** Throws RangeError when the answer grows beyond any allowed length. */
-  add(event: TextEvent): void;
+  /** The event as it was kept: without extras that are too long. Throws RangeError when the answer itself has no end. */
+  add(event: TextEvent): TextEvent;
   /** Null until both finish and usage have come. */
-  complete(): { message: JsonObject; finishReason: FinishReason; usage: TextUsage } | null;
+  complete(): CompleteChat | null;
 }
 
 export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean }): ChatAccumulator => {
   const pieces = { content: [] as string[], reasoning: [] as string[], refusal: [] as string[] };
   const calls = new Map<number, ToolCall>();
+  const extras = createExtrasAccumulator();
   let length = 0;
   let finishReason: FinishReason | null = null;
   let usage: TextUsage | null = null;
@@ -32,22 +42,31 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
   };
 
   const addCall = (event: TextEvent & { type: 'tool_call' }): void => {
-    const call = calls.get(event.index) ?? { id: '', name: '', arguments: '' };
+    const call = calls.get(event.index) ?? { id: '', name: '', arguments: '', extraContent: undefined };
     if (!calls.has(event.index)) grow('call');
+    if (event.extraContent !== undefined) grow(JSON.stringify(event.extraContent));
     calls.set(event.index, {
       id: event.id ?? call.id,
       name: event.name ?? call.name,
       arguments: call.arguments + grow(event.arguments),
+      extraContent: event.extraContent ?? call.extraContent,
     });
+  };
+
+  const addContent = (event: TextEvent & { type: 'content' }): TextEvent => {
+    if (event.text !== '') pieces.content.push(grow(event.text));
+    if (event.extras === undefined || extras.add(event.extras)) return event;
+    return { type: 'content', text: event.text };
   };
 
   const message = (): JsonObject => {
     const functions = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
     const first = functions[0];
-    const isTextless = pieces.content.length === 0 && (functions.length > 0 || pieces.refusal.length > 0);
+    const members = extras.members();
+    const saysOtherwise = functions.length > 0 || pieces.refusal.length > 0 || 'audio' in members;
     return {
       role: 'assistant',
-      content: isTextless ? null : pieces.content.join(''),
+      content: pieces.content.length === 0 && saysOtherwise ? null : pieces.content.join(''),
       ...(pieces.reasoning.length === 0 ? {} : { reasoning_content: pieces.reasoning.join('') }),
       refusal: pieces.refusal.length === 0 ? null : pieces.refusal.join(''),
       ...(first === undefined
@@ -59,8 +78,10 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
                 id: call.id,
                 type: 'function',
                 function: { name: call.name, arguments: call.arguments },
+                ...(call.extraContent === undefined ? {} : { extra_content: call.extraContent }),
               })),
             }),
+      ...members,
     };
   };
 
@@ -68,23 +89,26 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
     add: (event) => {
       switch (event.type) {
         case 'content':
+          return addContent(event);
         case 'reasoning':
         case 'refusal':
           pieces[event.type].push(grow(event.text));
-          return;
+          return event;
         case 'tool_call':
           addCall(event);
-          return;
+          return event;
         case 'finish':
           finishReason = event.reason;
-          return;
+          return event;
         case 'usage':
-          usage = event.usage;
-          return;
+          ({ usage } = event);
+          return event;
       }
     },
     complete: () =>
-      finishReason === null || usage === null ? null : { message: message(), finishReason, usage },
+      finishReason === null || usage === null
+        ? null
+        : { message: message(), logprobs: extras.logprobs(), finishReason, usage },
   };
 };
 
@@ -93,11 +117,11 @@ export const toWireUsage = (usage: TextUsage): JsonObject => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,
   total_tokens: usage.promptTokens + usage.completionTokens,
-  prompt_tokens_details: { cached_tokens: usage.cachedTokens, audio_tokens: null },
+  prompt_tokens_details: { cached_tokens: usage.cachedTokens, audio_tokens: usage.promptAudioTokens ?? null },
   completion_tokens_details: {
     reasoning_tokens: usage.reasoningTokens,
-    audio_tokens: null,
-    accepted_prediction_tokens: null,
-    rejected_prediction_tokens: null,
+    audio_tokens: usage.completionAudioTokens ?? null,
+    accepted_prediction_tokens: usage.acceptedPredictionTokens ?? null,
+    rejected_prediction_tokens: usage.rejectedPredictionTokens ?? null,
   },
 });

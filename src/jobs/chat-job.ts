@@ -1,9 +1,9 @@
 import type { Price } from '../config.ts';
-import type { Json } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../money.ts';
 import type { TextMessage, TextUsage } from '../providers/text/text-provider.ts';
 
-/** What a chat job is run from: the checked request and the terms it was admitted under, frozen in the job row. */
+/** What a chat job is run from: the checked request and the terms it was admitted under. Never stored. */
 export interface ChatJobRequest {
   messages: TextMessage[];
   options: { [name: string]: Json };
@@ -15,10 +15,16 @@ export interface ChatJobRequest {
 /** A price as JSON, so that a rate changed later does not change what an admitted job costs. */
 export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
 
-export const freezePrice = (price: Price): FrozenPrice =>
-  price.unit === 'call'
-    ? { unit: 'call', price: formatUsd(price.price) }
-    : { unit: 'token', input: formatRate(price.input), output: formatRate(price.output) };
+export const freezePrice = (price: Price): FrozenPrice => {
+  switch (price.unit) {
+    case 'call':
+      return { unit: 'call', price: formatUsd(price.price) };
+    case 'token':
+      return { unit: 'token', input: formatRate(price.input), output: formatRate(price.output) };
+    case 'second':
+      throw new TypeError('text is not priced by the second');
+  }
+};
 
 /** What `usage` costs under a frozen price. */
 export const chargeFor = (
@@ -37,7 +43,8 @@ const tokensPerMessage = 16;
 
 /**
  * An upper bound of the prompt's tokens in linear time: a token is at least one UTF-8 byte. Far above the truth
- * for plain text, which only makes the hold larger, never the charge.
+ * for plain text, which only makes the hold larger, never the charge. `tokensPerMedia` is the bound of a picture, and
+ * the least that a sound counts.
  */
 export const promptTokensUpperBound = (
   request: Pick<ChatJobRequest, 'messages' | 'options'>,
@@ -54,8 +61,19 @@ export const promptTokensUpperBound = (
 const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
   if (content === undefined || content === null) return 0;
   if (typeof content === 'string') return Buffer.byteLength(content);
-  return content.reduce((sum, part) => {
-    const isMedia = part['type'] === 'image_url' || part['type'] === 'input_audio';
-    return sum + (isMedia ? tokensPerMedia : Buffer.byteLength(JSON.stringify(part)));
-  }, 0);
+  return content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0);
+};
+
+/** Speech has 750 bytes a second or more (Opus), a third more in base64, and models count 32 tokens a second or fewer. */
+const audioLengthPerToken = 24;
+
+const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
+  switch (part['type']) {
+    case 'image_url':
+      return tokensPerMedia;
+    case 'input_audio':
+      return Math.max(tokensPerMedia, Math.ceil(JSON.stringify(part).length / audioLengthPerToken));
+    default:
+      return Buffer.byteLength(JSON.stringify(part));
+  }
 };

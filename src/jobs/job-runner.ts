@@ -5,13 +5,14 @@ import type { Log } from '../log.ts';
 import { pause, repeat } from '../repeat.ts';
 import type { Job, JobKind, Store } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
-import { finishJob, LeaseLostError } from './finish-job.ts';
+import { finishJob } from './finish-job.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
+import { LeaseLostError } from './outlive-outage.ts';
 import { waitForJob } from './wait-for-job.ts';
+import { toWebhookEvent } from './webhook-event.ts';
 
 /** How long a worker's word is believed after its last heartbeat. */
 export const leaseMs = 30_000;
-const heartbeatMs = leaseMs / 6;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
 /** How long aborted jobs have to write their end. */
@@ -33,8 +34,11 @@ export interface LiveJob {
 export interface JobRunner {
   /** The lease owner's name, for jobs opened as `running`. */
   readonly owner: string;
-  /** Runs a job that was opened as `running` under this owner. It goes on whoever stops listening. */
-  start(job: Job): LiveJob;
+  /**
+   * Runs a job that was opened as `running` under this owner. It goes on whoever stops listening. `work` reaches the
+   * executor as it is, for a job that no other process may take up: it need not lie in the store.
+   */
+  start(job: Job, work?: unknown): LiveJob;
   /** The job, when it runs in this process. */
   live(jobId: string): LiveJob | null;
   /** Waits for a terminal state, here or in another process, at most `timeoutMs`; then the job as it stands. */
@@ -52,13 +56,23 @@ export interface JobRunnerOptions {
   clock: Clock;
   log: Log;
   executors: Partial<Record<JobKind, Executor>>;
-  /** How many queued jobs run here at once. */
-  concurrency: number;
+  /** How many queued jobs of each kind run here at once; of a kind that is not named, none is claimed. */
+  concurrency: Partial<Record<JobKind, number>>;
+  /** Kinds whose work goes on upstream without us: a process that ends hands them over at once. */
+  resumable?: readonly JobKind[];
+  /** How often leases are renewed. */
+  beatMs?: number;
+  /** How long the store must have answered every beat before dead jobs are looked for. */
+  settleMs?: number;
+  /** Called when the end of a job has made an event that is due. */
+  onWebhook?: () => void;
 }
 
 interface RunningJob extends LiveJob {
+  readonly kind: JobKind;
   readonly abort: AbortController;
-  readonly isQueued: boolean;
+  /** The kind, of a job that was claimed from the queue. */
+  readonly lane: JobKind | null;
 }
 
 /**
@@ -71,10 +85,21 @@ export const createJobRunner = ({
   log,
   executors,
   concurrency,
+  resumable = [],
+  beatMs = leaseMs / 6,
+  settleMs = leaseMs / 2,
+  onWebhook,
 }: JobRunnerOptions): JobRunner => {
   const owner = randomUUID();
   const running = new Map<string, RunningJob>();
-  const kinds = (Object.keys(executors) as JobKind[]).filter((kind) => executors[kind] !== undefined);
+  /** Dead jobs whose end is being written, by id. */
+  const ending = new Map<string, Promise<void>>();
+  /** Since when the store has answered every beat; null after one that failed, and at first. */
+  let answersSince: number | null = null;
+  let lastBeatAt = -Infinity;
+  const lanes = (Object.entries(concurrency) as [JobKind, number][]).filter(
+    ([kind]) => executors[kind] !== undefined,
+  );
   const draining = new AbortController();
   const ended = new AbortController();
   let isClaiming = false;
@@ -96,53 +121,81 @@ export const createJobRunner = ({
     }
   };
 
-  const runToEnd = async (job: Job, context: ExecutorContext): Promise<Job> => {
-    const outcome = await attempt(job, context);
+  const end = async (job: Job, outcome: JobOutcome): Promise<Job> => {
+    const now = clock.now();
     const isDone = outcome.status === 'done';
-    return finishJob(
+    const { result = null } = outcome;
+    const error = isDone ? null : outcome.error;
+    const webhook = toWebhookEvent(job, { status: outcome.status, result, error, finishedAt: now });
+    const finished = await finishJob(
       { store, log },
       {
         id: job.id,
         owner,
         status: outcome.status,
-        result: isDone ? JSON.stringify(outcome.result) : null,
-        error: isDone ? null : outcome.error,
+        result: result === null ? null : JSON.stringify(result),
+        error,
         metadata: JSON.stringify(outcome.metadata),
         charge: isDone ? outcome.charge : 0n,
         entryId: randomUUID(),
-        media: isDone ? outcome.media : [],
-        now: clock.now(),
+        media: isDone
+          ? outcome.media.map(({ keepMs, ...media }) => ({
+              ...media,
+              accountId: job.accountId,
+              jobId: job.id,
+              expiresAt: now + keepMs,
+            }))
+          : [],
+        webhook,
+        now,
       },
     );
+    if (webhook !== null) onWebhook?.();
+    return finished;
   };
 
-  const launch = (job: Job, isQueued: boolean): LiveJob => {
+  const runToEnd = async (job: Job, context: ExecutorContext): Promise<Job> =>
+    end(job, await attempt(job, context));
+
+  const launch = (job: Job, lane: JobKind | null, work?: unknown): LiveJob => {
     const abort = new AbortController();
     const feed = createJobFeed<JobEvent>();
-    const finished = runToEnd(job, { emit: feed.emit, signal: abort.signal }).finally(() => {
+    const record: ExecutorContext['record'] = async (update) => {
+      if (!(await store.recordProgress({ id: job.id, owner, ...update }))) throw new LeaseLostError(job.id);
+    };
+    const finished = runToEnd(job, { work, emit: feed.emit, signal: abort.signal, record }).finally(() => {
       if (running.get(job.id) === live) running.delete(job.id);
       feed.end();
-      if (isQueued) claim();
+      if (lane !== null) claim();
     });
-    finished.catch((error: unknown) =>
-      log.error({ err: error, jobId: job.id }, 'a job was lost by this process'),
-    );
-    const live: RunningJob = { feed, finished, abort, isQueued };
+    finished.catch((error: unknown) => {
+      if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
+      else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
+    });
+    const live: RunningJob = { feed, finished, abort, lane, kind: job.kind };
     // A job that was requeued behind our back and claimed again: the earlier attempt has no say any more.
     running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
     running.set(job.id, live);
     return live;
   };
 
+  /** Whether the lane may have more to claim. */
+  const claimLane = async (kind: JobKind, limit: number): Promise<boolean> => {
+    const room = limit - [...running.values()].filter(({ lane }) => lane === kind).length;
+    if (room <= 0) return false;
+    const now = clock.now();
+    const jobs = await store.claimJobs({ owner, kind, limit: room, leaseUntil: now + leaseMs, now });
+    for (const job of jobs) launch(job, kind);
+    return jobs.length === room;
+  };
+
   const claimUntilFull = async (): Promise<void> => {
-    while (!draining.signal.aborted) {
+    let hasMore = true;
+    while (hasMore && !draining.signal.aborted) {
       isClaimWanted = false;
-      const room = concurrency - [...running.values()].filter(({ isQueued }) => isQueued).length;
-      if (room <= 0) return;
-      const now = clock.now();
-      const jobs = await store.claimJobs({ owner, kinds, limit: room, leaseUntil: now + leaseMs, now });
-      for (const job of jobs) launch(job, true);
-      if (jobs.length < room && !isClaimWanted) return;
+      hasMore = false;
+      for (const [kind, limit] of lanes) hasMore = (await claimLane(kind, limit)) || hasMore;
+      hasMore ||= isClaimWanted;
     }
   };
 
@@ -159,32 +212,78 @@ export const createJobRunner = ({
   };
 
   const renew = async (): Promise<void> => {
-    const ids = [...running.keys()];
-    if (ids.length === 0) return;
-    const now = clock.now();
-    const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: now + leaseMs, now }));
+    const ids = [...running.keys(), ...ending.keys()];
+    if (ids.length === 0) {
+      await store.ping();
+      return;
+    }
+    const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: clock.now() + leaseMs }));
     for (const id of ids) if (!held.has(id)) running.get(id)?.abort.abort(new LeaseLostError(id));
   };
 
   const reap = async (): Promise<void> => {
-    const { requeued, failed } = await store.reapJobs({
-      now: clock.now(),
-      limit: reapBatch,
-      error: serverFault,
+    const now = clock.now();
+    const { requeued, doomed } = await store.reapJobs({
+      owner,
+      leaseUntil: now + leaseMs,
+      now,
+      limit: reapBatch - ending.size,
     });
-    for (const job of failed) log.warn({ jobId: job.id, kind: job.kind }, 'a dead job was ended uncharged');
     if (requeued.length > 0) claim();
+    for (const job of doomed) ending.set(job.id, endDead(job));
   };
 
-  /** In this order: after a long pause of the process, its own jobs are renewed before dead ones are ended. */
+  /** Beside the heartbeat, which must not wait for an end that cannot be written now. */
+  const endDead = async (job: Job): Promise<void> => {
+    log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
+    try {
+      await end(job, { status: 'failed', error: serverFault, metadata: {} });
+    } catch (error) {
+      log.error({ err: error, jobId: job.id }, 'a dead job could not be ended; another process will try');
+    } finally {
+      ending.delete(job.id);
+    }
+  };
+
+  /**
+   * In this order: after a long pause of the process, its own jobs are renewed before dead ones are ended. After a silence
+   * of the store, or a pause of the machine, the leases of all may have run out: nobody is called dead before every living
+   * worker had the time to renew.
+   */
   const renewThenReap = async (): Promise<void> => {
-    await renew();
-    if (!draining.signal.aborted) await reap();
+    try {
+      await renew();
+    } catch (error) {
+      answersSince = null;
+      throw error;
+    }
+    const now = clock.now();
+    if (now - lastBeatAt > leaseMs / 2) answersSince = null;
+    lastBeatAt = now;
+    answersSince ??= performance.now();
+    const isSettled = performance.now() - answersSince >= settleMs;
+    if (isSettled && ending.size < reapBatch && !draining.signal.aborted) await reap();
+  };
+
+  /** Aborts jobs, lets each say its last words, and gives it back, so that another process may take it up at once. */
+  const cut = async (isMeant: (job: RunningJob) => boolean, patienceMs = lastWordsMs): Promise<void> => {
+    const cutOne = async (id: string, { abort, finished }: RunningJob): Promise<void> => {
+      abort.abort(new Error('the process is ending'));
+      await Promise.race([Promise.allSettled([finished]), pause(patienceMs)]);
+      try {
+        const released = await store.releaseJobs({ owner, ids: [id] });
+        if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
+      } catch (error) {
+        log.warn({ err: error }, 'giving back a lease failed; it runs out');
+      }
+    };
+    const meant = [...running].filter(([, job]) => isMeant(job));
+    await Promise.all(meant.map(([id, job]) => cutOne(id, job)));
   };
 
   return {
     owner,
-    start: (job) => launch(job, false),
+    start: (job, work) => launch(job, null, work),
     live: (jobId) => running.get(jobId) ?? null,
     wait: (input) =>
       waitForJob({ ...input, store, finishedHere: running.get(input.job.id)?.finished ?? null }),
@@ -193,7 +292,7 @@ export const createJobRunner = ({
       const { signal } = draining;
       void repeat({
         what: 'renewing leases',
-        intervalMs: heartbeatMs,
+        intervalMs: beatMs,
         signal: ended.signal,
         log,
         work: renewThenReap,
@@ -212,14 +311,17 @@ export const createJobRunner = ({
       stopListening();
       await claiming;
       const timeOver = pause(timeoutMs).then(() => true);
+      // What they must not leave half done, such as a start upstream, they end first.
+      await cut((job) => resumable.includes(job.kind), timeoutMs);
       // Jobs that were admitted a moment before may still be on their way into `running`.
-      while (running.size > 0) {
-        const all = Promise.allSettled([...running.values()].map(({ finished }) => finished));
+      while (running.size > 0 || ending.size > 0) {
+        const all = Promise.allSettled([
+          ...[...running.values()].map(({ finished }) => finished),
+          ...ending.values(),
+        ]);
         if (await Promise.race([all.then(() => false), timeOver])) break;
       }
-      const cut = [...running.values()];
-      for (const { abort } of cut) abort.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled(cut.map(({ finished }) => finished)), pause(lastWordsMs)]);
+      await cut(() => true);
       ended.abort();
     },
   };

@@ -19,10 +19,12 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
       ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
       balance_remaining_usd: formatUsd(available),
     },
-    ...(job.kind === 'chat' && result !== null ? { response: result } : {}),
+    ...(isText(job) && result !== null ? { response: result } : {}),
     ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
   };
 };
+
+const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
 
 /** Whether the sandbox made the job's result. */
 export const isSandboxJob = (job: Job): boolean =>

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.ts';
 import type { Log } from '../log.ts';
 import type { RoutedText } from '../providers/router.ts';
 import type { Job } from '../store/store.ts';
-import { createChatAccumulator, toWireUsage } from './chat-completion.ts';
+import { createChatAccumulator, toWireUsage, type CompleteChat } from './chat-completion.ts';
 import { chargeFor, type ChatJobRequest } from './chat-job.ts';
 import type { Executor } from './executor.ts';
 import { toFailedOutcome } from './provider-failure.ts';
@@ -15,8 +15,8 @@ export interface RunChatOptions {
 /** Runs chat jobs: streams from the SKU's routes, tells readers each piece, prices what was used. */
 export const createRunChat =
   ({ routesFor, log }: RunChatOptions): Executor =>
-  async (job, { signal, emit }) => {
-    const request = JSON.parse(job.request) as ChatJobRequest;
+  async (job, { work, signal, emit }) => {
+    const request = work as ChatJobRequest;
     const answer = createChatAccumulator({ isLegacyCall: request.options['functions'] !== undefined });
     let route = { provider: 'none', isSandbox: false };
     try {
@@ -25,8 +25,8 @@ export const createRunChat =
         { signal, onRoute: (chosen) => (route = chosen) },
       );
       for await (const event of events) {
-        answer.add(event);
-        if (event.type !== 'finish' && event.type !== 'usage') emit(event);
+        const kept = answer.add(event);
+        if (kept.type !== 'finish' && kept.type !== 'usage') emit(kept);
       }
     } catch (error) {
       log.warn({ err: error, jobId: job.id, provider: route.provider }, 'a chat job failed upstream');
@@ -52,18 +52,14 @@ export const createRunChat =
 const toCompletion = (
   job: Job,
   request: ChatJobRequest,
-  {
-    message,
-    finishReason,
-    usage,
-  }: NonNullable<ReturnType<ReturnType<typeof createChatAccumulator>['complete']>>,
+  { message, logprobs, finishReason, usage }: CompleteChat,
   isSandbox: boolean,
 ): JsonObject => ({
   id: `chatcmpl-${job.id}`,
   object: 'chat.completion',
   created: Math.floor(job.createdAt / 1000),
   model: job.model,
-  choices: [{ index: 0, message, finish_reason: finishReason, logprobs: null }],
+  choices: [{ index: 0, message, finish_reason: finishReason, logprobs }],
   usage: toWireUsage(usage),
   conversation_id: request.conversationId,
   ...(isSandbox ? { metadata: { sandbox: true } } : {}),

@@ -9,24 +9,28 @@ const optionalString = z.string().nullish();
 const optionalBoolean = z.boolean().nullish();
 const optionalObject = jsonObject.nullish();
 
+const cached = { prompt_cache_breakpoint: optionalObject };
+
 const contentPart = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({ type: z.literal('text'), text: z.string(), ...cached }),
+  z.object({ type: z.literal('refusal'), refusal: z.string(), ...cached }),
   z.object({
     type: z.literal('image_url'),
     image_url: z.object({
       url: z
         .string()
         .regex(
-          /^data:image\/(?:png|jpeg|webp|gif);base64,/,
-          'must be a base64 data URI of a PNG, JPEG, WebP or GIF',
+          /^(?:data:image\/(?:png|jpeg|webp|gif);base64,|https?:\/\/)/i,
+          'must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP or GIF',
         ),
-      detail: z.string().default('auto'),
+      detail: z.string().optional(),
     }),
+    ...cached,
   }),
   z.object({
     type: z.literal('input_audio'),
     input_audio: z.object({ data: z.string(), format: z.string() }),
+    ...cached,
   }),
 ]);
 
@@ -38,6 +42,8 @@ const message = z.object({
   tool_call_id: optionalString,
   function_call: jsonObject.nullish(),
   refusal: optionalString,
+  audio: optionalObject.describe('Of an earlier answer, by its id.'),
+  annotations: z.array(jsonObject).nullish(),
 });
 
 const tool = z.object({
@@ -47,6 +53,10 @@ const tool = z.object({
     .catchall(z.json())
     .describe('name, description, parameters (JSON Schema), strict'),
 });
+
+const namedFunction = z
+  .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
+  .catchall(z.json());
 
 const onlyOne = (name: string) =>
   z.int().max(1, `${name} above 1 is not supported; leave it out or send 1`).nullish();
@@ -67,12 +77,17 @@ export const chatInput = z
     conversation_id: optionalString,
     max_tokens: outputLimit,
     max_completion_tokens: outputLimit.describe('Output limit, up to 65536; the price is held up to it.'),
-    n: onlyOne('n'),
+    n: z.literal(1, 'only 1 is supported; leave it out or send 1').nullish(),
     best_of: onlyOne('best_of'),
     candidate_count: onlyOne('candidate_count'),
     num_return_sequences: onlyOne('num_return_sequences'),
     tools: z.array(tool).nullish(),
-    tool_choice: z.union([z.enum(['auto', 'required', 'none']), jsonObject]).nullish(),
+    tool_choice: z
+      .union(
+        [z.enum(['auto', 'required', 'none']), namedFunction],
+        'must be "auto", "required", "none" or {"type": "function", "function": {"name": ...}}',
+      )
+      .nullish(),
     temperature: optionalNumber,
     top_p: optionalNumber,
     presence_penalty: optionalNumber,
@@ -132,6 +147,7 @@ const forwarded = [
   'logprobs',
   'parallel_tool_calls',
   'response_format',
+  'stream_options',
   'moderation',
   'prediction',
   'audio',
@@ -147,10 +163,17 @@ const forwarded = [
 ] as const satisfies readonly (keyof ChatInput)[];
 
 /** The members for the upstream, without absent and null ones. */
-export const forwardedOptions = (request: ChatInput): JsonObject =>
-  Object.fromEntries(
+export const forwardedOptions = (request: ChatInput): JsonObject => {
+  const options = Object.fromEntries(
     forwarded.flatMap((name) => {
       const value = request[name];
       return value === undefined || value === null ? [] : [[name, value]];
     }),
   );
+  const extra = extraBody(request);
+  return Object.keys(extra).length === 0 ? options : { ...options, extra_body: extra };
+};
+
+/** A name that the request has itself belongs there, under its own rule; some upstreams would take it from here too. */
+const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
+  Object.fromEntries(Object.entries(extra ?? {}).filter(([name]) => !(name in chatInput.shape)));

@@ -7,7 +7,7 @@ import type { ServerSentEvent } from './operation.ts';
 
 interface StreamedCompletion {
   created: number;
-  choices: [{ message: StreamedMessage; finish_reason: string }];
+  choices: [{ message: StreamedMessage; finish_reason: string; logprobs: JsonObject | null }];
   usage: JsonObject;
   metadata?: JsonObject;
 }
@@ -18,6 +18,8 @@ interface StreamedMessage {
   refusal: string | null;
   tool_calls?: JsonObject[];
   function_call?: JsonObject;
+  annotations?: JsonObject[];
+  audio?: JsonObject;
 }
 
 const chunk = (job: Job, rest: JsonObject): ServerSentEvent => ({
@@ -30,8 +32,21 @@ const chunk = (job: Job, rest: JsonObject): ServerSentEvent => ({
   }),
 });
 
-const deltaChunk = (job: Job, delta: JsonObject, finishReason: string | null = null): ServerSentEvent =>
-  chunk(job, { choices: [{ index: 0, delta, finish_reason: finishReason }] });
+const deltaChunk = (
+  job: Job,
+  delta: JsonObject,
+  { logprobs, finishReason = null }: { logprobs?: JsonObject | null; finishReason?: string | null } = {},
+): ServerSentEvent =>
+  chunk(job, {
+    choices: [
+      {
+        index: 0,
+        delta,
+        ...(logprobs === undefined || logprobs === null ? {} : { logprobs }),
+        finish_reason: finishReason,
+      },
+    ],
+  });
 
 /** Role first, then each piece as it comes, then how it ended. Follows a job that runs in this process. */
 export async function* streamLiveChat(
@@ -39,7 +54,8 @@ export async function* streamLiveChat(
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent, void, void> {
   yield deltaChunk(job, { role: 'assistant', content: '' });
-  for await (const event of live.feed.read(signal)) yield deltaChunk(job, toDelta(event, isLegacyCall));
+  for await (const event of live.feed.read(signal))
+    yield deltaChunk(job, toDelta(event, isLegacyCall), { logprobs: logprobsOf(event) });
   if (signal.aborted) return;
   const finished = await live.finished;
   yield* closing(finished);
@@ -49,11 +65,13 @@ export async function* streamLiveChat(
 export async function* streamFinishedChat(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
   yield deltaChunk(job, { role: 'assistant', content: '' });
   if (job.status === 'done') {
-    const { message } = completionOf(job).choices[0];
-    if (message.reasoning_content !== undefined)
-      yield deltaChunk(job, { reasoning_content: message.reasoning_content });
-    if (message.content !== null && message.content !== '')
-      yield deltaChunk(job, { content: message.content });
+    const { message, logprobs } = completionOf(job).choices[0];
+    const { reasoning_content: reasoning, content, annotations, audio } = message;
+    if (reasoning !== undefined) yield deltaChunk(job, { reasoning_content: reasoning });
+    const hasContent = content !== null && content !== '';
+    if (hasContent || logprobs !== null) yield deltaChunk(job, hasContent ? { content } : {}, { logprobs });
+    if (annotations !== undefined) yield deltaChunk(job, { annotations });
+    if (audio !== undefined) yield deltaChunk(job, { audio });
     if (message.refusal !== null) yield deltaChunk(job, { refusal: message.refusal });
     if (message.function_call !== undefined) yield deltaChunk(job, { function_call: message.function_call });
     if (message.tool_calls !== undefined)
@@ -68,7 +86,7 @@ function* closing(job: Job): Generator<ServerSentEvent, void, void> {
     return;
   }
   const { choices, usage, metadata } = completionOf(job);
-  yield deltaChunk(job, {}, choices[0].finish_reason);
+  yield deltaChunk(job, {}, { finishReason: choices[0].finish_reason });
   yield chunk(job, { choices: [], usage, ...(metadata === undefined ? {} : { metadata }) });
   yield { data: '[DONE]' };
 }
@@ -81,7 +99,11 @@ const completionOf = (job: Job): StreamedCompletion => {
 const toDelta = (event: JobEvent, isLegacyCall: boolean): JsonObject => {
   switch (event.type) {
     case 'content':
-      return { content: event.text };
+      return {
+        ...(event.text === '' ? {} : { content: event.text }),
+        ...(event.extras?.annotations === undefined ? {} : { annotations: event.extras.annotations }),
+        ...(event.extras?.audio === undefined ? {} : { audio: event.extras.audio }),
+      };
     case 'reasoning':
       return { reasoning_content: event.text };
     case 'refusal':
@@ -92,7 +114,18 @@ const toDelta = (event: JobEvent, isLegacyCall: boolean): JsonObject => {
       if (isLegacyCall) return { function_call: call };
       const delta: JsonObject = { index: event.index, function: call };
       if (event.id !== undefined) Object.assign(delta, { id: event.id, type: 'function' });
+      if (event.extraContent !== undefined) delta['extra_content'] = event.extraContent;
       return { tool_calls: [delta] };
     }
   }
+};
+
+const logprobsOf = (event: JobEvent): JsonObject | null => {
+  const logprobs = event.type === 'content' ? event.extras?.logprobs : undefined;
+  if (logprobs === undefined) return null;
+  const { content, refusal } = logprobs;
+  return {
+    content: content.length === 0 ? null : content,
+    refusal: refusal.length === 0 ? null : refusal,
+  };
 };

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
-import { newId } from '../ids.ts';
-import type { ModelConfig } from '../config.ts';
-import { chargeFor, freezePrice, promptTokensUpperBound, type ChatJobRequest } from '../jobs/chat-job.ts';
-import { leaseMs } from '../jobs/job-runner.ts';
-import { isTerminal } from '../jobs/wait-for-job.ts';
-import { unitsAffordable, type Nano } from '../money.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { promptTokensUpperBound, type ChatJobRequest } from '../jobs/chat-job.ts';
+import type { LiveJob } from '../jobs/job-runner.ts';
 import { isSandboxJob } from '../jobs/public-job.ts';
+import { isTerminal } from '../jobs/wait-for-job.ts';
 import type { TextMessage } from '../providers/text/text-provider.ts';
-import { insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
 import type { Job } from '../store/store.ts';
-import { chatInput, forwardedOptions, mostOutputTokens, type ChatInput } from './chat-input.ts';
+import { findReplay } from '../purchases/prepaid.ts';
+import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
+import { checkInlineMedia } from './check-inline-media.ts';
 import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
+import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from './job-answer.ts';
 import { toJobError } from './job-error.ts';
-import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from './operation.ts';
+import { findTextModel, openTextJob } from './open-text-job.ts';
+import type { JobOperation } from './operation.ts';
+import { streamTextJob } from './stream-text-job.ts';
 
 /** Members that mean nothing, or nothing more, to a caller over MCP. */
 const restOnly = [
@@ -37,10 +39,6 @@ const restOnly = [
 ];
 /** What an image or audio part may count in prompt tokens; vision models bill below this. */
 const tokensPerImage = 8_192;
-/** Balances move between reading and holding; then the limit is lowered again, this often at most. */
-const openAttempts = 4;
-/** A stream's status line waits this long for the answer to begin, so that an early failure is a plain error. */
-const streamStartMs = 10_000;
 
 const usage = z.looseObject({
   prompt_tokens: z.int(),
@@ -104,18 +102,43 @@ export const createChatCompletion: JobOperation<ChatInput> = {
   idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
   open: async (request, call, services, idempotency) => {
-    const model = findModel(services, request.model);
-    if (model === null)
-      throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
-        param: 'model',
-      });
-    return openChat({ request, model, call, services, idempotency });
+    const model = findTextModel(services.catalogs.for(call.caller), request.model);
+    let given = request.messages;
+    await checkInlineMedia(given);
+    if (namesRemoteImages(given)) {
+      // A replay must not depend on an address that answered then.
+      const replayed = await findReplay(services, call.caller.accountId, idempotency);
+      if (replayed !== null) return { job: replayed, isReplayed: true };
+      given = await takeChatImages(given, call, services);
+    }
+    const messages = given.map(toUpstreamMessage);
+    const options = forwardedOptions(request);
+    return openTextJob(
+      {
+        kind: 'chat',
+        model,
+        promptTokens: promptTokensUpperBound({ messages, options }, tokensPerImage),
+        outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
+        toWork: (terms): ChatJobRequest => ({
+          messages,
+          options,
+          conversationId: request.conversation_id ?? null,
+          ...terms,
+        }),
+        idempotency,
+      },
+      call,
+      services,
+    );
   },
 
   answer: async ({ job }, request, call, services) => {
     const headers = headersOf(job, request);
-    const live = services.jobs.live(job.id);
-    if (request.stream === true) return answerStream({ job, live, request, headers, call, services });
+    if (request.stream === true) {
+      const isLegacyCall = Array.isArray(request.functions);
+      const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
+      return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
+    }
     const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
     const finished = await waitWithProgress({ job, timeoutMs }, call, services);
     return toCompletionAnswer(finished, headers);
@@ -149,123 +172,25 @@ const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
   };
 };
 
-interface AnswerStreamInput {
-  job: Job;
-  live: ReturnType<Services['jobs']['live']>;
-  request: ChatInput;
-  headers: Record<string, string>;
-  call: AccountCall;
-  services: Services;
-}
-
-const answerStream = async ({ job, live, request, headers, call, services }: AnswerStreamInput) => {
-  if (live === null) return answerStreamFromElsewhere({ job, headers, call, services });
-  await live.feed.started(streamStartMs);
-  const isLegacyCall = Array.isArray(request.functions);
-  const events = streamLiveChat({ job, live, isLegacyCall }, call.signal);
-  if (services.jobs.live(job.id) !== null) return { kind: 'stream' as const, headers, events };
-  // It ended before the first byte was due: a failure is then a plain error.
-  const finished = await live.finished;
-  if (finished.status === 'failed') throw toJobError(finished, headers);
-  return { kind: 'stream' as const, headers, events };
-};
-
-/** The stream of a job that ran, or runs in another process: then its end is waited for. */
-const answerStreamFromElsewhere = async ({
-  job,
-  headers,
-  call: { signal },
-  services: { jobs, config },
-}: Pick<AnswerStreamInput, 'job' | 'headers' | 'call' | 'services'>) => {
-  const early = await jobs.wait({ job, timeoutMs: streamStartMs, signal });
-  if (isTerminal(early)) {
-    if (early.status === 'failed') throw toJobError(early, headers);
-    return { kind: 'stream' as const, headers, events: streamFinishedChat(early) };
-  }
-  const events = async function* () {
-    yield* streamFinishedChat(await jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal }));
-  };
-  return { kind: 'stream' as const, headers, events: events() };
-};
-
-const defaultSku = 'textmodel-3.5-flash';
-
-const findModel = ({ catalog }: Services, sku: string | undefined): ModelConfig | null =>
-  sku === undefined
-    ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
-    : catalog.find(sku, 'chat');
-
-interface OpenChatInput {
-  request: ChatInput;
-  model: ModelConfig;
-  call: AccountCall;
-  services: Services;
-  idempotency: Idempotency | null;
-}
-
-/** Holds the worst case: a bound of the prompt, and the output limit, lowered to what the balance affords when the caller set none. */
-const openChat = async ({
-  request,
-  model,
-  call,
-  services,
-  idempotency,
-}: OpenChatInput): Promise<OpenedJob> => {
-  const messages = request.messages.map(toUpstreamMessage);
-  const options = forwardedOptions(request);
-  const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? null;
-  const price = freezePrice(model.price);
-  const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
-
-  let { available } = call.caller;
-  for (let attempt = 1; ; attempt += 1) {
-    const limit = asked ?? affordableOutput(model, available - holdFor(0));
-    const hold = holdFor(Math.max(limit, 1));
-    const work: ChatJobRequest = {
-      messages,
-      options,
-      maxOutputTokens: limit,
-      conversationId: request.conversation_id ?? null,
-      price,
-    };
-    const now = services.clock.now();
-    const opened = await openPrepaid(services, {
-      job: {
-        id: newId(),
-        accountId: call.caller.accountId,
-        keyId: call.caller.keyId,
-        kind: 'chat',
-        model: model.sku,
-        status: 'running',
-        leaseOwner: services.jobs.owner,
-        leaseUntil: now + leaseMs,
-        maxAttempts: 1,
-        deadlineAt: now + services.config.chatDeadlineMs,
-        request: JSON.stringify(work),
-        customData: null,
-      },
-      hold,
-      idempotency,
-    });
-    if (opened.outcome === 'opened') services.jobs.start(opened.job);
-    if (opened.outcome !== 'insufficient')
-      return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
-    available = opened.available;
-    if (asked !== null || attempt >= openAttempts || available < holdFor(1))
-      throw insufficientBalance(hold, available);
-  }
-};
-
-const affordableOutput = (model: ModelConfig, budget: Nano): number =>
-  model.price.unit === 'call'
-    ? mostOutputTokens
-    : Math.min(mostOutputTokens, unitsAffordable(budget, model.price.output));
-
 /** Without participant names, which never reach an upstream, but for the legacy function role, which needs its own. */
-const toUpstreamMessage = ({ name, ...message }: ChatInput['messages'][number]): TextMessage => {
-  const entries = Object.entries(message).filter(([, value]) => value !== undefined && value !== null);
-  const kept = Object.fromEntries(entries) as unknown as TextMessage;
-  if (kept.content === undefined) kept.content = null;
-  return message.role === 'function' && typeof name === 'string' ? { ...kept, name } : kept;
+const toUpstreamMessage = ({
+  name,
+  audio,
+  annotations: _annotations,
+  ...message
+}: ChatInput['messages'][number]): TextMessage => {
+  const kept = withoutEmpty(message) as unknown as TextMessage;
+  kept.content = Array.isArray(message.content)
+    ? message.content.map((part) => withoutEmpty(part))
+    : (message.content ?? null);
+  if (message.role === 'function' && typeof name === 'string') kept.name = name;
+  if (message.role === 'assistant' && typeof audio?.['id'] === 'string') kept.audio = { id: audio['id'] };
+  return kept;
 };
+
+const withoutEmpty = (members: { [name: string]: Json | undefined }): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [[name, value]],
+    ),
+  );

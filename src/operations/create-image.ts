@@ -1,16 +1,25 @@
 import { z } from 'zod';
+import type { Caller } from '../accounts/caller.ts';
+import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { leaseMs } from '../jobs/job-runner.ts';
-import type { ImageJobRequest } from '../jobs/run-image.ts';
-import { formatUsd } from '../money.ts';
+import type { ImageJobInput, ImageJobRequest } from '../jobs/run-image.ts';
+import { refuseInput } from '../media/refuse-input.ts';
+import { formatUsd, type Nano } from '../money.ts';
 import { aspectRatios, type AspectRatio } from '../providers/image/image-provider.ts';
-import { insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
+import { findReplay, insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
+import { ensureWebhookSecret } from '../webhooks/ensure-webhook-secret.ts';
+import { webhookTargetProblem } from '../webhooks/webhook-target.ts';
+import { customData } from './custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
-import type { JobOperation } from './operation.ts';
+import type { Idempotency, JobOperation, OpenedJob, Services } from './operation.ts';
+import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
-const longestCustomData = 4096;
+const mostImages = 16;
+/** What clients are told to wait when callbacks are switched off. */
+const webhookRetrySeconds = 60;
 /** A queued image still waiting after this long fails, uncharged. */
 const queueDeadlineMs = 3_600_000;
 /** An image may be made again after a crash once: a lost call may have reached a paid upstream. */
@@ -18,7 +27,7 @@ const maxAttempts = 2;
 
 const input = z.object({
   model: z.string().min(1).max(128).describe('An image SKU from list_models.'),
-  prompt: z.string().min(1).max(262_144).describe('What to draw.'),
+  prompt: z.string().min(1).max(262_144).describe('What to draw, or how to edit.'),
   aspect_ratio: z.enum(aspectRatios).nullish().describe('Default auto.'),
   size: z
     .string()
@@ -28,17 +37,15 @@ const input = z.object({
   n: z.literal(1).nullish(),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
-    .union([z.string(), z.array(z.string())])
+    .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
     .nullish()
-    .describe('Leave empty: images are made from text.'),
-  webhook_url: z.string().nullish(),
-  custom_data: z
-    .record(z.string(), z.json())
-    .refine((data) => Buffer.byteLength(JSON.stringify(data)) <= longestCustomData, {
-      message: `must be at most ${longestCustomData} bytes as JSON`,
-    })
-    .optional()
-    .describe('Stored and echoed unchanged.'),
+    .describe('Edit these: public https:// URL(s) or data:image/...;base64 URI(s), at most 16.'),
+  webhook_url: z
+    .string()
+    .min(1)
+    .nullish()
+    .describe('With async=true: public HTTPS address that is told of the end, signed.'),
+  custom_data: customData.optional().describe('Stored and echoed unchanged.'),
   async: z
     .boolean()
     .default(false)
@@ -51,7 +58,7 @@ export const createImage: JobOperation<Input> = {
   name: 'create_image',
   title: 'Make an image',
   description:
-    'Makes an image from a text prompt; priced by call and charged only when it succeeds. Waits for the result; ' +
+    'Makes an image from a text prompt, or edits images; priced by call and charged only when it succeeds. Waits for the result; ' +
     'with async=true, or when it takes long, it answers with a pending job: read it with get_job. ' +
     'The image URL in data can be shown to people as it is.',
   group: 'generation',
@@ -78,42 +85,33 @@ export const createImage: JobOperation<Input> = {
   tool: { omit: [], readOnly: false, idempotent: false, openWorld: true },
   idempotentPart: ({ async: _async, ...rest }) => rest,
 
-  open: async (request, { caller }, services, idempotency) => {
-    refuseUnsupported(request);
-    const model = services.catalog.find(request.model, 'image');
+  open: async (request, call, services, idempotency) => {
+    const { caller } = call;
+    refuseUnsupported(request, services.config);
+    const model = services.catalogs.for(caller).find(request.model, 'image');
     if (model === null || model.price.unit !== 'call')
       throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
         param: 'model',
       });
-    const work: ImageJobRequest = {
-      prompt: request.prompt,
-      aspectRatio: ratioOf(request),
-      priceUsd: formatUsd(model.price.price),
-    };
-    const now = services.clock.now();
-    const opened = await openPrepaid(services, {
-      job: {
-        id: newId(),
-        accountId: caller.accountId,
-        keyId: caller.keyId,
-        kind: 'image',
-        model: model.sku,
-        // Somebody waits for a synchronous image: it runs at once, in this process.
-        ...(request.async
-          ? { status: 'queued', leaseOwner: null, leaseUntil: null }
-          : { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }),
-        maxAttempts,
-        deadlineAt: now + queueDeadlineMs,
-        request: JSON.stringify(work),
-        customData: request.custom_data === undefined ? null : JSON.stringify(request.custom_data),
-      },
-      hold: model.price.price,
-      idempotency,
-    });
-    if (opened.outcome === 'insufficient') throw insufficientBalance(model.price.price, opened.available);
-    const isReplayed = opened.outcome === 'replayed';
-    if (!isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
-    return { job: opened.job, isReplayed };
+    // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
+    const replayed = await findReplay(services, caller.accountId, idempotency);
+    if (replayed !== null) return { job: replayed, isReplayed: true };
+    await prepareWebhook(request, caller, services);
+    const named = namedImages(request);
+    const { price } = model.price;
+    // Nobody has images fetched for a job that the account cannot pay.
+    if (named.length > 0 && caller.available < price) throw insufficientBalance(price, caller.available);
+
+    const inputs = await takeImageInputs(named, call, services);
+    const order = { request, model: model.sku, price, inputs, caller, idempotency };
+    let opened: OpenedJob | null = null;
+    try {
+      opened = await openImage(order, services);
+    } finally {
+      if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+    }
+    if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
+    return opened;
   },
 
   answer: async ({ job }, request, call, services) => {
@@ -123,33 +121,88 @@ export const createImage: JobOperation<Input> = {
   },
 };
 
-const refuseUnsupported = (request: Input): void => {
-  if (typeof request.response_format === 'string' && request.response_format !== 'url')
+interface ImageOrder {
+  request: Input;
+  model: string;
+  price: Nano;
+  inputs: ImageJobInput[];
+  caller: Caller;
+  idempotency: Idempotency | null;
+}
+
+const openImage = async (
+  { request, model, price, inputs, caller, idempotency }: ImageOrder,
+  services: Services,
+): Promise<OpenedJob> => {
+  const now = services.clock.now();
+  const work: ImageJobRequest = {
+    prompt: request.prompt,
+    aspectRatio: ratioOf(request),
+    inputs,
+    priceUsd: formatUsd(price),
+  };
+  const opened = await openPrepaid(services, {
+    job: {
+      id: newId(),
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      kind: 'image',
+      model,
+      // Somebody waits for a synchronous image: it runs at once, in this process.
+      ...(request.async
+        ? { status: 'queued', leaseOwner: null, leaseUntil: null }
+        : { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }),
+      maxAttempts,
+      deadlineAt: now + queueDeadlineMs,
+      request: JSON.stringify(work),
+      customData: request.custom_data === undefined ? null : JSON.stringify(request.custom_data),
+      parameters: null,
+      webhookUrl: request.webhook_url ?? null,
+    },
+    hold: price,
+    idempotency,
+    inputs: inputs.map(({ id }) => id),
+  });
+  if (opened.outcome === 'insufficient') throw insufficientBalance(price, opened.available);
+  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+};
+
+const refuseUnsupported = (
+  { response_format: format, webhook_url: webhookUrl, async: isAsync }: Input,
+  { allowsLoopbackUrls: allowsLoopback }: Config,
+): void => {
+  if (typeof format === 'string' && format !== 'url')
     throw new AppError(
       'unsupported_response_format',
       'response_format: only "url" is served. Leave it out.',
-      {
-        param: 'response_format',
-      },
+      { param: 'response_format' },
     );
-  if ((request.image?.length ?? 0) > 0)
+  if (typeof webhookUrl !== 'string') return;
+  if (!isAsync) throw refuseInput('webhook_url', 'goes with async=true only');
+  const problem = webhookTargetProblem(webhookUrl, { allowsLoopback });
+  if (problem !== null) throw refuseInput('webhook_url', problem);
+};
+
+/** A callback that is asked for can be signed from now on. */
+const prepareWebhook = async (
+  { webhook_url: webhookUrl }: Input,
+  { accountId }: Caller,
+  { config, store }: Services,
+): Promise<void> => {
+  if (typeof webhookUrl !== 'string') return;
+  if (!config.acceptsWebhooks)
     throw new AppError(
-      'invalid_parameter',
-      'image: this service makes images from text only. Leave it out.',
-      {
-        param: 'image',
-      },
+      'webhook_temporarily_unavailable',
+      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
+      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
     );
-  if (typeof request.webhook_url !== 'string') return;
-  if (!request.async)
-    throw new AppError('invalid_parameter', 'webhook_url: goes with async=true only.', {
-      param: 'webhook_url',
-    });
-  throw new AppError(
-    'webhook_temporarily_unavailable',
-    'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
-    { param: 'webhook_url', retryAfterSeconds: 60 },
-  );
+  await ensureWebhookSecret(store, accountId);
+};
+
+/** The images to edit with their places in the request; none: made from text. */
+const namedImages = ({ image }: Input): NamedImage[] => {
+  if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
+  return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
 };
 
 const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>

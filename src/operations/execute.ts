@@ -1,12 +1,14 @@
 import { AppError } from '../errors.ts';
 import { sha256 } from '../ids.ts';
 import { canonicalJson, type JsonObject } from '../json.ts';
+import { findReplay } from '../purchases/prepaid.ts';
 import type {
   AccountCall,
   Answer,
   Call,
   Idempotency,
   JobOperation,
+  OpenedJob,
   Operation,
   PaidOperation,
   Services,
@@ -25,15 +27,15 @@ export const execute = async (
 ): Promise<Answer> => {
   switch (operation.payment) {
     case 'none': {
-      const account = withAccount(call);
+      const account = await admit(call, services);
       return operation.handle(validate(operation, rawInput), account, services);
     }
     case 'hold': {
-      const account = withAccount(call);
+      const account = await admit(call, services);
       const input = validate(operation, rawInput);
       if (services.jobs.isDraining())
         throw new AppError('shutting_down', 'The service is restarting. Try again.');
-      const opened = await operation.open(input, account, services, idempotencyOf(operation, input, call));
+      const opened = await openOrReplay(operation, input, account, services);
       const answering = operation.answer(opened, input, account, services);
       return opened.isReplayed ? markReplayed(answering) : answering;
     }
@@ -42,12 +44,30 @@ export const execute = async (
   }
 };
 
+/** What was admitted once is answered, although its SKU may be gone since, or an address that it names. */
+const openOrReplay = async (
+  operation: JobOperation,
+  input: unknown,
+  call: AccountCall,
+  services: Services,
+): Promise<OpenedJob> => {
+  const idempotency = idempotencyOf(operation, input, call);
+  try {
+    return await operation.open(input, call, services, idempotency);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const job = await findReplay(services, call.caller.accountId, idempotency);
+    if (job === null) throw error;
+    return { job, isReplayed: true };
+  }
+};
+
 /** Tells the client that this is an earlier answer, a refusal too, which the same key will only repeat. */
 const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
   const replayed = { 'idempotent-replayed': 'true' };
   try {
     const answer = await answering;
-    if (answer.kind !== 'payment_required') Object.assign(answer.headers, replayed);
+    if ('headers' in answer) Object.assign(answer.headers, replayed);
     return answer;
   } catch (error) {
     if (error instanceof AppError) Object.assign(error.headers, replayed, { 'x-should-retry': 'false' });
@@ -96,13 +116,15 @@ const executePaid = async (
   };
 };
 
-const withAccount = (call: Call): AccountCall => {
+/** The call with its account, counted against the account's limit. */
+const admit = async (call: Call, { accountLimiter }: Services): Promise<AccountCall> => {
   const { caller } = call;
   if (caller === null)
     throw new AppError(
       'invalid_api_key',
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
+  await accountLimiter.consume(caller);
   return { ...call, caller };
 };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatUsd } from '../money.ts';
+import { ensureWebhookSecret } from '../webhooks/ensure-webhook-secret.ts';
 import type { ReadOperation } from './operation.ts';
 
 const input = z.object({});
@@ -7,7 +8,10 @@ const input = z.object({});
 const output = z.looseObject({
   balance_usd: z.string().describe('Available: the ledger less open holds. A decimal string.'),
   currency: z.literal('USD'),
-  webhook_secret: z.string().nullable().describe('Signs webhooks; null while the account has none.'),
+  webhook_secret: z
+    .string()
+    .nullish()
+    .describe('Signs webhooks. Over REST only: it belongs on a backend, not in a conversation.'),
 });
 
 export const getBalance: ReadOperation<z.infer<typeof input>> = {
@@ -23,13 +27,19 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/balance',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key'],
+    errors: ['invalid_api_key', 'rate_limit_exceeded'],
   },
   tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
-  handle: async (_input, { caller }) => ({
+  handle: async (_input, { caller, transport }, { store }) => ({
     kind: 'json',
     status: 200,
-    body: { balance_usd: formatUsd(caller.available), currency: 'USD', webhook_secret: null },
+    body: {
+      balance_usd: formatUsd(caller.available),
+      currency: 'USD',
+      ...(transport === 'rest'
+        ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
+        : {}),
+    },
     headers: { 'cache-control': 'no-store' },
     isSandbox: false,
     links: [],

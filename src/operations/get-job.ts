@@ -19,7 +19,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
   name: 'get_job',
   title: 'Read a job',
   description:
-    'State and result of an image or chat job of this account. While status is queued or running, call again ' +
+    'State and result of a job of this account, whatever its kind. While status is queued or running, call again ' +
     'with wait_ms. Result URLs of images are in data once status is done. Free.',
   group: 'generation',
   payment: 'none',

@@ -13,4 +13,5 @@ export const jobSchema = z.looseObject({
     .describe('Images; empty until status is done.'),
   error: z.looseObject({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
   usage: z.looseObject({ cost_usd: z.string().optional(), balance_remaining_usd: z.string() }),
+  response: z.looseObject({}).optional().describe('What a done chat or response job answered.'),
 });

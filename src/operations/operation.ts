@@ -1,17 +1,24 @@
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalog.ts';
 import type { Clock } from '../clock.ts';
 import type { Config, ModelConfig } from '../config.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { AppError, ErrorCode } from '../errors.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
 import type { JsonObject } from '../json.ts';
 import type { LeadSource } from '../leads/lead-source.ts';
+import type { AccountLimiter } from '../limits/account-limiter.ts';
+import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { SearchLimiter } from '../limits/search-limiter.ts';
 import type { Log } from '../log.ts';
+import type { FetchInput } from '../media/fetch-input.ts';
+import type { MediaLibrary } from '../media/media-library.ts';
+import type { StreamInput } from '../media/stream-input.ts';
 import type { Nano } from '../money.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402-gate.ts';
-import type { Job, Store } from '../store/store.ts';
+import type { Job, Media, Store } from '../store/store.ts';
+import type { HistoryCursors } from './history-cursor.ts';
 
 /**
  * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the
@@ -33,13 +40,14 @@ interface OperationBase<Input> {
   /** The JSON answer. Loose where it may grow. */
   output: z.ZodType;
   rest: RestBinding;
-  tool: ToolBinding;
+  /** Null: no tool, as another one tells the same. */
+  tool: ToolBinding | null;
 }
 
 /** Answers from what is there; free, for the account that asks. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
   payment: 'none';
-  handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer>;
+  handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
 }
 
 /** Opens a prepaid job under a hold, and answers from it. */
@@ -79,11 +87,16 @@ export interface RestBinding {
   validation: 'envelope' | 'detail' | 'both';
   /** Further statuses of success beside 200. */
   accepted?: boolean;
+  /** The media types of an answer that is bytes, not JSON. */
+  content?: readonly string[];
   /** Whether `stream: true` answers server-sent events. */
   streams?: boolean;
   /** The error codes that the endpoint's documentation lists. */
   errors: readonly ErrorCode[];
 }
+
+/** An operation that is a tool. */
+export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
   /** Input fields that only make sense over REST (`stream`). */
@@ -156,6 +169,16 @@ export interface ServerSentEvent {
   data: string;
 }
 
+/** The bytes of one medium; over REST only. */
+export interface ContentAnswer {
+  kind: 'content';
+  media: Media;
+  /** For a download. */
+  fileName: string;
+  /** Asked when the bytes turn out not to be there: does what has to follow and answers with the refusal. */
+  whenMissing?: () => Promise<AppError>;
+}
+
 export interface PaymentRequiredAnswer {
   kind: 'payment_required';
   challenge: Challenge;
@@ -163,7 +186,7 @@ export interface PaymentRequiredAnswer {
   receipt?: Receipt;
 }
 
-export type Answer = JsonAnswer | StreamAnswer | PaymentRequiredAnswer;
+export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer;
 
 /** What handlers work with; wired in src/services.ts. */
 export interface Services {
@@ -171,11 +194,21 @@ export interface Services {
   clock: Clock;
   log: Log;
   store: Store;
-  catalog: Catalog;
+  catalogs: Catalogs;
   jobs: JobRunner;
   leads: LeadSource;
   x402: X402Gate;
   searchLimiter: SearchLimiter;
+  accountLimiter: Pick<AccountLimiter, 'consume'>;
+  historyCursors: HistoryCursors;
+  /** For request bodies under way. */
+  bodyMemory: MemoryBudget;
+  media: MediaLibrary;
+  outbound: Outbound;
+  /** Takes in what a caller named, whole: images and audio. */
+  fetchInput: FetchInput;
+  /** Takes in what a caller named, as a stream: videos. */
+  streamInput: StreamInput;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }

@@ -6,12 +6,19 @@ import type { Clock } from '../clock.ts';
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;
 
+/** What a client is told to wait while its account has too many jobs under way. */
+const activeRetrySeconds = 10;
+
 export interface PrepaidOrder {
   job: NewJob;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
   /** The caller's Idempotency-Key with the hash of its canonical request. */
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
+  /** How many jobs of this kind the account may have queued or running, this one included. Default: any number. */
+  activeLimit?: number;
+  /** Ids of reserved media that the job works from. */
+  inputs?: readonly string[];
 }
 
 export type PrepaidOpened =
@@ -34,6 +41,8 @@ export const openPrepaid = async (
     hold: order.hold,
     idempotency:
       order.idempotency === null ? null : { ...order.idempotency, expiresAt: now + idempotencyLifeMs },
+    activeLimit: order.activeLimit ?? null,
+    inputs: order.inputs ?? [],
     now,
   });
   switch (opened.outcome) {
@@ -42,12 +51,9 @@ export const openPrepaid = async (
     case 'insufficient':
       return opened;
     case 'conflict':
-      throw new AppError(
-        'idempotency_conflict',
-        'This Idempotency-Key was used with a different request. Use a new key for a new request.',
-        // OpenAI's clients would otherwise repeat a 409 by themselves.
-        { headers: { 'x-should-retry': 'false' } },
-      );
+      throw idempotencyConflict();
+    case 'too_many_active':
+      throw tooManyActive(opened.active);
     case 'forbidden':
       throw new AppError(
         'invalid_api_key',
@@ -55,6 +61,37 @@ export const openPrepaid = async (
       );
   }
 };
+
+const idempotencyConflict = (): AppError =>
+  new AppError(
+    'idempotency_conflict',
+    'This Idempotency-Key was used with a different request. Use a new key for a new request.',
+    // OpenAI's clients would otherwise repeat a 409 by themselves.
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+/**
+ * The job that this idempotency key opened before; null when the key is free. For requests whose checks reach
+ * outside the gateway: a replay must not depend on an address that answered then. Throws like `openPrepaid`.
+ */
+export const findReplay = async (
+  { store, clock }: { store: Pick<Store, 'findReplay'>; clock: Clock },
+  accountId: string,
+  idempotency: PrepaidOrder['idempotency'],
+): Promise<Job | null> => {
+  if (idempotency === null) return null;
+  const found = await store.findReplay({ accountId, ...idempotency, now: clock.now() });
+  if (found?.outcome === 'conflict') throw idempotencyConflict();
+  return found?.job ?? null;
+};
+
+/** The refusal of a job beside too many of its kind. */
+export const tooManyActive = (active: number): AppError =>
+  new AppError(
+    'too_many_active_jobs',
+    `This account has ${active} jobs of this kind under way, as many as it may. Wait until one ends.`,
+    { retryAfterSeconds: activeRetrySeconds },
+  );
 
 /** The refusal of a balance that is too low. */
 export const insufficientBalance = (hold: Nano, available: Nano): AppError =>

@@ -66,8 +66,58 @@ describe('gathering an answer', () => {
     }).toThrow(RangeError);
   });
 
-  it('totals usage on the wire', () => {
-    expect(toWireUsage(usage)).toMatchObject({ prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 });
+  it('keeps what comes beside the words up to a length, and the words whole', () => {
+    const answer = createChatAccumulator({ isLegacyCall: false });
+    const token = { token: 'x'.repeat(1024 * 1024), logprob: 0, bytes: null, top_logprobs: [] };
+    const piece = {
+      type: 'content' as const,
+      text: 'x',
+      extras: { logprobs: { content: [token], refusal: [] } },
+    };
+    const kept = Array.from({ length: 9 }, () => answer.add(piece));
+    const isWhole = kept.map((event) => event === piece);
+    expect(isWhole.indexOf(false)).toBe(7);
+    expect(kept.slice(7)).toEqual([
+      { type: 'content', text: 'x' },
+      { type: 'content', text: 'x' },
+    ]);
+    const late = { type: 'content' as const, text: '', extras: { annotations: [{ type: 'late' }] } };
+    expect(answer.add(late)).toEqual({ type: 'content', text: '' });
+    answer.add({ type: 'finish', reason: 'stop' });
+    answer.add({ type: 'usage', usage });
+    const complete = answer.complete();
+    expect(complete?.message).toEqual({ role: 'assistant', content: 'x'.repeat(9), refusal: null });
+    expect(complete?.logprobs).toEqual({ content: Array.from({ length: 7 }, () => token), refusal: null });
+  });
+
+  it('has null content when it was spoken alone, and joins sound by its bytes', () => {
+    const complete = gather([
+      { type: 'content', text: '', extras: { audio: { id: 'a', data: 'YQ==' } } },
+      { type: 'content', text: '', extras: { audio: { data: 'Yg==', transcript: 'ab', expires_at: 9 } } },
+      { type: 'finish', reason: 'stop' },
+      { type: 'usage', usage },
+    ]);
+    expect(complete?.message).toEqual({
+      role: 'assistant',
+      content: null,
+      refusal: null,
+      audio: { id: 'a', data: 'YWI=', transcript: 'ab', expires_at: 9 },
+    });
+  });
+
+  it('totals usage on the wire, with null for what was not told', () => {
+    expect(toWireUsage(usage)).toEqual({
+      prompt_tokens: 3,
+      completion_tokens: 4,
+      total_tokens: 7,
+      prompt_tokens_details: { cached_tokens: null, audio_tokens: null },
+      completion_tokens_details: {
+        reasoning_tokens: null,
+        audio_tokens: null,
+        accepted_prediction_tokens: null,
+        rejected_prediction_tokens: null,
+      },
+    });
   });
 });
 
@@ -106,5 +156,16 @@ describe('the price of a chat', () => {
     const url = `data:image/png;base64,${'A'.repeat(100_000)}`;
     const messages = [{ role: 'user' as const, content: [{ type: 'image_url', image_url: { url } }] }];
     expect(promptTokensUpperBound({ messages, options: {} }, 1000)).toBeLessThan(2000);
+  });
+
+  it('counts a long sound by its length, and a short one by its fixed bound', () => {
+    const bound = (length: number) => {
+      const input_audio = { data: 'A'.repeat(length), format: 'mp3' };
+      const content = [{ type: 'input_audio', input_audio }];
+      return promptTokensUpperBound({ messages: [{ role: 'user', content }], options: {} }, 1000);
+    };
+    expect(bound(100)).toBe(bound(10_000));
+    // Ten minutes at 6 kbit/s, in base64, of a model that counts 32 tokens a second.
+    expect(bound((10 * 60 * 750 * 4) / 3)).toBeGreaterThanOrEqual(10 * 60 * 32);
   });
 });

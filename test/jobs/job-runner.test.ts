@@ -40,13 +40,19 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     await testStore.remove();
   });
 
-  const runnerOf = (image: Executor, concurrency = 2): JobRunner => {
+  const runnerOf = (
+    image: Executor,
+    concurrency = 2,
+    more: Partial<Parameters<typeof createJobRunner>[0]> = {},
+  ): JobRunner => {
     const runner = createJobRunner({
       store,
+      settleMs: 0,
+      ...more,
       clock,
       log: silentLog,
       executors: { image, chat: image },
-      concurrency,
+      concurrency: { image: concurrency, chat: concurrency },
     });
     runners.push(runner);
     return runner;
@@ -67,10 +73,14 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
         deadlineAt: now + 600_000,
         request: '{}',
         customData: null,
+        parameters: null,
+        webhookUrl: null,
         ...more,
       },
       hold,
       idempotency: null,
+      activeLimit: null,
+      inputs: [],
       now,
     });
     if (opened.outcome !== 'opened') throw new Error(opened.outcome);
@@ -110,6 +120,20 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     expect(JSON.stringify(job.error)).not.toContain('secret');
   });
 
+  it('hands a job that is started its work, and one that is claimed none', async () => {
+    const works: unknown[] = [];
+    const runner = runnerOf((_job, { work }) => {
+      works.push(work);
+      return Promise.resolve(done);
+    });
+    const work = { messages: ['never stored'] };
+    await runner.start(await openInteractive(runner), work).finished;
+    runner.begin();
+    await ended(runner, await open());
+    expect(works).toEqual([work, undefined]);
+    expect(works[0]).toBe(work);
+  });
+
   it('runs no more queued jobs at once than it has room for, and all of them in the end', async () => {
     let running = 0;
     let most = 0;
@@ -145,15 +169,14 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
   it('takes up again a queued job whose worker died, and fails it when its attempts are used up', async () => {
     const dead = await open();
     for (const _attempt of [1, 2]) {
-      await store.claimJobs({ owner: 'dead', kinds: ['image'], limit: 1, leaseUntil: now + leaseMs, now });
+      await store.claimJobs({ owner: 'dead', kind: 'image', limit: 1, leaseUntil: now + leaseMs, now });
       now += leaseMs + 1;
-      await store.reapJobs({
-        now,
-        limit: 10,
-        error: { type: 'server_error', code: 'server_error', message: 'x' },
-      });
+      if (_attempt === 1)
+        await store.reapJobs({ owner: 'reaper', leaseUntil: now + leaseMs, now, limit: 10 });
     }
-    const job = await store.getJob({ id: dead.id, accountId });
+    const runner = runnerOf(() => Promise.resolve(done));
+    runner.begin();
+    const job = await ended(runner, dead);
     expect(job).toMatchObject({ status: 'failed', attempts: 2, charged: 0n, holdState: 'released' });
     expect((await store.checkLedger()).problems).toEqual([]);
   });
@@ -167,14 +190,11 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     const job = await openInteractive(runner);
     const live = runner.start(job);
     now += leaseMs + 1;
-    await store.reapJobs({
-      now,
-      limit: 10,
-      error: { type: 'server_error', code: 'server_error', message: 'x' },
-    });
+    await store.reapJobs({ owner: 'reaper', leaseUntil: now + leaseMs, now, limit: 10 });
     runner.begin();
     await abandoned;
     await expect(live.finished).rejects.toThrow(/lease/);
+    now += leaseMs + 1;
     expect(await ended(runner, job)).toMatchObject({ status: 'failed', charged: 0n });
   });
 
@@ -201,6 +221,66 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     const job = await openInteractive(runner);
     void runner.start(job).finished.catch(() => undefined);
     expect(await runner.wait({ job, timeoutMs: 20, signal: never })).toMatchObject({ status: 'running' });
+  });
+
+  it('calls nobody dead after an outage of the store until every living worker could renew', async () => {
+    const leaseUntil = now + leaseMs;
+    const living = await open({ kind: 'chat', status: 'running', leaseOwner: 'living', leaseUntil });
+    let isDown = true;
+    const heard = Promise.withResolvers<void>();
+    const reaped = Promise.withResolvers<void>();
+    const handle: Store = {
+      ...store,
+      ping: async () => {
+        if (isDown) throw new Error('the store is away');
+        heard.resolve();
+      },
+      reapJobs: async (input) => {
+        const answer = await store.reapJobs(input);
+        reaped.resolve();
+        return answer;
+      },
+    };
+    runnerOf(() => Promise.resolve(done), 2, { store: handle, beatMs: 10, settleMs: 200 }).begin();
+    now += leaseMs + 1;
+    isDown = false;
+    await heard.promise;
+    const renewed = await store.renewLeases({
+      owner: 'living',
+      ids: [living.id],
+      leaseUntil: now + leaseMs,
+    });
+    expect(renewed).toEqual([living.id]);
+    await reaped.promise;
+    expect(await store.getJob({ id: living.id, accountId })).toMatchObject({ status: 'running' });
+  });
+
+  it('renews its leases while the end of a dead job cannot be written', async () => {
+    const dead = await open({
+      kind: 'chat',
+      status: 'running',
+      leaseOwner: 'dead',
+      leaseUntil: now - 1,
+      maxAttempts: 1,
+    });
+    const renewals: (readonly string[])[] = [];
+    let isStuck = true;
+    const handle: Store = {
+      ...store,
+      finishJob: (input) =>
+        isStuck ? Promise.reject(new Error('the account is locked')) : store.finishJob(input),
+      renewLeases: (input) => {
+        renewals.push(input.ids);
+        return store.renewLeases(input);
+      },
+    };
+    runnerOf(() => Promise.resolve(done), 2, { store: handle, beatMs: 10 }).begin();
+    await expect.poll(() => renewals.length).toBeGreaterThan(5);
+    expect(renewals.every((ids) => ids.includes(dead.id))).toBe(true);
+    isStuck = false;
+    await expect
+      .poll(async () => (await store.getJob({ id: dead.id, accountId }))?.status, { timeout: 10_000 })
+      .toBe('failed');
   });
 
   it('keeps its own live jobs after a pause of the whole process', async () => {
@@ -236,7 +316,8 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
     await runner.drain(10);
     expect(runner.isDraining()).toBe(true);
     expect(await store.getJob({ id: again.id, accountId })).toMatchObject({
-      status: 'running',
+      status: 'queued',
+      leaseOwner: null,
       holdState: 'open',
     });
     expect(await store.getJob({ id: once.id, accountId })).toMatchObject({

@@ -54,6 +54,17 @@ test.each([0n, -1n, maxEntryAmount + 1n])('%s is no amount to credit or refund',
   await expect(refund(services, { jobId: 'none', amount, reason: 'test' })).rejects.toThrow(RangeError);
 });
 
+test('the most that an entry may move is posted either way, and no adjustment of nothing or of more', async () => {
+  const services = await openServices();
+  const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'active' });
+  const input = { accountId, reason: 'test' };
+  expect(await credit(services, { ...input, amount: maxEntryAmount })).toMatchObject({ outcome: 'posted' });
+  expect(await adjust(services, { ...input, amount: -maxEntryAmount })).toMatchObject({ outcome: 'posted' });
+  for (const amount of [0n, maxEntryAmount + 1n, -maxEntryAmount - 1n])
+    await expect(adjust(services, { ...input, amount })).rejects.toThrow(RangeError);
+  expect((await services.store.getAccount(accountId))?.balance).toBe(0n);
+});
+
 test('no entry is posted without a reason', async () => {
   const services = await openServices();
   const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'active' });

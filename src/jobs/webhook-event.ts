@@ -1,0 +1,38 @@
+import { toIso } from '../clock.ts';
+import type { ErrorEnvelope } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { Job } from '../store/store.ts';
+
+/** How a job ended, as its callback tells it. */
+interface JobEnd {
+  status: 'done' | 'failed';
+  /** The image data items of a done job. */
+  result: Json;
+  error: ErrorEnvelope | null;
+  finishedAt: number;
+}
+
+/**
+ * The event that announces a job's end: the frozen terminal form of the job, without its prompt, callback address and
+ * amounts (docs/contract.md, "Webhooks"). Null for a job without a callback.
+ */
+export const toWebhookEvent = (
+  job: Job,
+  { status, result, error, finishedAt }: JobEnd,
+): { eventId: string; body: string } | null => {
+  if (job.webhookUrl === null) return null;
+  const eventId = newId();
+  const body: JsonObject = {
+    event_id: eventId,
+    id: job.id,
+    status,
+    model: job.model,
+    created_at: toIso(job.createdAt),
+    finished_at: toIso(finishedAt),
+    custom_data: job.customData === null ? {} : (JSON.parse(job.customData) as JsonObject),
+    data: status === 'done' && Array.isArray(result) ? result : [],
+    error: error === null ? null : { ...error },
+  };
+  return { eventId, body: JSON.stringify(body) };
+};

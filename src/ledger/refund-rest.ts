@@ -1,0 +1,13 @@
+import { newId } from '../ids.ts';
+import type { RefundOutcome } from '../store/store.ts';
+import type { EntryInput, LedgerServices } from './entry-input.ts';
+
+/**
+ * Gives back all of what a job was charged and was not given back before. However often it is asked, and by however
+ * many at once, no more than the charge goes back: `too_much` when nothing is left.
+ */
+export const refundRest = (
+  { store, clock }: LedgerServices<'refundJob'>,
+  { jobId, reason }: Pick<EntryInput, 'reason'> & { jobId: string },
+): Promise<RefundOutcome> =>
+  store.refundJob({ entryId: newId(), jobId, amount: null, note: reason, now: clock.now() });

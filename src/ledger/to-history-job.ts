@@ -1,0 +1,23 @@
+import { toIso } from '../clock.ts';
+import type { JsonObject } from '../json.ts';
+import { formatUsd } from '../money.ts';
+import type { JobSummary } from '../store/store.ts';
+import { billingStatus } from './billing-status.ts';
+
+/** A job as the history shows it (docs/contract.md, "History"): no input, no result, nothing of the upstream. */
+export const toHistoryJob = (job: JobSummary): JsonObject => ({
+  id: job.id,
+  model: job.model,
+  kind: job.kind,
+  status: job.status,
+  created_at: toIso(job.createdAt),
+  finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
+  // Replicas' clocks may differ a little.
+  duration_ms: job.finishedAt === null ? null : Math.max(0, job.finishedAt - job.createdAt),
+  billing_status: billingStatus(job),
+  charged_usd: formatUsd(job.charged),
+  refunded_usd: formatUsd(job.refunded),
+  net_spent_usd: formatUsd(job.charged - job.refunded),
+  currency: 'USD',
+  error: job.error === null ? null : { ...job.error },
+});

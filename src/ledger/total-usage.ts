@@ -1,0 +1,40 @@
+import type { JsonObject } from '../json.ts';
+import { formatUsd } from '../money.ts';
+import type { JobStatus, UsageSum } from '../store/store.ts';
+
+const dayMs = 86_400_000;
+
+/** The totals of all sums, and the same totals by model, kind and day, exactly (docs/contract.md, "Usage"). */
+export const totalUsage = (sums: readonly UsageSum[]): JsonObject => ({
+  ...totals(sums),
+  by_model: totalsBy(sums, 'model', ({ model }) => model),
+  by_kind: totalsBy(sums, 'kind', ({ kind }) => kind),
+  by_day: totalsBy(sums, 'day', ({ day }) =>
+    new Date(day * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length),
+  ),
+});
+
+/** One row a key, in the order of the keys. */
+const totalsBy = (sums: readonly UsageSum[], name: string, keyOf: (sum: UsageSum) => string): JsonObject[] =>
+  [...Map.groupBy(sums, keyOf)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, group]) => ({ [name]: key, ...totals(group) }));
+
+const totals = (sums: readonly UsageSum[]): JsonObject => {
+  const charged = sums.reduce((total, sum) => total + sum.charged, 0n);
+  const refunded = sums.reduce((total, sum) => total + sum.refunded, 0n);
+  const jobsIn = (status: JobStatus): number =>
+    sums.reduce((total, sum) => total + (sum.status === status ? sum.jobs : 0), 0);
+  return {
+    jobs: {
+      total: sums.reduce((total, sum) => total + sum.jobs, 0),
+      queued: jobsIn('queued'),
+      running: jobsIn('running'),
+      done: jobsIn('done'),
+      failed: jobsIn('failed'),
+    },
+    charged_usd: formatUsd(charged),
+    refunded_usd: formatUsd(refunded),
+    net_spent_usd: formatUsd(charged - refunded),
+  };
+};

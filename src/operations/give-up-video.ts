@@ -1,0 +1,37 @@
+import { AppError } from '../errors.ts';
+import { refundRest } from '../ledger/refund-rest.ts';
+import { formatUsd } from '../money.ts';
+import type { Job, Media } from '../store/store.ts';
+import type { Services } from './operation.ts';
+import { contentExpired, isGone } from './video-expiry.ts';
+
+/** Another replica, whose clock is this much ahead, may have removed the bytes because their time was over. */
+const clockErrorMs = 60_000;
+
+/**
+ * What follows when the bytes of a completed video are lost: what it was charged goes back, once (docs/contract.md,
+ * "Video"). Answers `upstream_error`, or `content_expired` when the bytes are gone because their time is over.
+ */
+export const giveUpVideo = async (
+  job: Pick<Job, 'id' | 'charged'>,
+  { id: mediaId }: Pick<Media, 'id'>,
+  services: Pick<Services, 'store' | 'clock' | 'log'>,
+): Promise<AppError> => {
+  const { store, clock, log } = services;
+  const media = await store.getMedia(mediaId);
+  if (media === null || isGone(media, clock.now() + clockErrorMs)) return contentExpired();
+  const refund = await refundRest(services, { jobId: job.id, reason: 'the content of the video was lost' });
+  if (refund.outcome === 'refunded')
+    log.error(
+      { jobId: job.id, mediaId, refunded: formatUsd(refund.entry.amount) },
+      'a lost video was refunded',
+    );
+  return new AppError(
+    'upstream_error',
+    `The content could not be fetched safely: it is lost. ${chargeText(job)} Make the video again.`,
+    { cause: new Error(`the bytes of video ${job.id} are missing`) },
+  );
+};
+
+const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
+  charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;

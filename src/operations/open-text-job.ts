@@ -1,0 +1,106 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ModelConfig } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import { chargeFor, freezePrice, type FrozenPrice } from '../jobs/chat-job.ts';
+import { leaseMs } from '../jobs/job-runner.ts';
+import { unitsAffordable, type Nano } from '../money.ts';
+import { insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
+import { mostOutputTokens } from './chat-input.ts';
+import type { AccountCall, Idempotency, OpenedJob, Services } from './operation.ts';
+
+/** Balances move between reading and holding; then the limit is lowered again, this often at most. */
+const openAttempts = 4;
+
+const defaultSku = 'textmodel-3.5-flash';
+
+/** The text SKU of this name; without one, the default or the first there is. Throws AppError `model_not_found`. */
+export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
+  const found =
+    sku === undefined
+      ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
+      : catalog.find(sku, 'chat');
+  if (found === null)
+    throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
+      param: 'model',
+    });
+  return found;
+};
+
+/** What a text job is admitted under. */
+export interface TextJobTerms {
+  maxOutputTokens: number;
+  price: FrozenPrice;
+}
+
+export interface TextJobOrder {
+  kind: 'chat' | 'responses';
+  model: ModelConfig;
+  /** An upper bound, see `promptTokensUpperBound`. */
+  promptTokens: number;
+  /** The caller's output limit; null: as much as the balance affords, up to 65,536. */
+  outputLimit: number | null;
+  /** What the job runs from. It stays in this process, which alone runs the job. */
+  toWork(terms: TextJobTerms): object;
+  /** What of the request the job's row keeps, to be read while the job runs. */
+  toRequest?(terms: TextJobTerms): object;
+  /** What of the request stays readable after the job's end. */
+  toParameters?(terms: TextJobTerms): object;
+  idempotency: Idempotency | null;
+}
+
+/**
+ * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt, and the output
+ * limit, lowered to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
+ * `insufficient_balance`.
+ */
+export const openTextJob = async (
+  { kind, model, promptTokens, outputLimit, toWork, toRequest, toParameters, idempotency }: TextJobOrder,
+  { caller }: AccountCall,
+  services: Services,
+): Promise<OpenedJob> => {
+  const price = freezePrice(model.price);
+  const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
+
+  let { available } = caller;
+  for (let attempt = 1; ; attempt += 1) {
+    const limit = outputLimit ?? affordableOutput(model, available - holdFor(0));
+    const hold = holdFor(Math.max(limit, 1));
+    const terms = { maxOutputTokens: limit, price };
+    const now = services.clock.now();
+    const opened = await openPrepaid(services, {
+      job: {
+        id: newId(),
+        accountId: caller.accountId,
+        keyId: caller.keyId,
+        kind,
+        model: model.sku,
+        status: 'running',
+        leaseOwner: services.jobs.owner,
+        leaseUntil: now + leaseMs,
+        maxAttempts: 1,
+        deadlineAt: now + services.config.chatDeadlineMs,
+        request: toText(toRequest?.(terms)) ?? '',
+        customData: null,
+        parameters: toText(toParameters?.(terms)),
+        webhookUrl: null,
+      },
+      hold,
+      idempotency,
+    });
+    if (opened.outcome === 'opened') services.jobs.start(opened.job, toWork(terms));
+    if (opened.outcome !== 'insufficient')
+      return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    available = opened.available;
+    if (outputLimit !== null || attempt >= openAttempts || available < holdFor(1))
+      throw insufficientBalance(hold, available);
+  }
+};
+
+const toText = (value: object | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value);
+
+const affordableOutput = (model: ModelConfig, budget: Nano): number =>
+  model.price.unit === 'token'
+    ? Math.min(mostOutputTokens, unitsAffordable(budget, model.price.output))
+    : mostOutputTokens;
