@@ -7,6 +7,8 @@ import { brandTitle } from './config.ts';
 import { AppError } from './errors.ts';
 import { createMcpMount } from './mcp/mount-mcp.ts';
 import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts';
+import { discardUnread } from './rest/discard-unread.ts';
+import { createDocsPage, docsHeaders, docsPaths } from './rest/docs-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
@@ -35,6 +37,7 @@ export const createApp = (services: GatewayServices): App => {
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const requestId = `req_${randomUUID()}`;
     response.setHeader('x-request-id', requestId);
+    discardUnread(request, response);
     try {
       const context = toContext(request, requestId);
       const isHealth = context.url.pathname.startsWith('/health/');
@@ -81,8 +84,10 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.disable('x-powered-by');
   pages.disable('etag');
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
-  const serveResult = createServeResult({ ...services, files: services.mediaFiles });
+  const serveResult = createServeResult(services);
   let openApi: Promise<string> | null = null;
+  let docs: ReturnType<typeof createDocsPage> | null = null;
+  const openApiText = (): Promise<string> => (openApi ??= makeOpenApi(services));
 
   pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
   pages.get('/health/ready', async (_request, response) => {
@@ -94,9 +99,14 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
       .json({ ...readiness, ready: isReady });
   });
   pages.get('/openapi.json', async (_request, response) => {
-    openApi ??= makeOpenApi(services);
-    response.type('application/json').send(await openApi);
+    response.type('application/json').send(await openApiText());
   });
+  for (const path of docsPaths)
+    pages.get(path, async (_request, response) => {
+      docs ??= openApiText().then(createDocsPage);
+      const { contentType, body } = (await docs)[path];
+      response.set(docsHeaders).type(contentType).send(body);
+    });
   pages.get('/results/:name', (request, response) =>
     serveResult(request.params.name, request, response, requestIdOf(response)),
   );

@@ -1,30 +1,43 @@
 import { join } from 'node:path';
-import { createCatalog } from './catalog/catalog.ts';
+import { accountLimits } from './catalog/account-limits.ts';
+import { createCatalogs } from './catalog/catalog.ts';
 import { systemClock } from './clock.ts';
-import { isSandboxModel, type Config } from './config.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { brandTitle, isSandboxModel, type Config } from './config.ts';
+import { randomBase62 } from './ids.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
 import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
+import { createRunResponses } from './jobs/run-responses.ts';
+import { createRunVideo } from './jobs/run-video.ts';
 import { createCache } from './cache/bounded-cache.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import { createCachedLeads } from './leads/cached-leads.ts';
 import { openEmbeddedLeads } from './leads/embedded/open-embedded-leads.ts';
+import { createMemoryBudget } from './limits/memory-budget.ts';
+import { createAccountLimiter } from './limits/account-limiter.ts';
 import { createSearchLimiter } from './limits/search-limiter.ts';
 import type { Log } from './log.ts';
-import { createDiskMedia, type MediaFiles } from './media/disk-media.ts';
-import { createSaveMedia } from './media/media-library.ts';
+import { createFetchInput } from './media/fetch-input.ts';
+import { createMediaFiles } from './media/create-media-files.ts';
+import { createMediaLibrary } from './media/media-library.ts';
+import { createStreamInput } from './media/stream-input.ts';
+import { createSweeps } from './media/sweeps.ts';
+import { toVideoInput } from './media/to-video-input.ts';
+import { createHistoryCursors } from './operations/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
+import { createOutbound } from './outbound/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
 import { repeat } from './repeat.ts';
 import { openStore } from './store/open-store.ts';
+import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
   operations: readonly Operation[];
-  mediaFiles: MediaFiles;
   readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
   listeningAt(url: string): void;
@@ -48,6 +61,8 @@ const searchCacheMs = 60_000;
 const searchCacheEntries = 500;
 const reconcileEveryMs = 15_000;
 const reconcileBatch = 50;
+/** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
+const webhookDrainMs = 2_000;
 
 /** The whole gateway, wired. Opens the store; everything slower is loaded after it listens. */
 export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
@@ -57,22 +72,39 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
 
   const store = await openStore(config, { log });
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
-  const providers = createProviders(config, { clock, log });
-  const mediaFiles = createDiskMedia(config.mediaDir ?? join(config.dataDir, 'media'));
-  const saveMedia = createSaveMedia({
-    files: mediaFiles,
-    clock,
-    retentionMs: config.mediaRetentionMs,
-    publicUrl,
+  const outbound = createOutbound({
+    allowsLoopback: config.allowsLoopbackUrls,
+    userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
+  const providers = createProviders(config, { clock, log, outbound });
+  const mediaFiles = await createMediaFiles(config, { log });
+  const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });
+  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobRunner({
     store,
     clock,
     log,
-    concurrency: config.queuedJobsAtOnce,
+    concurrency: { image: config.queuedJobsAtOnce, video: config.videoJobsAtOnce },
+    resumable: ['video'],
+    onWebhook: webhooks.wake,
     executors: {
       chat: createRunChat({ routesFor: providers.text, log }),
-      image: createRunImage({ routesFor: providers.image, saveMedia, log }),
+      responses: createRunResponses({ routesFor: providers.text, clock, log }),
+      video: createRunVideo({
+        routesFor: providers.video,
+        openInput: toVideoInput(media),
+        saveResult: media.save,
+        clock,
+        log,
+      }),
+      image: createRunImage({
+        routesFor: providers.image,
+        readInput: media.read,
+        saveResult: media.save,
+        keepMs: config.mediaRetentionMs,
+        memoryBytes: config.bodyMemoryBytes,
+        log,
+      }),
     },
   });
   const leads = createCachedLeads({
@@ -101,6 +133,11 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     owner: jobs.owner,
   });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
+  const catalogs = createCatalogs(config.models);
+  const accountLimiter = createAccountLimiter({
+    limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
+    redis,
+  });
   const background = new AbortController();
 
   return {
@@ -108,14 +145,22 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     clock,
     log,
     store,
-    catalog: createCatalog(config.models),
+    catalogs,
     operations: createOperations(config.search),
     jobs,
     leads,
     x402,
     searchLimiter,
+    accountLimiter,
+    historyCursors: createHistoryCursors(() =>
+      store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
+    ),
+    bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
-    mediaFiles,
+    media,
+    outbound,
+    fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
+    streamInput: createStreamInput({ download: outbound.download }),
     readiness: async () => {
       const isStoreReady = await store.ping().then(
         () => true,
@@ -135,6 +180,8 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     notices: () => startNotices(config, wallets.notice),
     begin: () => {
       jobs.begin();
+      webhooks.begin();
+      void createSweeps({ store, files: mediaFiles, clock, log }).begin(background.signal);
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
@@ -149,10 +196,21 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
         work: async () => void (await x402.reconcile({ limit: reconcileBatch })),
       });
     },
-    drain: () => jobs.drain(config.drainMs),
+    drain: async () => {
+      await jobs.drain(config.drainMs);
+      // The ends of the last jobs are announced before the process goes.
+      await webhooks.drain(webhookDrainMs);
+    },
     close: async () => {
       background.abort();
-      await Promise.all([x402.close(), leads.close(), providers.close(), searchLimiter.close()]);
+      await Promise.all([
+        x402.close(),
+        leads.close(),
+        providers.close(),
+        searchLimiter.close(),
+        accountLimiter.close(),
+        outbound.close(),
+      ]);
       await redis?.close();
       await store.close();
     },

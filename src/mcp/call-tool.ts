@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../errors.ts';
 import { execute, longestIdempotencyKey } from '../operations/execute.ts';
-import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
+import type { Answer, Call, Operation, Services, ToolOperation } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import type { Visitor } from './visitor.ts';
@@ -91,21 +91,34 @@ const toCall = async ({
 
 const readIdempotencyKey = (value: unknown): string | null => {
   if (value === undefined || value === null) return null;
-  if (typeof value === 'string' && value.length >= 1 && value.length <= longestIdempotencyKey) return value;
+  if (
+    typeof value === 'string' &&
+    value.length >= 1 &&
+    value.length <= longestIdempotencyKey &&
+    !value.includes('\0')
+  )
+    return value;
   throw new AppError(
     'invalid_parameter',
-    `idempotency_key: must be a string of 1 to ${longestIdempotencyKey} characters`,
+    `idempotency_key: must be a string of 1 to ${longestIdempotencyKey} characters, none of them NUL`,
     { param: 'idempotency_key' },
   );
 };
 
 /** Arguments that a tool does not offer are unknown to it, and unknown arguments are ignored. */
-const withoutOmitted = ({ tool }: Operation, input: Record<string, unknown>): Record<string, unknown> =>
+const withoutOmitted = ({ tool }: ToolOperation, input: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).filter(([name]) => name !== 'idempotency_key' && !tool.omit.includes(name)),
   );
 
 const toResult = (answer: Answer, { config }: Services): CallToolResult => {
-  if (answer.kind === 'stream') throw new Error('an operation streams although its tool does not offer that');
-  return answer.kind === 'json' ? toToolResult(answer, config) : toPaymentRequiredResult(answer);
+  switch (answer.kind) {
+    case 'json':
+      return toToolResult(answer, config);
+    case 'payment_required':
+      return toPaymentRequiredResult(answer);
+    case 'stream':
+    case 'content':
+      throw new Error(`an operation answered ${answer.kind} to a tool call`);
+  }
 };

@@ -4,7 +4,8 @@ import { brandTitle } from '../config.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
 import { toInstructions } from './instructions.ts';
-import { createToolList } from './tool-list.ts';
+import { createResources } from './resources.ts';
+import { createToolList, isTool } from './tool-list.ts';
 import type { Visitor } from './visitor.ts';
 
 export interface ServerFactoryOptions {
@@ -26,10 +27,12 @@ export const createServerFactory = ({
 }: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
   const { brand } = services.config;
   const onSale = new Set(services.config.models.map(({ kind }) => kind));
-  const tools = createToolList({
-    operations: operations.filter(({ sells }) => sells === undefined || onSale.has(sells)),
-  });
+  const toolOperations = operations
+    .filter(isTool)
+    .filter(({ sells }) => sells === undefined || onSale.has(sells));
+  const tools = createToolList({ operations: toolOperations });
   const callTool = createCallTool({ tools, services });
+  const resources = createResources(operations, services);
   const identity = {
     name: brand,
     title: brandTitle(services.config),
@@ -40,10 +43,19 @@ export const createServerFactory = ({
   return (visitor) => {
     const { group, hasKey } = visitor;
     const server = new Server(identity, {
-      capabilities: { tools: {} },
-      instructions: toInstructions({ operations, group, hasKey }),
+      capabilities: { tools: {}, ...(group === 'search' ? {} : { resources: {} }) },
+      instructions: toInstructions({ operations: toolOperations, group, hasKey }),
       cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
     });
+    if (group !== 'search') {
+      server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
+        resources.list(visitor, mcpReq.signal),
+      );
+      server.setRequestHandler('resources/templates/list', () => resources.templates(visitor));
+      server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+        resources.read(params.uri, visitor, mcpReq.signal),
+      );
+    }
     server.setRequestHandler('tools/list', () => tools.list(group, hasKey));
     server.setRequestHandler('tools/call', ({ params }, context) => callTool(params, context, visitor));
     return server;

@@ -2,6 +2,7 @@ import type { Operation } from '../operations/operation.ts';
 import { needsKey, type ToolGroup } from './tool-list.ts';
 
 export interface InstructionsOptions {
+  /** Those that are tools. */
   operations: readonly Operation[];
   group: ToolGroup;
   hasKey: boolean;

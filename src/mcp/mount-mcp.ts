@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../errors.ts';
+import { bodyCost, smallBodyBytes } from '../limits/memory-budget.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
@@ -80,12 +81,27 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
       const caller = await authenticate(request.headers.authorization);
+      // Strangers have nothing large to say, and hold up nobody's memory.
+      const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
+      const announced = request.headers['content-length'];
+      const isRefused = Number(announced ?? 0) > maxBytes;
+      const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
+      const gone = new AbortController();
+      response.once('close', () => gone.abort(new Error('the client has gone')));
+      const holdMemory = async (bytes: number): Promise<void> => {
+        response.once(
+          'close',
+          await services.bodyMemory.reserve(bytes, { signal: gone.signal, accountId: caller?.accountId }),
+        );
+      };
+      if (cost > 0) await holdMemory(cost);
       const visitor: Visitor = {
         group,
         hasKey: caller !== null,
         caller: () => Promise.resolve(caller),
         clientAddress,
         requestId: () => requestId,
+        holdMemory,
         keyHint:
           'This tool needs an API key. Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
@@ -94,7 +110,7 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
       visitors.set(authInfo, visitor);
       await toNodeHandler(
         { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
-        { onerror, maxRequestBodySize: config.maxBodyBytes },
+        { onerror, maxRequestBodySize: maxBytes },
       )(request, response);
     } catch (error) {
       refuse(response, error, { log, requestId });

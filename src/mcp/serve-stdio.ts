@@ -51,6 +51,8 @@ export const serveStdio = async ({
     caller: () => authenticate(authorization),
     clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
+    // One assistant asks for one thing after the other.
+    holdMemory: () => Promise.resolve(),
     keyHint:
       'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
       `assistant; the operator of ${services.publicUrl()} issues keys.`,

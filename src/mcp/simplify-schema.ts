@@ -76,9 +76,16 @@ const withAlternatives = (
   const flat = alternatives
     .flatMap((one) => bareUnionOf(one) ?? [one])
     .filter((one) => !isInput || one['type'] !== 'null');
-  const [only] = flat;
-  return flat.length === 1 && only !== undefined ? { ...only, ...schema } : { ...schema, anyOf: flat };
+  const [only, second] = flat;
+  if (only !== undefined && flat.length === 1) return { ...only, ...schema };
+  if (only !== undefined && flat.length === 2 && second?.['type'] === 'null' && isTypeAlone(only))
+    return { ...only, type: [only['type'], 'null'], ...schema };
+  return { ...schema, anyOf: flat };
 };
+
+/** Whether the other words of a schema say nothing of null, so that its type may be one of two. */
+const isTypeAlone = (schema: JsonSchema): schema is JsonSchema & { type: string } =>
+  typeof schema['type'] === 'string' && !('enum' in schema) && !('const' in schema) && !('anyOf' in schema);
 
 const bareUnionOf = (schema: JsonSchema): JsonSchema[] | null => {
   const { anyOf } = schema;

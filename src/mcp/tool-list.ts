@@ -1,5 +1,5 @@
 import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation, ToolOperation } from '../operations/operation.ts';
 import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 
 /** Which tools an address serves. */
@@ -7,13 +7,13 @@ export type ToolGroup = 'all' | Operation['group'];
 
 export interface ToolList {
   /** The operation behind a tool of the group, whether or not the caller may use it; null when there is none. */
-  find(group: ToolGroup, name: string): Operation | null;
+  find(group: ToolGroup, name: string): ToolOperation | null;
   /** The answer to `tools/list`, in the fixed order of the operations. Without a key: what needs none. */
   list(group: ToolGroup, hasKey: boolean): ListToolsResult;
 }
 
 export interface ToolListOptions {
-  operations: readonly Operation[];
+  operations: readonly ToolOperation[];
 }
 
 /** Makes every list once; nothing of it depends on a request. */
@@ -41,13 +41,15 @@ export const createToolList = ({ operations }: ToolListOptions): ToolList => {
   };
 };
 
+export const isTool = (operation: Operation): operation is ToolOperation => operation.tool !== null;
+
 /** Whether an operation is for accounts; the others are paid call by call. */
 export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
 
 const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;
 
-const toTool = (operation: Operation): Tool => ({
+const toTool = (operation: ToolOperation): Tool => ({
   name: operation.name,
   title: operation.title,
   description: operation.description,

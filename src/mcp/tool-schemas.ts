@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/execute.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation, ToolOperation } from '../operations/operation.ts';
+import { outlineSchema } from './outline-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
 /** A JSON Schema whose root is an object, as MCP wants for what goes into a tool and what comes out. */
@@ -15,11 +16,11 @@ const idempotencyKeySchema: JsonSchema = {
   type: 'string',
   minLength: 1,
   maxLength: longestIdempotencyKey,
-  description: 'Repeat a call with the same key and it answers the same job, charged once.',
+  description: 'The same key again answers the same job, charged once.',
 };
 
 /** What a tool takes: the operation's input without its REST-only members. */
-export const toInputSchema = (operation: Operation): ObjectSchema => {
+export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
   const offered = Object.entries(properties).filter(([name]) => !operation.tool.omit.includes(name));
   return {
@@ -41,6 +42,12 @@ export const toOutputSchema = (operation: Operation): ObjectSchema => ({
   properties: toObjectSchema(operation.output, 'output').properties,
 });
 
+/**
+ * Of what goes in, bounds of texts are left to the refusals, which name them. Of what comes out, the names and types of
+ * the members are enough.
+ */
+const leftOut = { input: ['minLength', 'maxLength', 'pattern'], output: ['required', 'description'] };
+
 const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema => {
   const written: JsonSchema = JSON.parse(
     JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
@@ -48,12 +55,15 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
   const { properties, required } = simplifySchema(written, { isInput: io === 'input' });
   return {
     type: 'object',
-    properties: isSchema(properties) ? mapMembers(properties) : {},
+    properties: isSchema(properties) ? mapMembers(properties, leftOut[io]) : {},
     ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
 };
 
-const mapMembers = (properties: JsonSchema): Record<string, JsonSchema> =>
+const mapMembers = (properties: JsonSchema, without: readonly string[]): Record<string, JsonSchema> =>
   Object.fromEntries(
-    Object.entries(properties).map(([name, member]) => [name, isSchema(member) ? member : {}]),
+    Object.entries(properties).map(([name, member]) => [
+      name,
+      isSchema(member) ? outlineSchema(member, without) : {},
+    ]),
   );

@@ -12,6 +12,8 @@ export interface Visitor {
   clientAddress: string;
   /** Names one call in the log. */
   requestId(): string;
+  /** Takes so many bytes of memory until the answer is out. Throws AppError `overloaded` when there is none in time. */
+  holdMemory(bytes: number): Promise<void>;
   /** What the sender has to do to get and send a key. */
   keyHint: string;
 }

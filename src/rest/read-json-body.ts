@@ -1,12 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
-/** A request's JSON body, at most `maxBytes` long. Throws AppError: payload_too_large, invalid_json, unsupported_media_type. */
-export const readJsonBody = async (request: IncomingMessage, maxBytes: number): Promise<unknown> => {
+export interface ReadJsonBodyOptions {
+  maxBytes: number;
+  /** Waits until memory for a large body is free; `contentLength` as `bodyCost` takes it. */
+  reserve(contentLength: string | undefined): Promise<void>;
+  /** A sender of whom nothing comes for so long is cut off: memory waits for the body. */
+  stalledMs?: number;
+}
+
+/** A request's JSON body. Throws AppError: payload_too_large, invalid_json, unsupported_media_type, overloaded. */
+export const readJsonBody = async (
+  request: IncomingMessage,
+  options: ReadJsonBodyOptions,
+): Promise<unknown> => {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
     throw new AppError('unsupported_media_type', 'Compressed bodies are not read. Send the JSON as it is.');
-  const bytes = await readBody(request, maxBytes);
+  const bytes = await readBody(request, options);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
@@ -17,19 +28,43 @@ export const readJsonBody = async (request: IncomingMessage, maxBytes: number): 
 };
 
 const tooLarge = (maxBytes: number): AppError =>
-  new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`, {
-    // What is left of the body is not read, so the connection cannot be used again.
-    headers: { connection: 'close' },
-  });
+  new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`);
 
-const readBody = async (request: IncomingMessage, maxBytes: number): Promise<Buffer> => {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+const usualStalledMs = 20_000;
+/** Of a body that does not tell its length, so much is read before memory is reserved for the largest. */
+const unannouncedBytes = 64 * 1024;
+
+const readBody = async (
+  request: IncomingMessage,
+  { maxBytes, reserve, stalledMs = usualStalledMs }: ReadJsonBodyOptions,
+): Promise<Buffer> => {
+  const announced = request.headers['content-length'];
+  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  let isReserved = announced !== undefined;
+  if (isReserved) await reserve(announced);
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+  let stalled: NodeJS.Timeout | undefined;
+  const watch = (): void => {
+    clearTimeout(stalled);
+    stalled = setTimeout(() => request.destroy(), stalledMs);
+  };
+  watch();
+  try {
+    // A body that is refused midway leaves the connection open for the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      if (!isReserved && length > unannouncedBytes) {
+        isReserved = true;
+        clearTimeout(stalled);
+        await reserve(undefined);
+      }
+      watch();
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(stalled);
   }
   return Buffer.concat(chunks, length);
 };

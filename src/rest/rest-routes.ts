@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../errors.ts';
+import { bodyCost } from '../limits/memory-budget.ts';
 import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
+import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeAnswer } from './write-answer.ts';
 import { writeError } from './write-error.ts';
 
@@ -30,7 +32,10 @@ interface Route {
 }
 
 /** One thin route an operation: read the request, `execute`, write the answer. */
-export const createRestRoutes = (operations: readonly Operation[], services: Services): RestRoutes => {
+export const createRestRoutes = (operations: readonly Operation[], allServices: Services): RestRoutes => {
+  const { media, clock, log, config } = allServices;
+  const serveContent = createServeContent({ media, clock, log, streams: config.videoStreams });
+  const services = { ...allServices, serveContent };
   const routes = operations.map((operation) => ({
     operation,
     pattern: toPattern(operation.rest.path),
@@ -40,7 +45,9 @@ export const createRestRoutes = (operations: readonly Operation[], services: Ser
   return (request, response, context) => {
     const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
     if (onPath.length === 0) return false;
-    const route = onPath.find(({ operation }) => operation.rest.method === request.method);
+    // Node leaves out the body of an answer to HEAD by itself.
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = onPath.find(({ operation }) => operation.rest.method === method);
     if (route === undefined) refuseMethod(response, onPath, context, services);
     else void serve(route, request, response, context, services);
     return true;
@@ -65,7 +72,7 @@ const serve = async (
   request: IncomingMessage,
   response: ServerResponse,
   context: RequestContext,
-  services: Services,
+  services: Services & { serveContent: ServeContent },
 ): Promise<void> => {
   const { operation } = route;
   const { requestId } = context;
@@ -75,11 +82,17 @@ const serve = async (
     const call = await toCall(request, context, operation, gone.signal);
     const answer = await execute(
       operation,
-      await readInput(route, request, context, services),
+      await readInput(route, request, context, { services, response, call }),
       call,
       services,
     );
-    await writeAnswer(response, answer, { log: services.log, requestId, brand: services.config.brand });
+    await writeAnswer(response, answer, {
+      log: services.log,
+      request,
+      requestId,
+      brand: services.config.brand,
+      serveContent: services.serveContent,
+    });
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
@@ -118,12 +131,23 @@ const readInput = async (
   { operation, pattern, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
-  { config }: Services,
+  { services, response, call }: { services: Services; response: ServerResponse; call: Call },
 ): Promise<unknown> => {
   const path = decodeGroups(pattern.exec(url.pathname)?.groups ?? {});
   const parameters = readParameters(url.searchParams, path);
   if (operation.rest.method === 'GET') return parameters;
-  const body = await readJsonBody(request, config.maxBodyBytes);
+  const { maxBodyBytes: maxBytes } = services.config;
+  const body = await readJsonBody(request, {
+    maxBytes,
+    reserve: async (contentLength) => {
+      const cost = bodyCost(contentLength, maxBytes);
+      if (cost === 0) return;
+      const { signal, caller } = call;
+      const accountId = caller?.accountId;
+      // What a request holds of memory ends with its answer.
+      response.once('close', await services.bodyMemory.reserve(cost, { signal, accountId }));
+    },
+  });
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
   return { ...Object.fromEntries(fromBody), ...parameters };

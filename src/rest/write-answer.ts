@@ -1,24 +1,32 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';
 import type { Answer } from '../operations/operation.ts';
+import type { ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
 import { writeJson } from './write-json.ts';
 
 export interface WriteAnswerOptions {
   log: Log;
+  /** That is answered; a content may be asked for in part. */
+  request: IncomingMessage;
   requestId: string;
   brand: string;
+  serveContent: ServeContent;
 }
 
 /** The last step of a REST call: JSON, server-sent events, or the terms of a payment. */
 export const writeAnswer = async (
   response: ServerResponse,
   answer: Answer,
-  { log, requestId, brand }: WriteAnswerOptions,
+  { log, request, requestId, brand, serveContent }: WriteAnswerOptions,
 ): Promise<void> => {
   switch (answer.kind) {
     case 'stream':
       return writeEvents(response, answer, { log, requestId });
+    case 'content': {
+      const { media, fileName, whenMissing } = answer;
+      return serveContent({ media, fileName, whenMissing, request, response, requestId });
+    }
     case 'payment_required':
       return writeJson(response, {
         status: 402,
@@ -33,6 +41,7 @@ export const writeAnswer = async (
       return writeJson(response, {
         status: answer.status,
         headers: {
+          'cache-control': 'no-store',
           ...answer.headers,
           ...(answer.isSandbox ? { [`x-${brand}-sandbox`]: 'true' } : {}),
           ...answer.receipt?.headers,

@@ -1,15 +1,28 @@
 import fc from 'fast-check';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+import { openAccount } from '../mcp/open-account.ts';
+import {
+  startTestGateway,
+  whenSearchReady,
+  type CallOptions,
+  type TestGateway,
+} from './start-test-gateway.ts';
 
 let gateway: TestGateway;
+let firstAccount: string | undefined;
 
 beforeAll(async () => {
   gateway = await startTestGateway({
-    environment: { MAX_BODY_BYTES: '100000', SEARCH_RATE_PER_MINUTE: '1000000' },
+    environment: {
+      MAX_BODY_BYTES: '100000',
+      SEARCH_RATE_PER_MINUTE: '1000000',
+      REQUESTS_PER_MINUTE: '1000000',
+      WEBHOOKS: 'off',
+    },
   });
   await whenSearchReady(gateway);
+  firstAccount = (await gateway.services.store.listAccounts({ limit: 1 }))[0]?.id;
 });
 
 afterAll(async () => {
@@ -21,8 +34,11 @@ const envelope = {
 };
 
 const noMoneyMoved = async (): Promise<void> => {
-  const [account] = await gateway.services.store.listAccounts({ limit: 1 });
-  expect(account).toMatchObject({ balance: 25_000_000_000n, held: 0n });
+  const accounts = await gateway.services.store.listAccounts({ limit: 100 });
+  expect(accounts.find(({ id }) => id === firstAccount)).toMatchObject({
+    balance: 25_000_000_000n,
+    held: 0n,
+  });
 };
 
 describe('a request that cannot be served', () => {
@@ -97,6 +113,38 @@ describe('a request that cannot be served', () => {
       422,
       'invalid_parameter',
     ],
+    [
+      'POST',
+      '/v1/images/generations',
+      { body: { model: 'imagemodel-1.0', prompt: 'x', image: 'http://example.com/x.png' } },
+      422,
+      'invalid_parameter',
+    ],
+    ['POST', '/v1/responses', { body: { model: 'nope', input: 'x' } }, 400, 'model_not_found'],
+    [
+      'POST',
+      '/v1/responses',
+      { body: { model: 'textmodel-3.5-flash', input: 'x', background: true } },
+      400,
+      'unknown_parameter',
+    ],
+    ['GET', '/v1/responses/resp_x', {}, 404, 'response_not_found'],
+    ['POST', '/v1/videos', { body: { model: 'nope', prompt: 'x' } }, 400, 'model_not_found'],
+    ['POST', '/v1/videos', { body: { model: 'videomodel-2.0' } }, 422, 'invalid_parameter'],
+    [
+      'POST',
+      '/v1/videos',
+      { body: { model: 'videomodel-2.5', prompt: 'x', duration: 31 } },
+      422,
+      'invalid_parameter',
+    ],
+    ['GET', '/v1/videos/not-a-uuid', {}, 404, 'video_not_found'],
+    ['GET', '/v1/videos/not-a-uuid/content', {}, 404, 'video_not_found'],
+    ['GET', '/v1/videos/x/content?variant=all', {}, 422, 'invalid_parameter'],
+    ['GET', '/v1/jobs?limit=101', {}, 422, 'invalid_parameter'],
+    ['GET', '/v1/jobs?cursor=x', {}, 400, 'invalid_cursor'],
+    ['GET', '/v1/usage?from=2100-01-01', {}, 400, 'invalid_range'],
+    ['GET', '/v1/models/nope', {}, 404, 'not_found'],
     ['GET', '/v1/jobs/not-a-uuid', {}, 404, 'job_not_found'],
     ['GET', '/v1/jobs/00000000-0000-4000-8000-000000000000', {}, 404, 'job_not_found'],
     ['GET', '/v1/balance', { apiKey: null }, 401, 'invalid_api_key'],
@@ -176,6 +224,116 @@ describe('a request that cannot be served', () => {
     });
     expect(answer).toMatch(/^HTTP\/1\.1 400/);
     expect((await gateway.call('/health/live')).status).toBe(200);
+  });
+});
+
+describe('the taxonomy of refusals', () => {
+  const chat = (content: string, extra: object = {}) => ({
+    messages: [{ role: 'user', content }],
+    ...extra,
+  });
+  const image = (prompt: string) => ({ model: 'imagemodel-1.0', prompt });
+  const answerOf = async (response: Response): Promise<object> => {
+    const { error } = (await response.json()) as { error: { type: string; code: string } };
+    return {
+      status: response.status,
+      type: error.type,
+      code: error.code,
+      retries: Number(response.headers.get('retry-after')) > 0,
+    };
+  };
+
+  it('has NoFunds as 402 insufficient_balance for everything that is bought', async () => {
+    const { apiKey } = await openAccount(gateway.services, { amount: 0n });
+    const response = { model: 'textmodel-3.5-flash', input: 'x', max_output_tokens: 9 };
+    const video = { model: 'videomodel-2.0', prompt: 'x' };
+    for (const [path, body] of [
+      ['/v1/images/generations', image('x')],
+      ['/v1/images/generations?async=true', image('x')],
+      ['/v1/chat/completions', chat('x')],
+      ['/v1/chat/completions', chat('x', { max_tokens: 9, stream: true })],
+      ['/v1/responses', response],
+      ['/v1/videos', video],
+    ] as const)
+      expect([path, await answerOf(await gateway.call(path, { apiKey, body }))]).toEqual([
+        path,
+        { status: 402, type: 'insufficient_quota', code: 'insufficient_balance', retries: false },
+      ]);
+  });
+
+  it('has InvalidPrompt as 400 of a text model and as the error of a failed image', async () => {
+    expect(
+      await answerOf(await gateway.call('/v1/chat/completions', { body: chat('[sandbox:moderated]') })),
+    ).toEqual({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'content_policy_violation',
+      retries: false,
+    });
+    const failed = await gateway.call('/v1/images/generations', { body: image('[sandbox:moderated]') });
+    expect([failed.status, await failed.json()]).toMatchObject([
+      200,
+      { status: 'failed', data: [], error: { code: 'content_policy_violation' } },
+    ]);
+    await noMoneyMoved();
+  });
+
+  it('has UpstreamDown as 502 upstream_error', async () => {
+    expect(
+      await answerOf(await gateway.call('/v1/chat/completions', { body: chat('[sandbox:fail]') })),
+    ).toEqual({ status: 502, type: 'server_error', code: 'upstream_error', retries: false });
+    await noMoneyMoved();
+  });
+
+  it('has RateLimited as 429 of too many calls, of too many videos and of an upstream', async () => {
+    const { apiKey, accountId } = await openAccount(gateway.services);
+    const video = { model: 'videomodel-2.0', prompt: '[sandbox:slow=60]', resolution: '480p' };
+    await gateway.services.store.setAccountTerms({ id: accountId, terms: '{"active_videos":1}' });
+    expect((await gateway.call('/v1/videos', { apiKey, body: video })).status).toBe(202);
+    const refused = { status: 429, type: 'rate_limit_exceeded', retries: true };
+    expect(await answerOf(await gateway.call('/v1/videos', { apiKey, body: video }))).toEqual({
+      ...refused,
+      code: 'too_many_active_jobs',
+    });
+    expect(
+      await answerOf(
+        await gateway.call('/v1/chat/completions', { apiKey, body: chat('[sandbox:rate_limit]') }),
+      ),
+    ).toEqual({ ...refused, code: 'rate_limit_exceeded' });
+    await gateway.services.store.setAccountTerms({ id: accountId, terms: '{"requests_per_minute":3}' });
+    expect(await answerOf(await gateway.call('/v1/balance', { apiKey }))).toEqual({
+      ...refused,
+      code: 'rate_limit_exceeded',
+    });
+  });
+});
+
+describe('every answer', () => {
+  it('carries a request id of its own', async () => {
+    const made = await gateway.call('/v1/models');
+    const ids = new Set<string | null>([made.headers.get('x-request-id')]);
+    const requests: [string, CallOptions][] = [
+      ['/', {}],
+      ['/health/live', {}],
+      ['/health/ready', {}],
+      ['/openapi.json', {}],
+      ['/docs', {}],
+      ['/v1/search?limit=1', { apiKey: null }],
+      ['/v1/search?limit=0', { apiKey: null }],
+      ['/v1/chat/completions', { body: { messages: [], stream: true } }],
+      ['/v1/models', { method: 'HEAD' }],
+      ['/v1/models', { method: 'OPTIONS' }],
+      ['/mcp', { method: 'GET' }],
+      ['/mcp', { body: {} }],
+      ['/mcp', { body: {}, apiKey: 'sk_causeway_wrong' }],
+    ];
+    for (const [path, options] of requests) {
+      const response = await gateway.call(path, options);
+      await response.text();
+      expect([path, response.headers.get('x-request-id')]).toEqual([path, expect.stringMatching(/^req_/)]);
+      ids.add(response.headers.get('x-request-id'));
+    }
+    expect(ids.size).toBe(requests.length + 1);
   });
 });
 

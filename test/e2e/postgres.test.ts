@@ -32,10 +32,22 @@ describe.skipIf(database === null)('two gateways on one PostgreSQL', () => {
       expect(made.status).toBe('done');
       const seen = await first.call(`/v1/jobs/${made.id}`, { apiKey });
       expect(await seen.json()).toMatchObject({ id: made.id, status: 'done' });
+      const slow = { input: '[sandbox:slow=1] hello', instructions: 'Be brief.', stream: true };
+      const streamed = { body: slow, headers: { 'idempotency-key': 'two' }, apiKey };
+      const live = await first.call('/v1/responses', streamed);
+      const id = live.headers.get('x-response-id') ?? '';
+      const elsewhere = await second.call(`/v1/responses/${id}`, { apiKey });
+      expect(await elsewhere.json()).toMatchObject({ status: 'in_progress', instructions: 'Be brief.' });
+      const replayed = await second.call('/v1/responses', streamed);
+      expect(replayed.headers.get('x-response-id')).toBe(id);
+      const lastOf = async (answer: Response) => (await answer.text()).split('data: ').at(-1)?.trim() ?? '';
+      const { response } = JSON.parse(await lastOf(live)) as { response: object };
+      expect(response).toMatchObject({ id, status: 'completed' });
+      expect(JSON.parse(await lastOf(replayed))).toMatchObject({ type: 'response.completed', response });
       expect(await first.services.store.checkLedger()).toMatchObject({
         problems: [],
         openHolds: 0,
-        entries: 3,
+        entries: 4,
       });
     } finally {
       await first.stop();

@@ -1,7 +1,7 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
+import { connectAssistant } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
@@ -9,12 +9,7 @@ let assistant: Client;
 
 beforeAll(async () => {
   gateway = await startTestGateway();
-  assistant = new Client({ name: 'test-assistant', version: '1' });
-  await assistant.connect(
-    new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
-      requestInit: { headers: { authorization: `Bearer ${gateway.apiKey}` } },
-    }),
-  );
+  assistant = await connectAssistant(gateway, gateway.apiKey);
 });
 
 afterAll(async () => {
@@ -39,8 +34,10 @@ describe('the same call over MCP and over REST', () => {
     await rest('/v1/images/generations', { model: 'imagemodel-1.0', prompt: 'one' });
     await tool('create_image', { model: 'imagemodel-1.0', prompt: 'two' });
     const balance = await tool('get_balance', {});
-    expect(balance).toEqual(await rest('/v1/balance'));
-    expect(balance['balance_usd']).toBe('24.92');
+    const { webhook_secret: secret, ...overRest } = await rest('/v1/balance');
+    expect(balance).toEqual(overRest);
+    expect(balance).toEqual({ balance_usd: '24.92', currency: 'USD' });
+    expect(secret).toMatch(/^whsec_/);
   });
 
   it('answers a question with the same message and usage', async () => {
@@ -55,12 +52,13 @@ describe('the same call over MCP and over REST', () => {
     expect(overMcp['usage']).toEqual(overRest['usage']);
   });
 
-  it('shares idempotency keys', async () => {
+  it('shares idempotency keys, of up to 255 characters', async () => {
+    const key = 'k'.repeat(255);
     const request = { model: 'imagemodel-1.0', prompt: 'shared', custom_data: { order: 7 } };
-    const overMcp = await tool('create_image', { ...request, idempotency_key: 'shared' });
+    const overMcp = await tool('create_image', { ...request, idempotency_key: key });
     const response = await gateway.call('/v1/images/generations', {
       body: request,
-      headers: { 'idempotency-key': 'shared' },
+      headers: { 'idempotency-key': key },
     });
     expect(response.headers.get('idempotent-replayed')).toBe('true');
     const overRest = (await response.json()) as Record<string, unknown>;
@@ -83,6 +81,51 @@ describe('the same call over MCP and over REST', () => {
   it('refuses with the same error', async () => {
     const overMcp = await tool('create_image', { model: 'nope', prompt: 'x' });
     expect(overMcp).toEqual(await rest('/v1/images/generations', { model: 'nope', prompt: 'x' }));
+  });
+});
+
+describe('a gateway that sells images only', () => {
+  it('has and tells of the tools for images only', async () => {
+    const own = await startTestGateway({
+      yaml: `
+models:
+  draw-1: { kind: image, price: { unit: call, price_usd: "0.02" }, routes: [{ provider: sandbox }] }
+`,
+    });
+    onTestFinished(() => own.stop());
+    const withKey = await connectAssistant(own, own.apiKey);
+    const names = (await withKey.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['create_image', 'get_job', 'list_models']));
+    const absent = ['create_video', 'get_video', 'get_video_content', 'create_chat_completion'];
+    expect(names.filter((name) => absent.includes(name))).toEqual([]);
+    await expect(withKey.callTool({ name: 'create_video', arguments: {} })).rejects.toThrow('Unknown tool');
+    await withKey.close();
+    const withoutKey = await connectAssistant(own, null);
+    expect(withoutKey.getInstructions()).toContain('create_image');
+    for (const name of absent) expect(withoutKey.getInstructions()).not.toContain(name);
+    await withoutKey.close();
+  });
+});
+
+describe('a gateway that is stopping', () => {
+  it('begins nothing that is paid for, over either transport, and still answers what is free', async () => {
+    const own = await startTestGateway();
+    onTestFinished(() => own.stop());
+    const client = await connectAssistant(own, own.apiKey);
+    onTestFinished(() => client.close());
+    await own.services.drain();
+    const body = { model: 'imagemodel-1.0', prompt: 'too late' };
+    const overRest = await own.call('/v1/images/generations', { body });
+    expect(overRest.status).toBe(503);
+    expect(Number(overRest.headers.get('retry-after'))).toBeGreaterThan(0);
+    const refused = { error: { type: 'server_error', code: 'shutting_down' } };
+    expect(await overRest.json()).toMatchObject(refused);
+    const overMcp = await client.callTool({ name: 'create_image', arguments: body });
+    expect(overMcp.structuredContent).toMatchObject(refused);
+    const jobs = await own.call('/v1/jobs');
+    expect(await jobs.json()).toMatchObject({ data: [] });
+    const balance = await client.callTool({ name: 'get_balance', arguments: {} });
+    expect(balance.structuredContent).toMatchObject({ balance_usd: '25.00' });
   });
 });
 

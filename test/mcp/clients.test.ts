@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { operations } from '../operations/test-operations.ts';
+import { toolOperations as operations } from '../operations/test-operations.ts';
 import { clientKinds, type TestClient, type ToolResult } from './clients.ts';
 import { startGateway, type TestGateway } from './start-gateway.ts';
 import {
@@ -22,6 +22,11 @@ beforeAll(async () => {
     env: { X402_FACILITATOR_URL: facilitator.url, X402_EVM_PAY_TO: payTo, SEARCH_RATE_PER_MINUTE: '10000' },
   });
   await vi.waitUntil(() => gateway.services.leads.status().ready, { timeout: 30_000 });
+  const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+  const begun = await client.callTool('create_video', { ...videoInput, return_last_frame: true });
+  video = { id: jobIdOf(begun) };
+  await client.callTool('get_video', { video_id: video.id, wait_ms: 45_000 });
+  await client.close();
 });
 afterAll(async () => {
   await gateway.close();
@@ -56,6 +61,13 @@ const toProof = (terms: unknown) => {
     },
   };
 };
+
+const videoInput = { model: 'videomodel-2.0', prompt: 'a ferry', resolution: '480p', duration: 4 };
+/** Made once, with its last frame. */
+let video: { id: string };
+
+const linksOf = ({ content }: ToolResult): { uri: string | undefined; mimeType: string | undefined }[] =>
+  content.filter(({ type }) => type === 'resource_link').map(({ uri, mimeType }) => ({ uri, mimeType }));
 
 const jobIdOf = (result: ToolResult): string => String(result.structuredContent?.['id']);
 
@@ -174,12 +186,61 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       );
     });
 
-    it('gets the same from every free tool as text and as structured content', async () => {
+    it('gets from every tool what its whole schema promises, with a link for each medium', async () => {
       await using(gateway.apiKey, async (client) => {
-        for (const name of ['list_models', 'get_balance']) {
-          const result = await client.callTool(name);
-          expect(result.isError).toBe(false);
+        const answered = async (name: string, input: Record<string, unknown> = {}): Promise<ToolResult> => {
+          const result = await client.callTool(name, input);
+          expect([name, result.isError, result.structuredContent]).toMatchObject([name, false, {}]);
+          // The tool list only outlines it.
+          const operation = operations.find((candidate) => candidate.name === name);
+          operation?.output.parse(result.structuredContent);
           expect(textOf(result)).toEqual(result.structuredContent);
+          called.add(name);
+          return result;
+        };
+        const called = new Set(keyless);
+        for (const name of ['list_models', 'get_balance', 'get_usage', 'list_transactions', 'list_jobs'])
+          await answered(name);
+        await answered('get_job', { job_id: jobIdOf(await answered('create_chat_completion', chatInput)) });
+        const response = await answered('create_response', { model: 'textmodel-3.1-pro', input: 'Hello' });
+        await answered('get_response', { response_id: jobIdOf(response) });
+        const image = await answered('get_job', {
+          job_id: jobIdOf(await answered('create_image', imageInput)),
+        });
+        expect(linksOf(image)).toEqual([
+          { uri: expect.stringMatching(/\/results\/\w+\.png$/), mimeType: 'image/png' },
+        ]);
+        const failing = { ...videoInput, prompt: '[sandbox:fail]' };
+        expect(linksOf(await answered('create_video', failing))).toEqual([]);
+        const content = `${gateway.url}/v1/videos/${video.id}/content`;
+        expect(linksOf(await answered('get_video', { video_id: video.id }))).toMatchObject([
+          { uri: content, mimeType: 'video/mp4' },
+          { uri: `${content}?variant=last_frame` },
+        ]);
+        const where = await answered('get_video_content', { video_id: video.id });
+        expect(where.structuredContent).toMatchObject({ url: content, content_type: 'video/mp4' });
+        expect(linksOf(where)).toEqual([{ uri: content, mimeType: 'video/mp4' }]);
+        const frame = await answered('get_video_content', { video_id: video.id, variant: 'last_frame' });
+        for (const { uri, mimeType } of [...linksOf(where), ...linksOf(frame)]) {
+          const [medium] = await client.readResource(uri ?? '');
+          expect(medium).toMatchObject({ uri, mimeType, blob: expect.any(String) });
+        }
+        expect([...called].sort()).toEqual(operations.map(({ name }) => name).sort());
+      });
+    });
+
+    it('waits for a job of any kind for 45 seconds at most', async () => {
+      await using(gateway.apiKey, async (client) => {
+        for (const [name, id] of [
+          ['get_job', { job_id: video.id }],
+          ['get_video', { video_id: video.id }],
+        ] as const) {
+          for (const wait of [0, 45_000])
+            expect((await client.callTool(name, { ...id, wait_ms: wait })).isError).toBe(false);
+          for (const wait of [-1, 45_001, 1.5, '10'])
+            expect((await client.callTool(name, { ...id, wait_ms: wait })).structuredContent).toMatchObject({
+              error: { code: 'invalid_parameter', param: 'wait_ms' },
+            });
         }
       });
     });
@@ -285,14 +346,21 @@ describe('a waiting tool', () => {
   it('tells a client that asked for it that work goes on', async () => {
     const [kind] = clientKinds;
     const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
-    const heard: string[] = [];
-    const result = await client.callTool(
-      'create_image',
-      { ...imageInput, prompt: '[sandbox:slow=6] a tower' },
-      { onprogress: ({ message }) => heard.push(message ?? '') },
-    );
-    expect(result.structuredContent).toMatchObject({ status: 'done' });
-    expect(heard).toEqual([expect.stringContaining(jobIdOf(result))]);
+    const slow = '[sandbox:slow=6] a tower';
+    const waited = async (name: string, input: Record<string, unknown>): Promise<void> => {
+      const heard: string[] = [];
+      const onprogress = ({ message }: { message?: string }) => heard.push(message ?? '');
+      const result = await client.callTool(name, input, { onprogress });
+      expect(result.structuredContent).toMatchObject({ status: expect.stringMatching(/done|completed/) });
+      expect(heard[0]).toContain(jobIdOf(result));
+    };
+    const queued = await client.callTool('create_image', { ...imageInput, prompt: slow, async: true });
+    const begun = await client.callTool('create_video', { ...videoInput, prompt: slow });
+    await Promise.all([
+      waited('create_image', { ...imageInput, prompt: slow }),
+      waited('get_job', { job_id: jobIdOf(queued), wait_ms: 45_000 }),
+      waited('get_video', { video_id: jobIdOf(begun), wait_ms: 45_000 }),
+    ]);
     await client.close();
   });
 });

@@ -26,6 +26,17 @@ const toolResult = z.object({
 
 export type ToolResult = z.infer<typeof toolResult>;
 
+const contents = z.array(
+  z.object({
+    uri: z.string(),
+    mimeType: z.string().optional(),
+    text: z.string().optional(),
+    blob: z.string().optional(),
+  }),
+);
+
+export type ResourceContents = z.infer<typeof contents>;
+
 export interface CallOptions {
   meta?: { [name: string]: unknown };
   onprogress?: (progress: { progress: number; message?: string }) => void;
@@ -35,6 +46,9 @@ export interface CallOptions {
 /** What the tests do with a client, whichever it is. */
 export interface TestClient {
   listTools(): Promise<{ name: string; outputSchema?: object }[]>;
+  listResources(): Promise<{ uri: string; name: string; title?: string; mimeType?: string }[]>;
+  listResourceTemplates(): Promise<{ uriTemplate: string; name: string }[]>;
+  readResource(uri: string): Promise<ResourceContents>;
   callTool(name: string, input?: Record<string, unknown>, options?: CallOptions): Promise<ToolResult>;
   instructions(): string | undefined;
   close(): Promise<void>;
@@ -61,6 +75,9 @@ const requestInit = (apiKey: string | null) => ({
 
 const drive = (client: FirstClient | NextClient): TestClient => ({
   listTools: async () => (await client.listTools()).tools,
+  listResources: async () => (await client.listResources()).resources,
+  listResourceTemplates: async () => (await client.listResourceTemplates()).resourceTemplates,
+  readResource: async (uri) => contents.parse((await client.readResource({ uri })).contents),
   callTool: async (name, input = {}, { meta, onprogress, signal } = {}) => {
     const params = { name, arguments: input, ...(meta === undefined ? {} : { _meta: meta }) };
     const options = {

@@ -2,17 +2,17 @@ import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import type { Clock } from '../../src/clock.ts';
 import { credit } from '../../src/ledger/credit.ts';
-import { nanoPerUsd } from '../../src/money.ts';
+import { nanoPerUsd, type Nano } from '../../src/money.ts';
 import type { Store } from '../../src/store/store.ts';
 
-/** An active account with ten dollars, and a key of it. */
-export const openAccount = async (services: {
-  store: Store;
-  clock: Clock;
-}): Promise<{ apiKey: string; keyId: string }> => {
+/** An active account with ten dollars, or as much as is asked for, and a key of it. */
+export const openAccount = async (
+  services: { store: Store; clock: Clock },
+  { amount = 10n * nanoPerUsd }: { amount?: Nano } = {},
+): Promise<{ apiKey: string; keyId: string; accountId: string }> => {
   const { id: accountId } = await createAccount(services, { name: 'Tester', status: 'active' });
-  await credit(services, { accountId, amount: 10n * nanoPerUsd, reason: 'for tests' });
+  if (amount > 0n) await credit(services, { accountId, amount, reason: 'for tests' });
   const issued = await issueKey(services, { accountId, label: 'test', brand: 'causeway' });
   if (issued.outcome !== 'issued') throw new Error(`the key was not issued: ${issued.outcome}`);
-  return { apiKey: issued.key, keyId: issued.apiKey.id };
+  return { apiKey: issued.key, keyId: issued.apiKey.id, accountId };
 };

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { operations } from '../operations/test-operations.ts';
+import { operations, toolOperations } from '../operations/test-operations.ts';
 import { clientKinds, type ChildProcess } from './clients.ts';
 import { openAccount } from './open-account.ts';
 import { paymentSettings, startServices } from './start-services.ts';
@@ -56,13 +56,18 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
       code: 'invalid_api_key',
       message: expect.stringContaining('CAUSEWAY_API_KEY'),
     });
+    await expect(client.readResource('causeway://models')).rejects.toThrow('CAUSEWAY_API_KEY');
     await expect(client.callTool('no_such_tool')).rejects.toThrow('Unknown tool: no_such_tool');
     await client.close();
   });
 
   it('with a key acts for its account', async () => {
     const client = await start(child(apiKey));
-    expect((await client.listTools()).map(({ name }) => name)).toEqual(operations.map(({ name }) => name));
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(
+      toolOperations.map(({ name }) => name),
+    );
+    const [models] = await client.readResource('causeway://models');
+    expect(JSON.parse(models?.text ?? '')).toEqual((await client.callTool('list_models')).structuredContent);
     const answer = await client.callTool('create_chat_completion', {
       messages: [{ role: 'user', content: 'Say hello.' }],
     });

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { outlineSchema } from '../../src/mcp/outline-schema.ts';
 import { simplifySchema, type JsonSchema } from '../../src/mcp/simplify-schema.ts';
 
 const schema = z.looseObject({
@@ -56,6 +57,24 @@ describe('a simplified schema', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it('accepts as an outline all that the written one accepts, and no members of another type', () => {
+    const before = accepts(written('output'));
+    const after = accepts(
+      outlineSchema(simplifySchema(written('output'), { isInput: false }), ['required', 'maxLength']),
+    );
+    fc.assert(
+      fc.property(arbitraryDocument, (document) => {
+        expect(after(document) || !before(document)).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(after({ numbers: { one: 'two' } })).toBe(false);
+    expect(after({ text: 5 })).toBe(false);
+    expect(after({ parts: [{ type: 'a', value: 'b' }] })).toBe(false);
+    expect([before({ text: 'longer' }), after({ text: 'longer' })]).toEqual([false, true]);
+    expect([before({ parts: [{ type: 'a' }] }), after({ parts: [{ type: 'a' }] })]).toEqual([false, true]);
   });
 
   it('differs for input only in null, which means the same as absence', () => {

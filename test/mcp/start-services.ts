@@ -11,6 +11,7 @@ export interface StartedServices {
   /** Of an account with ten dollars. */
   apiKey: string;
   keyId: string;
+  accountId: string;
   close: () => Promise<void>;
 }
 

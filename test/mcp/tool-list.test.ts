@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError, errorTable, type ErrorCode } from '../../src/errors.ts';
 import { createToolList } from '../../src/mcp/tool-list.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
-import { operations } from '../operations/test-operations.ts';
+import { toolOperations as operations } from '../operations/test-operations.ts';
 
 const tools = createToolList({ operations });
 const all = tools.list('all', true).tools;
@@ -36,6 +36,26 @@ describe('the tool lists', () => {
     expect(namesOf('generation', true)).toEqual(keyed);
   });
 
+  it.each([
+    ['GET /v1/balance', 'get_balance'],
+    ['GET /v1/usage', 'get_usage'],
+    ['GET /v1/jobs', 'list_jobs'],
+    ['GET /v1/transactions', 'list_transactions'],
+    ['GET /v1/jobs/{job_id}', 'get_job'],
+    ['GET /v1/models', 'list_models'],
+    ['POST /v1/chat/completions', 'create_chat_completion'],
+    ['POST /v1/responses', 'create_response'],
+    ['GET /v1/responses/{response_id}', 'get_response'],
+    ['POST /v1/images/generations', 'create_image'],
+    ['POST /v1/videos', 'create_video'],
+    ['GET /v1/videos/{video_id}', 'get_video'],
+    ['GET /v1/videos/{video_id}/content', 'get_video_content'],
+    ['GET /v1/search', 'search_leads'],
+  ])('have for %s the tool %s', (endpoint, name) => {
+    const served = operations.filter(({ rest }) => `${rest.method} ${rest.path}` === endpoint);
+    expect(served.map((operation) => operation.name)).toEqual([name]);
+  });
+
   it('are made once', () => {
     expect(tools.list('all', true)).toBe(tools.list('all', true));
   });
@@ -48,6 +68,11 @@ describe('the tool lists', () => {
 
   it('cost a model less than 6,000 tokens in all', () => {
     expect(countTokens(JSON.stringify(tools.list('all', true)))).toBeLessThan(6_000);
+  });
+
+  it('tell that a tool reads only exactly where nothing is bought', () => {
+    for (const { annotations, name } of all)
+      expect([name, annotations?.readOnlyHint]).toEqual([name, !name.startsWith('create_')]);
   });
 });
 

@@ -1,0 +1,170 @@
+import type { ErrorCode } from '../../errors.ts';
+
+interface ErrorText {
+  /** When it happens, for the description of an answer. */
+  when: string;
+  /** A message as a customer may read it. */
+  message: string;
+  /** The field that the example names. */
+  param?: string;
+}
+
+/** What each public error means, with an example of its message. */
+export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
+  invalid_api_key: {
+    when: 'The key is missing, wrong or revoked, or its account is suspended.',
+    message: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
+  },
+  insufficient_balance: {
+    when: 'The available balance does not cover what the request may cost.',
+    message:
+      'The request may cost up to $0.04 and $0.01 is available. Top up the account, or ask for less output.',
+  },
+  payment_required: {
+    when: 'There was no payment, or it cannot be taken. The terms are in the header and the body.',
+    message: 'Payment required',
+  },
+  invalid_json: {
+    when: 'The body is not JSON in UTF-8.',
+    message: 'The body is not valid JSON in UTF-8. Send one JSON object.',
+  },
+  invalid_parameter: {
+    when: 'A field has a value that is not allowed; `param` names it.',
+    message: 'model: must have at most 128 characters',
+    param: 'model',
+  },
+  unsupported_response_format: {
+    when: 'Images are answered as URLs only.',
+    message: 'response_format: only "url" is served. Leave it out.',
+    param: 'response_format',
+  },
+  content_policy_violation: {
+    when: 'The prompt or an input was refused by the content policy. Nothing was charged.',
+    message: 'The request was refused by the content policy. Change the prompt.',
+  },
+  model_not_found: {
+    when: 'The account has no such SKU, or it has no price.',
+    message: 'model: there is no such SKU. See GET /v1/models.',
+    param: 'model',
+  },
+  invalid_payment: {
+    when: 'The payment proof cannot be read.',
+    message: 'The payment proof is not base64 of JSON. Send the proof that your x402 client made.',
+  },
+  invalid_range: {
+    when: '`from` is not before `to`.',
+    message: 'from: must be earlier than to.',
+    param: 'from',
+  },
+  invalid_cursor: {
+    when: 'The cursor is not one that this list gave this account.',
+    message: 'cursor: is not a cursor of this list. Use next_cursor as it was answered.',
+    param: 'cursor',
+  },
+  unknown_parameter: {
+    when: 'The request has a field that this service does not support.',
+    message: 'previous_response_id: is not supported. Send the whole conversation in input.',
+    param: 'previous_response_id',
+  },
+  invalid_value: {
+    when: 'A supported field has a value that is not supported.',
+    message: 'tools.0.type: only function tools are supported.',
+    param: 'tools.0.type',
+  },
+  input_too_large: {
+    when: 'The request is longer than the largest prompt.',
+    message: 'The request is larger than 4194304 bytes. Send less.',
+  },
+  not_found: {
+    when: 'There is nothing at this address.',
+    message: 'There is nothing at this address. See /openapi.json.',
+  },
+  job_not_found: {
+    when: 'The account has no job with this id.',
+    message: 'This account has no job with that id. Check the id.',
+  },
+  response_not_found: {
+    when: 'The account has no response with this id.',
+    message: 'This account has no response with that id. Check the id.',
+  },
+  video_not_found: {
+    when: 'The account has no video with this id, or the video has no such variant.',
+    message: 'This account has no video with that id. Check the id.',
+  },
+  method_not_allowed: { when: 'The path takes another method.', message: 'This path takes GET.' },
+  request_timeout: {
+    when: 'The answer takes longer than this request may wait. The job goes on and can be read by its id.',
+    message:
+      'The answer takes longer than this request may wait; it goes on. Read it with GET /v1/jobs/{id}.',
+  },
+  idempotency_conflict: {
+    when: 'The Idempotency-Key was used with another request.',
+    message: 'This Idempotency-Key was used with a different request. Use a new key for a new request.',
+  },
+  payment_conflict: {
+    when: 'The payment proof has paid another request.',
+    message: 'This payment was made for another request. Make a new payment.',
+  },
+  payment_in_progress: {
+    when: 'A request with the same payment proof is being worked on.',
+    message: 'A request with this payment is being worked on. Wait for its answer.',
+  },
+  video_not_completed: {
+    when: 'The video is not completed, or it failed.',
+    message: 'This video is not completed yet. Poll GET /v1/videos/{id} until status is completed.',
+  },
+  content_expired: {
+    when: 'The bytes were kept for their time and are gone.',
+    message: 'The content was kept for its time and is gone. Make it again.',
+  },
+  payload_too_large: {
+    when: 'The body is too long, or has too many values.',
+    message: 'The body is larger than 20971520 bytes. Send less.',
+  },
+  unsupported_media_type: {
+    when: 'The body is compressed.',
+    message: 'Compressed bodies are not read. Send the JSON as it is.',
+  },
+  range_not_satisfiable: {
+    when: 'The Range header asks for several ranges, or for none that is there.',
+    message: 'The range cannot be served. Ask for one range within the content.',
+  },
+  rate_limit_exceeded: {
+    when: 'Too many requests; `Retry-After` says when to try again.',
+    message: 'Too many requests. Wait 12 seconds.',
+  },
+  too_many_active_jobs: {
+    when: 'The account has as many jobs of this kind under way as it may.',
+    message: 'This account has 5 jobs of this kind under way, as many as it may. Wait until one ends.',
+  },
+  server_error: {
+    when: 'A temporary fault of the service.',
+    message: 'The service had a temporary error. Try again.',
+  },
+  upstream_error: {
+    when: 'What the answer is made from failed. Nothing was charged.',
+    message: 'The upstream failed. Nothing was charged. Try again.',
+  },
+  upstream_unavailable: {
+    when: 'Nothing can serve the request now. Nothing was charged.',
+    message: 'No upstream can serve this now. Nothing was charged. Try again.',
+  },
+  webhook_temporarily_unavailable: {
+    when: 'Callbacks cannot be promised now.',
+    message: 'webhook_url: callbacks are not available now. Leave it out and read the job.',
+    param: 'webhook_url',
+  },
+  overloaded: {
+    when: 'The service is busy.',
+    message: 'The service is busy. Try again.',
+  },
+  payment_pending: {
+    when: 'It is not known yet whether the payment settled. Send the same proof again; never pay again.',
+    message: 'The payment may have been settled. Send the same payment again in a moment.',
+  },
+  payment_unavailable: {
+    when: 'No payment can be taken now. Nothing was taken.',
+    message: 'No payment network can be used right now. Try again shortly.',
+  },
+  shutting_down: { when: 'The service is restarting.', message: 'The service is restarting. Try again.' },
+};

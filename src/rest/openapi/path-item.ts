@@ -1,0 +1,90 @@
+import type { Operation } from '../../operations/operation.ts';
+import { operationExamples } from './examples.ts';
+import { fieldText } from './field-texts.ts';
+import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './header-book.ts';
+import { errorResponses, exampleKey, successResponses } from './responses.ts';
+import { reference, type JsonSchema, type SchemaBook } from './schema-book.ts';
+
+/** One operation as OpenAPI's operation object. */
+export const toOperationObject = (operation: Operation, book: SchemaBook, answerName: string): object => {
+  const { name, payment, rest } = operation;
+  const requestName = `${pascalCase(name)}Request`;
+  const input = book.convert(operation.input, { io: 'input', name: requestName });
+  const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
+  return {
+    operationId: name,
+    summary: operation.title,
+    description: operation.description,
+    tags: [operation.group],
+    security: payment === 'x402' ? [] : [{ apiKey: [] }],
+    parameters: [
+      ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
+      ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
+      ...(payment === 'hold' ? [idempotencyKeyParameter] : []),
+      ...(payment === 'x402' ? paymentParameters : []),
+      ...(rest.content === undefined ? [] : [rangeParameter]),
+    ],
+    ...(rest.method === 'POST'
+      ? { requestBody: requestBody(operation, book.add(requestName, bodyOf(operation, input))) }
+      : {}),
+    responses: {
+      ...successResponses(operation, reference(answerName)),
+      ...errorResponses(operation),
+    },
+  };
+};
+
+export const pascalCase = (name: string): string =>
+  name.replace(/(?:^|_)(\w)/g, (_whole, letter: string) => letter.toUpperCase());
+
+/** The part of the input that comes in the body. */
+const bodyOf = ({ name: operation, rest }: Operation, input: JsonSchema): JsonSchema => {
+  const names = Object.keys(input.properties ?? {}).filter((name) => !rest.query.includes(name));
+  return {
+    ...input,
+    properties: Object.fromEntries(
+      Object.entries(input.properties ?? {})
+        .filter(([name]) => names.includes(name))
+        .map(([name, { description = fieldText(operation, name), ...field }]) => [
+          name,
+          { ...(description === undefined ? {} : { description }), ...field },
+        ]),
+    ),
+    required: (input.required ?? []).filter((name) => names.includes(name)),
+  };
+};
+
+const requestBody = ({ name }: Operation, schema: object): object => ({
+  required: true,
+  content: {
+    'application/json': {
+      schema,
+      examples: Object.fromEntries(
+        (operationExamples[name] ?? [])
+          .filter(({ body }) => body !== undefined)
+          .map(({ summary, body }) => [exampleKey(summary), { summary, value: body }]),
+      ),
+    },
+  },
+});
+
+interface ParameterPlace {
+  place: 'path' | 'query';
+  field: string;
+  input: JsonSchema;
+}
+
+const parameter = ({ name }: Operation, { place, field, input }: ParameterPlace): object => {
+  const { description = fieldText(name, field), ...schema } = input.properties?.[field] ?? {};
+  const example = (operationExamples[name] ?? [])
+    .map(({ parameters }) => parameters?.[field])
+    .find((value) => value !== undefined);
+  return {
+    name: field,
+    in: place,
+    required: place === 'path',
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(example === undefined ? {} : { example }),
+  };
+};

@@ -1,0 +1,44 @@
+import { headersOf, rangeParameter } from './header-book.ts';
+import { plainErrors } from './responses.ts';
+
+const types = ['image/png', 'image/jpeg', 'image/webp'];
+
+/** `/results/{name}`: the bytes behind a result URL. */
+export const resultsPath = (): object => {
+  const content = Object.fromEntries(types.map((type) => [type, {}]));
+  const headers = headersOf(['X-Request-Id', 'ETag', 'Cache-Control', 'Accept-Ranges']);
+  return {
+    get: {
+      operationId: 'get_result',
+      summary: 'Download a result',
+      description:
+        'The bytes of an image, by the URL in its job. The address cannot be guessed and needs no key; it can be shown ' +
+        'to people. It answers 410 once the result was kept for its time.',
+      tags: ['generation'],
+      security: [],
+      parameters: [
+        {
+          name: 'name',
+          in: 'path',
+          required: true,
+          description: 'The last part of the result URL.',
+          schema: { type: 'string' },
+          example: '4fJq0mS2xYw8bT6uVn3kRzPc1LhGdEaW5iQoXyZ7BtN.png',
+        },
+        rangeParameter,
+      ],
+      responses: {
+        200: { description: 'The picture.', headers, content },
+        206: {
+          description: 'The range that was asked for.',
+          headers: { ...headers, ...headersOf(['Content-Range']) },
+          content,
+        },
+        304: { description: 'If-None-Match names this content.', headers: headersOf(['ETag']) },
+        ...plainErrors(['not_found', 'content_expired', 'range_not_satisfiable', 'server_error'], {
+          416: ['Content-Range'],
+        }),
+      },
+    },
+  };
+};

@@ -1,0 +1,109 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { CallOptions, TestGateway } from './start-test-gateway.ts';
+
+/** The parts of `/openapi.json` that tests look at. */
+export interface Description {
+  openapi: string;
+  info: { version: string };
+  servers: { url: string }[];
+  paths: Record<string, Record<string, DescribedCall>>;
+  webhooks: Record<string, Record<string, DescribedCall>>;
+  components: { schemas: Record<string, Schema>; headers: Record<string, object> };
+}
+
+export interface Schema {
+  $ref?: string;
+  description?: string;
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  enum?: unknown[];
+  maximum?: number;
+}
+
+export interface DescribedCall {
+  operationId: string;
+  parameters: { name: string; in: string; description?: string; schema: Schema }[];
+  requestBody?: { content: Content };
+  responses: Record<string, { headers?: Record<string, object>; content?: Content }>;
+}
+
+type Content = Record<string, { schema?: Schema; examples?: Record<string, { value: unknown }> }>;
+
+/** A schema of the description, followed to what it refers to. */
+export const resolveSchema = ({ components }: Description, schema: Schema): Schema => {
+  const name = schema.$ref?.replace('#/components/schemas/', '');
+  return name === undefined ? schema : (components.schemas[name] ?? {});
+};
+
+/** Makes schemas that stand in the description ready to check values. */
+export const createCompiler = ({
+  components,
+}: Pick<Description, 'components'>): ((schema: Schema) => ValidateFunction) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'document', components });
+  return (schema) =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object);
+};
+
+/** An answer that is as described. */
+export interface CheckedAnswer {
+  /** The call and its status, such as `/v1/jobs 200`. */
+  name: string;
+  text: string;
+  /** The member `id` of a JSON answer; empty where there is none. */
+  id: string;
+}
+
+export type CheckAnswer = (
+  template: string,
+  options?: CallOptions & { path?: string; status?: number },
+) => Promise<CheckedAnswer>;
+
+/** Of HTTP itself, and the mark of a sandbox, whose JSON has `metadata` for it. */
+const plainHeaders =
+  /^(?:connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-accel-buffering|x-causeway-sandbox)$/;
+
+/**
+ * Makes a real call and looks its answer up in the description: status, headers, type, schema, and that no member is
+ * left undescribed. Throws Error with what is wrong.
+ */
+export const createAnswerCheck = (gateway: TestGateway, description: Description): CheckAnswer => {
+  const compile = createCompiler(description);
+  const namesIn = (schema: Schema): string[] => {
+    const { properties, allOf } = resolveSchema(description, schema);
+    return [...Object.keys(properties ?? {}), ...(allOf ?? []).flatMap(namesIn)];
+  };
+  const problemOf = (schema: Schema, body: Record<string, unknown>): string | null => {
+    const validate = compile(schema);
+    if (!validate(body)) return JSON.stringify(validate.errors);
+    const known = new Set(['metadata', ...namesIn(schema)]);
+    const others = Object.keys(body).filter((name) => !known.has(name));
+    return others.length === 0 ? null : `members that are not described: ${others.join(', ')}`;
+  };
+
+  return async (template, { path = template, status, ...options } = {}) => {
+    const answer = await gateway.call(path, options);
+    const text = await answer.text();
+    const name = `${template} ${answer.status}`;
+    const fail = (problem: string): never => {
+      throw new Error(`${name} ${text.slice(0, 300)}: ${problem}`);
+    };
+    if (status !== undefined && answer.status !== status) fail(`the status is not ${status}`);
+    const method = options.body === undefined ? 'get' : 'post';
+    const described = description.paths[template]?.[method]?.responses[answer.status];
+    const known = Object.keys(described?.headers ?? {}).map((header) => header.toLowerCase());
+    for (const header of answer.headers.keys())
+      if (!plainHeaders.test(header) && !known.includes(header))
+        fail(`the header ${header} is not described`);
+    const type = (answer.headers.get('content-type') ?? '').replace(/;.*/, '');
+    const schema = described?.content?.[type]?.schema;
+    if (schema === undefined) return fail(`${type} is not described`);
+    if (type !== 'application/json') return { name, text, id: '' };
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const problem = problemOf(schema, body);
+    if (problem !== null) fail(problem);
+    return { name, text, id: typeof body['id'] === 'string' ? body['id'] : '' };
+  };
+};

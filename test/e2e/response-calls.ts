@@ -1,0 +1,64 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type OpenAI from 'openai';
+import { expect } from 'vitest';
+import { parseUsd } from '../../src/money.ts';
+import type { TestGateway } from './start-test-gateway.ts';
+
+export const model = 'textmodel-3.5-flash';
+
+export const weather: OpenAI.Responses.FunctionTool = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a city',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  },
+  strict: true,
+};
+
+type Event = OpenAI.Responses.ResponseStreamEvent;
+
+/** The events of a stream, each checked for its name and number. */
+export const readEvents = async (response: Response): Promise<Event[]> => {
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const blocks = (await response.text()).split('\n\n').filter((block) => block.startsWith('event: '));
+  return blocks.map((block, index) => {
+    const [name = '', data = ''] = block.split('\n');
+    const event = JSON.parse(data.replace(/^data: /, '')) as Event;
+    expect(name).toBe(`event: ${event.type}`);
+    expect(event.sequence_number).toBe(index);
+    return event;
+  });
+};
+
+/** Of the first account. */
+export const balanceOf = async (gateway: TestGateway): Promise<bigint> => {
+  const body = (await (await gateway.call('/v1/balance')).json()) as { balance_usd: string };
+  return parseUsd(body.balance_usd);
+};
+
+/** The structured content of a tool's result, for the first account. */
+export const overMcp = async (
+  { url, apiKey }: TestGateway,
+  name: string,
+  input: Record<string, unknown>,
+): Promise<Record<string, unknown>> => {
+  const client = new Client({ name: 'test-assistant', version: '1' });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
+    }),
+  );
+  try {
+    // The client checks the result against the tool's output schema, which it learns from the list.
+    await client.listTools();
+    const result = await client.callTool({ name, arguments: input });
+    return result.structuredContent as Record<string, unknown>;
+  } finally {
+    await client.close();
+  }
+};

@@ -1,0 +1,416 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { JobKind, MediaRole } from '../../src/store/store.ts';
+import { finishing, openJob, opening, resultMedia, runningJob, worker } from '../store/builders.ts';
+import { clientKinds, type TestClient } from './clients.ts';
+import { openAccount } from './open-account.ts';
+import { startGateway, type TestGateway } from './start-gateway.ts';
+
+const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
+const dayMs = 86_400_000;
+const largestBlobBytes = 8 * 1024 ** 2;
+
+let gateway: TestGateway;
+let other: { apiKey: string; accountId: string; keyId: string };
+
+beforeAll(async () => {
+  gateway = await startGateway({ env: { REQUESTS_PER_MINUTE: '1000000' } });
+  other = await openAccount(gateway.services);
+});
+afterAll(() => gateway.close());
+
+interface Medium {
+  owner: { accountId: string; keyId: string };
+  kind: JobKind;
+  role: MediaRole;
+  contentType: string;
+  bytes: Uint8Array;
+  expiresAt: number;
+}
+
+const parameters = {
+  duration: 4,
+  resolution: '480p',
+  ratio: '16:9',
+  generate_audio: true,
+  output_format: 'mp4',
+  billed_seconds: 4,
+};
+
+/** A job that ended with one medium. */
+const makeMedium = async (changes: Partial<Medium> = {}): Promise<{ jobId: string; url: string }> => {
+  const { services } = gateway;
+  const now = Date.now();
+  const { owner, kind, role, contentType, bytes, expiresAt }: Medium = {
+    owner: { accountId: gateway.accountId, keyId: gateway.keyId },
+    kind: 'image',
+    role: 'image',
+    contentType: 'image/png',
+    bytes: randomBytes(64),
+    expiresAt: now + dayMs,
+    ...changes,
+  };
+  const job = runningJob(owner, {
+    kind,
+    leaseUntil: now + dayMs,
+    deadlineAt: now + dayMs,
+    parameters: kind === 'video' ? JSON.stringify(parameters) : null,
+  });
+  await openJob(services.store, opening(job, { now }));
+  const signal = new AbortController().signal;
+  const { accountId } = owner;
+  const { id, sizeBytes, url } = await services.media.save({
+    accountId,
+    role,
+    contentType,
+    source: bytes,
+    signal,
+  });
+  const media = resultMedia({ accountId, jobId: job.id }, { id, role, contentType, sizeBytes, expiresAt });
+  await services.store.finishJob(finishing(job.id, { owner: worker, media: [media], now }));
+  return { jobId: job.id, url };
+};
+
+const contentOf = (videoId: string): string => `${gateway.url}/v1/videos/${videoId}/content`;
+
+interface Refusal {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+const refusalOf = async (reading: Promise<unknown>): Promise<Refusal> => {
+  try {
+    await reading;
+  } catch (error) {
+    return error as Refusal;
+  }
+  throw new Error('it was read');
+};
+
+/** A refusal without the URI that it repeats. */
+const withoutUri = (refusal: Refusal, uri: string) => ({
+  code: refusal.code,
+  message: refusal.message.replace(uri, ''),
+});
+
+describe.each(clientKinds)('$name', ({ connect }) => {
+  const using = async <T>(
+    apiKey: string | null,
+    use: (client: TestClient) => Promise<T>,
+    path = '/mcp',
+  ): Promise<T> => {
+    const client = await connect(`${gateway.url}${path}`, apiKey);
+    try {
+      return await use(client);
+    } finally {
+      await client.close();
+    }
+  };
+  const reading = (uri: string, apiKey: string | null = gateway.apiKey) =>
+    using(apiKey, (client) => client.readResource(uri));
+
+  it('lists the models and the newest jobs, and the templates of the rest', async () => {
+    const { apiKey } = await openAccount(gateway.services);
+    await using(apiKey, async (client) => {
+      expect(await client.listResources()).toMatchObject([{ uri: 'causeway://models' }]);
+      const made = await client.callTool('create_image', imageInput);
+      const id = String(made.structuredContent?.['id']);
+      expect(await client.listResources()).toEqual([
+        {
+          uri: 'causeway://models',
+          name: 'models',
+          title: 'Models and prices',
+          mimeType: 'application/json',
+        },
+        { uri: `causeway://jobs/${id}`, name: id, title: 'image job, done', mimeType: 'application/json' },
+      ]);
+      expect((await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([
+        'causeway://models/{model}',
+        'causeway://jobs/{job_id}',
+        `${gateway.url}/results/{name}`,
+        `${gateway.url}/v1/videos/{video_id}/content{?variant}`,
+      ]);
+    });
+  });
+
+  it('reads models and jobs as the tools answer them', async () => {
+    await using(gateway.apiKey, async (client) => {
+      const models = (await client.callTool('list_models')).structuredContent as { data: { id: string }[] };
+      const [read] = await client.readResource('causeway://models');
+      expect(read).toMatchObject({ uri: 'causeway://models', mimeType: 'application/json' });
+      expect(JSON.parse(read?.text ?? '')).toEqual(models);
+      const [model] = await client.readResource(`causeway://models/${models.data[1]?.id}`);
+      expect(JSON.parse(model?.text ?? '')).toEqual(models.data[1]);
+
+      const made = await client.callTool('create_image', imageInput);
+      const id = String(made.structuredContent?.['id']);
+      const [job] = await client.readResource(`causeway://jobs/${id}`);
+      expect(JSON.parse(job?.text ?? '')).toEqual(
+        (await client.callTool('get_job', { job_id: id })).structuredContent,
+      );
+    });
+  });
+
+  it('reads the image that a tool linked, byte for byte, with its type', async () => {
+    await using(gateway.apiKey, async (client) => {
+      const made = await client.callTool('create_image', imageInput);
+      const link = made.content.find(({ type }) => type === 'resource_link');
+      const [image, ...more] = await client.readResource(link?.uri ?? '');
+      expect(more).toEqual([]);
+      expect(image).toMatchObject({ uri: link?.uri, mimeType: 'image/png' });
+      const bytes = Buffer.from(image?.blob ?? '', 'base64');
+      expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+      const [row] = await gateway.services.store.listMedia(String(made.structuredContent?.['id']));
+      expect(bytes).toHaveLength(row?.sizeBytes ?? 0);
+    });
+  });
+
+  it('reads the content of a video, and of its last frame', async () => {
+    const bytes = randomBytes(1_000);
+    const video = await makeMedium({ kind: 'video', role: 'video', contentType: 'video/mp4', bytes });
+    const frame = await makeMedium({ kind: 'video', role: 'last_frame', contentType: 'image/jpeg', bytes });
+    for (const [uri, mimeType] of [
+      [contentOf(video.jobId), 'video/mp4'],
+      [`${contentOf(video.jobId.toUpperCase())}?variant=video`, 'video/mp4'],
+      [`${contentOf(frame.jobId)}?variant=last_frame`, 'image/jpeg'],
+    ] as const)
+      expect(await reading(uri)).toEqual([{ uri, mimeType, blob: bytes.toString('base64') }]);
+  });
+
+  it('finds what is another account’s as little as what is not there', async () => {
+    const owner = { accountId: other.accountId, keyId: other.keyId };
+    const image = await makeMedium({ owner });
+    const video = await makeMedium({ owner, kind: 'video', role: 'video', contentType: 'video/mp4' });
+    const expired = await makeMedium({ owner, expiresAt: Date.now() - 1 });
+    const absentImage = `${gateway.url}/results/${'a'.repeat(43)}.png`;
+    const pairs = [
+      [image.url, absentImage],
+      [expired.url, absentImage],
+      [contentOf(video.jobId), contentOf(randomUUID())],
+      [`causeway://jobs/${image.jobId}`, `causeway://jobs/${randomUUID()}`],
+    ] as const;
+    for (const [theirs, absent] of pairs) {
+      const refusal = withoutUri(await refusalOf(reading(theirs)), theirs);
+      expect(refusal.message).toContain('Resource not found');
+      expect(refusal).toEqual(withoutUri(await refusalOf(reading(absent)), absent));
+      // Its owner reads it, but for what is over.
+      if (theirs !== expired.url) expect(await reading(theirs, other.apiKey)).toHaveLength(1);
+    }
+    const listed = await using(gateway.apiKey, (client) => client.listResources());
+    expect(JSON.stringify(listed)).not.toContain(image.jobId);
+  });
+
+  it('without a key lists nothing, and reads nothing but how to get one', async () => {
+    const { url } = await makeMedium();
+    await using(null, async (client) => {
+      expect(await client.listResources()).toEqual([]);
+      expect(await client.listResourceTemplates()).toEqual([]);
+    });
+    for (const uri of ['causeway://models', url, 'causeway://jobs/x'])
+      expect(await refusalOf(reading(uri, null))).toMatchObject({
+        message: expect.stringContaining('Authorization: Bearer'),
+        data: { error: { code: 'invalid_api_key' } },
+      });
+  });
+
+  it('finds nothing under any other address', async () => {
+    const { url, jobId } = await makeMedium();
+    const reserved = await gateway.services.media.save({
+      accountId: gateway.accountId,
+      role: 'image',
+      contentType: 'image/png',
+      source: randomBytes(8),
+      signal: new AbortController().signal,
+    });
+    const input = await makeMedium({ role: 'input' });
+    for (const uri of [
+      'causeway://',
+      'causeway://balance',
+      'causeway://models/',
+      'causeway://models/nope',
+      'causeway://models/%E0%A4%A',
+      'causeway://jobs',
+      'causeway://jobs/..%2F..',
+      `causeway://jobs/${jobId}/results`,
+      'file:///etc/passwd',
+      'http://127.0.0.1:1/results/x.png',
+      url.replace('.png', '.jpg'),
+      `${url}?x=1`,
+      url.replace('/results/', '/results//'),
+      `${gateway.url}/results/../../etc/passwd`,
+      `${gateway.url}/v1/balance`,
+      contentOf('-'.repeat(36)),
+      contentOf(jobId),
+      `${contentOf(jobId)}?variant=input`,
+      reserved.url,
+      input.url,
+    ])
+      expect([uri, (await refusalOf(reading(uri))).message]).toEqual([
+        uri,
+        expect.stringContaining('Resource not found'),
+      ]);
+  });
+});
+
+describe('a medium that cannot be put into a message', () => {
+  const [kind] = clientKinds;
+  const refused = async (uri: string): Promise<Refusal> => {
+    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+    try {
+      return await refusalOf(client.readResource(uri));
+    } finally {
+      await client.close();
+    }
+  };
+  const codeOf = ({ data }: Refusal): unknown => (data as { error: { code: string } }).error.code;
+
+  it('is refused above eight mebibytes, with the address to download it from', async () => {
+    const image = await makeMedium({ bytes: new Uint8Array(largestBlobBytes + 1) });
+    const tooBig = await refused(image.url);
+    expect(tooBig.message).toContain(`Download it: GET ${image.url}`);
+    expect(tooBig.message).not.toContain('API key');
+    const video = await makeMedium({
+      kind: 'video',
+      role: 'video',
+      contentType: 'video/mp4',
+      bytes: new Uint8Array(largestBlobBytes + 1),
+    });
+    expect((await refused(contentOf(video.jobId))).message).toContain('with the API key');
+  });
+
+  it('is read whole at eight mebibytes', async () => {
+    const { url } = await makeMedium({ bytes: new Uint8Array(largestBlobBytes) });
+    const client = await kind!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+    const [image] = await client.readResource(url);
+    expect(Buffer.from(image?.blob ?? '', 'base64')).toHaveLength(largestBlobBytes);
+    await client.close();
+  });
+
+  it('is told to be gone after its time', async () => {
+    const image = await makeMedium({ expiresAt: Date.now() - 1 });
+    expect(codeOf(await refused(image.url))).toBe('content_expired');
+    const removed = await makeMedium();
+    const ids = (await gateway.services.store.listMedia(removed.jobId)).map(({ id }) => id);
+    await gateway.services.store.markMediaRemoved({ ids, now: Date.now() });
+    expect(codeOf(await refused(removed.url))).toBe('content_expired');
+    const video = await makeMedium({
+      kind: 'video',
+      role: 'video',
+      contentType: 'video/mp4',
+      expiresAt: Date.now() - 1,
+    });
+    expect(codeOf(await refused(contentOf(video.jobId)))).toBe('content_expired');
+  });
+
+  it('is told to be not completed while its video is made', async () => {
+    const now = Date.now();
+    const job = runningJob(
+      { accountId: gateway.accountId, keyId: gateway.keyId },
+      {
+        kind: 'video',
+        leaseUntil: now + dayMs,
+        deadlineAt: now + dayMs,
+        parameters: JSON.stringify(parameters),
+      },
+    );
+    await openJob(gateway.services.store, opening(job, { now }));
+    expect(codeOf(await refused(contentOf(job.id)))).toBe('video_not_completed');
+  });
+});
+
+describe('the list of resources', () => {
+  it('has the twenty newest jobs, however many there are', async () => {
+    const { apiKey, ...owner } = await openAccount(gateway.services);
+    const ids: string[] = [];
+    for (let index = 0; index < 21; index += 1)
+      ids.unshift((await makeMedium({ owner: { accountId: owner.accountId, keyId: owner.keyId } })).jobId);
+    const client = await clientKinds.at(-1)!.connect(`${gateway.url}/mcp`, apiKey);
+    const listed = await client.listResources();
+    await client.close();
+    const jobs = await gateway.services.store.listJobs({
+      accountId: owner.accountId,
+      limit: 100,
+      before: null,
+    });
+    expect(jobs.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+    expect(listed.slice(1).map(({ name }) => name)).toEqual(jobs.slice(0, 20).map(({ id }) => id));
+  });
+
+  it('is not there for searches', async () => {
+    const client = await clientKinds.at(-1)!.connect(`${gateway.url}/mcp/search`, gateway.apiKey);
+    await expect(client.readResource('causeway://models')).rejects.toThrow(/resources|Method not found/);
+    await client.close();
+  });
+});
+
+describe('an address of any kind', () => {
+  it('is never a fault', async () => {
+    const client = await clientKinds.at(-1)!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+    const start = fc.constantFrom(
+      '',
+      'causeway://',
+      'causeway://jobs/',
+      'causeway://models/',
+      `${gateway.url}/results/`,
+      `${gateway.url}/v1/videos/`,
+    );
+    const rest = fc.oneof(fc.webPath(), fc.string(), fc.uuid(), fc.base64String({ minLength: 20 }));
+    const end = fc.constantFrom('', '.png', '/content', '/content?variant=last_frame');
+    await fc.assert(
+      fc.asyncProperty(start, rest, end, async (...parts) => {
+        const { code } = await refusalOf(client.readResource(parts.join('')));
+        expect(code).toBe(-32_602);
+      }),
+      { numRuns: 100 },
+    );
+    await client.close();
+  });
+});
+
+describe('a medium in a message', () => {
+  it('takes memory for its bytes until the answer is out', async () => {
+    const taken: number[] = [];
+    const given: number[] = [];
+    const { bodyMemory } = gateway.services;
+    gateway.services.bodyMemory = {
+      reserve: async (bytes) => {
+        taken.push(bytes);
+        return () => given.push(bytes);
+      },
+    };
+    onTestFinished(() => {
+      gateway.services.bodyMemory = bodyMemory;
+    });
+    const { url } = await makeMedium({ bytes: new Uint8Array(1_000_000) });
+    const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, gateway.apiKey);
+    await client.readResource('causeway://models');
+    expect(taken).toEqual([]);
+    await client.readResource(url);
+    expect(taken).toHaveLength(1);
+    expect(taken[0]).toBeGreaterThan(5_000_000);
+    await expect.poll(() => given).toEqual(taken);
+    await client.close();
+  });
+});
+
+describe('every list and every reading', () => {
+  it('counts as a call of the account', async () => {
+    const { apiKey, accountId, keyId } = await openAccount(gateway.services);
+    const { url, jobId } = await makeMedium({ owner: { accountId, keyId } });
+    await gateway.services.store.setAccountTerms({ id: accountId, terms: '{"requests_per_minute":5}' });
+    const client = await clientKinds[0]!.connect(`${gateway.url}/mcp`, apiKey);
+    await client.listResources();
+    await client.readResource('causeway://models');
+    await client.readResource(`causeway://jobs/${jobId}`);
+    await client.readResource(url);
+    await client.readResource(url);
+    for (const uri of [url, 'causeway://models', contentOf(jobId)])
+      expect(await refusalOf(client.readResource(uri))).toMatchObject({
+        code: -32_603,
+        data: { error: { code: 'rate_limit_exceeded', retry_after_seconds: expect.any(Number) } },
+      });
+    await client.close();
+  });
+});
