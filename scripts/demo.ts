@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,11 +10,12 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { ExactSvmScheme } from '@x402/svm/exact/client';
-import OpenAI from 'openai';
 import { privateKeyToAccount } from 'viem/accounts';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
-import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts';
-import { createTerminal } from './terminal.ts';
+import { callTool } from './demo/call-tool.ts';
+import { must, say, step, terminal, type Gateway } from './demo/stage.ts';
+import { useGeneration } from './demo/use-generation.ts';
+import { startGatewayProcess } from './gateway-process.ts';
 
 const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
 
@@ -24,19 +25,9 @@ const usage = `The whole product in one command: local chains, a gateway, and an
 Needs no keys and no internet; everything runs in a temporary folder on this machine.`;
 
 const defaultQuestion = 'Which three things should I check before I hire an influencer for a coffee brand?';
-const terminal = createTerminal();
-const { step, say } = terminal;
-
-/** Fails the demo with what was expected. */
-const must: (claim: boolean, expectation: string) => asserts claim = (claim, expectation) => {
-  if (!claim) throw new Error(`expected: ${expectation}`);
-};
 
 const startingUsdc = 5_000_000n;
 const usdc = (units: bigint): string => `${(Number(units) / 1e6).toFixed(2)} USDC`;
-
-/** A started gateway, with the key of its first account. */
-type Gateway = GatewayProcess & { apiKey: string };
 
 interface Balances {
   buyerOnBase: bigint;
@@ -80,7 +71,12 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
     return started;
   });
   const gateway = await step('Start the gateway on an empty folder', async () => {
-    const started = await startGatewayProcess({ ...chains.environment, DATA_DIR: join(folder, 'data') });
+    const started = await startGatewayProcess({
+      ...chains.environment,
+      DATA_DIR: join(folder, 'data'),
+      // The callback's receiver is on this machine.
+      ALLOW_LOOPBACK_URLS: 'true',
+    });
     const { apiKey } = started;
     must(apiKey !== null, 'the first start prints a key');
     say(`${started.url}, first key ${apiKey.slice(0, 16)}…`);
@@ -100,65 +96,10 @@ const connectAssistant = async ({ url, apiKey }: Gateway): Promise<Client> => {
   return assistant;
 };
 
-/** What a tool answered, as plain data. */
-const callTool = async (assistant: Client, name: string, input: Record<string, unknown>) => {
-  const result = await assistant.callTool({ name, arguments: input });
-  return {
-    isError: result.isError === true,
-    data: (result.structuredContent ?? {}) as Record<string, unknown>,
-  };
-};
-
 const readBalance = async (assistant: Client): Promise<string> => {
   const { data } = await callTool(assistant, 'get_balance', {});
   must(typeof data['balance_usd'] === 'string', 'get_balance answers balance_usd');
   return data['balance_usd'];
-};
-
-const useGeneration = async (gateway: Gateway, assistant: Client, question: string): Promise<void> => {
-  await step('The assistant lists its tools (MCP)', async () => {
-    const { tools } = await assistant.listTools();
-    must(tools.length >= 6, 'at least six tools');
-    for (const tool of tools) say(`${tool.name.padEnd(24)}${tool.title ?? ''}`);
-  });
-
-  await step('Ask a question with a stream (the openai package)', async () => {
-    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
-    const models = await openai.models.list();
-    must(models.data.length > 0, 'models are listed');
-    say(`> ${question}`);
-    const stream = await openai.chat.completions.create({
-      model: 'textmodel-3.5-flash',
-      messages: [{ role: 'user', content: question }],
-      stream: true,
-    });
-    let text = '';
-    let tokens: number | undefined;
-    for await (const chunk of stream) {
-      const piece = chunk.choices[0]?.delta.content ?? '';
-      text += piece;
-      terminal.piece(piece);
-      tokens = chunk.usage?.total_tokens ?? tokens;
-    }
-    must(text.length > 0 && tokens !== undefined, 'streamed text, and usage at the end');
-    say(`\n${tokens} tokens`);
-  });
-};
-
-const makeImage = async (assistant: Client): Promise<void> => {
-  await step('Have an image made, and save it', async () => {
-    const prompt = 'A quiet harbour at dawn, with fishing boats';
-    const { isError, data } = await callTool(assistant, 'create_image', { model: 'imagemodel-1.0', prompt });
-    must(!isError && data['status'] === 'done', 'the image job is done');
-    const [image] = data['data'] as { url: string }[];
-    must(image !== undefined, 'the job has an image');
-    const response = await fetch(image.url);
-    const bytes = Buffer.from(await response.arrayBuffer());
-    must(bytes.subarray(1, 4).toString('latin1') === 'PNG', 'the result URL serves a PNG file');
-    const file = join(tmpdir(), `causeway-demo-${process.pid}.png`);
-    await writeFile(file, bytes);
-    say(`${image.url}\nsaved as ${file} (${bytes.length} bytes)`);
-  });
 };
 
 interface SearchAnswer {
@@ -272,7 +213,6 @@ const run = async (folder: string, question: string, cleanUp: (() => Promise<unk
     return { before: balances, prepaidBefore: prepaid };
   });
   await useGeneration(gateway, assistant, question);
-  await makeImage(assistant);
   await buyLeads(gateway, assistant, chains);
   await checkMoney({ chains, assistant, folder, before, prepaidBefore });
   await step('Stop the gateway (SIGTERM)', async () => {

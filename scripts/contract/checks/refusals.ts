@@ -1,0 +1,35 @@
+import { expectError, expectStatus, type WantedError } from '../assertions.ts';
+import type { Suite } from '../suite.ts';
+
+export interface Refusal {
+  body: unknown;
+  /** The field that the refusal must name. */
+  param?: string;
+}
+
+/** Posts each body and expects the same refusal of all. */
+export const expectRefusals = async (
+  suite: Suite,
+  path: string,
+  refusals: readonly Refusal[],
+  wanted: WantedError,
+): Promise<void> => {
+  for (const { body, param } of refusals)
+    expectError(await suite.call(path, { body }), { ...wanted, ...(param === undefined ? {} : { param }) });
+};
+
+/**
+ * Posts each body with a SKU that does not exist: a server that finds nothing else wrong says so, and nothing is
+ * made or charged.
+ */
+export const expectWellFormed = async (
+  suite: Suite,
+  path: string,
+  bodies: readonly object[],
+): Promise<void> => {
+  for (const body of bodies) {
+    const answer = await suite.call(path, { body });
+    expectStatus(answer, 400, 404);
+    expectError(answer, { status: [400, 404], code: 'model_not_found' });
+  }
+};
