@@ -52,6 +52,8 @@ export interface Config {
   videoJobsAtOnce: number;
   providers: Record<string, ProviderConfig>;
   models: ModelConfig[];
+  /** Who looks at a video request with `nsfw_check`; null: its upstream, where that can. */
+  moderation: RouteConfig | null;
   search: SearchConfig;
   x402: X402Config;
 }
@@ -378,6 +380,7 @@ const fileSchema = z.strictObject({
     )
     .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
     .optional(),
+  moderation: z.strictObject({ provider: z.string(), model: z.string().min(1) }).optional(),
 });
 
 /** The SKUs of a gateway whose file names none: the contract's text and video models and an image model, by the sandbox. */
@@ -529,6 +532,19 @@ const readModels = (
   });
 };
 
+const readModeration = (
+  settings: FileSettings['moderation'],
+  providers: Record<string, ProviderConfig>,
+): RouteConfig | null => {
+  if (settings === undefined) return null;
+  const type = Object.hasOwn(providers, settings.provider) ? providers[settings.provider]?.type : undefined;
+  if (type !== 'openai')
+    throw new ConfigError(
+      `causeway.yaml: moderation.provider: there is no provider "${settings.provider}" of type openai`,
+    );
+  return settings;
+};
+
 const readS3 = (env: Environment): S3Config | null => {
   if (env.MEDIA_URL === undefined) {
     const stray = (['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const).find(
@@ -646,6 +662,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     ffmpegPath: settings.FFMPEG_PATH ?? null,
     providers,
     models: readModels(file.models, providers),
+    moderation: readModeration(file.moderation, providers),
     search: {
       pricing: settings.SEARCH_PRICING,
       maxLimit: settings.SEARCH_MAX_LIMIT,

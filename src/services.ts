@@ -93,6 +93,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       video: createRunVideo({
         routesFor: providers.video,
         openInput: toVideoInput(media),
+        moderator: providers.moderator,
         saveResult: media.save,
         clock,
         log,

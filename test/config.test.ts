@@ -185,12 +185,26 @@ describe('a wrong setting', () => {
       'providers: { up: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key_env: UP_KEY } }',
       /the environment variable UP_KEY is not set/,
     ],
+    ['moderation: { provider: nobody, model: m }', /moderation.provider: there is no provider "nobody"/],
+    ['moderation: { provider: sandbox, model: m }', /"sandbox" of type openai/],
   ])('%j in the file is one line that names it', (text, line) => {
     expect(() => readConfig({}, yaml(text))).toThrow(line);
   });
 });
 
 describe('causeway.yaml', () => {
+  it('may name who looks at video requests with nsfw_check', () => {
+    const text = `
+providers: { up: { type: openai, base_url: "http://127.0.0.1:9/v1" } }
+moderation: { provider: up, model: omni-moderation-latest }
+`;
+    expect(readConfig({}, yaml(text)).moderation).toEqual({
+      provider: 'up',
+      model: 'omni-moderation-latest',
+    });
+    expect(readConfig({}, null).moderation).toBeNull();
+  });
+
   it('replaces the list of SKUs and routes them to an OpenAI-compatible provider', () => {
     const config = readConfig(
       { UP_KEY: 'secret' },

@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { createMemoryBudget, type MemoryBudget } from '../limits/memory-budget.ts';
 import type { Log } from '../log.ts';
 import { parseUsd } from '../money.ts';
+import type { Moderator } from '../providers/moderation/moderator.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../providers/video/routed-video.ts';
 import type { VideoInput, VideoReport, VideoRequest } from '../providers/video/video-provider.ts';
@@ -21,6 +22,8 @@ const slowestPollMs = 5_000;
 const recordProgressEveryMs = 2_000;
 /** How often in a row an upstream may fail to tell of a task before the job gives up on it. */
 const deafPolls = 60;
+const moderationAttempts = 3;
+const moderationPauseMs = 1_000;
 const fetchAttempts = 3;
 const fetchPauseMs = 1_000;
 const longestFetchPauseMs = 30_000;
@@ -52,6 +55,8 @@ export interface RunVideoOptions {
   routesFor: (sku: string) => RoutedVideo;
   /** Makes a saved input readable to an adapter. */
   openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
+  /** Looks at requests with `nsfw_check`; null: their upstream does. */
+  moderator: Moderator | null;
   saveResult: SaveResult;
   clock: Clock;
   log: Log;
@@ -83,7 +88,7 @@ const startOrResume = async (
   job: Job,
   { request, inputs }: VideoJobRequest,
   { signal, record }: ExecutorContext,
-  { routesFor, openInput, memory, log }: RunVideoOptions & { memory: MemoryBudget },
+  { routesFor, openInput, moderator, memory, log }: RunVideoOptions & { memory: MemoryBudget },
 ): Promise<StartedVideo> => {
   const note = (state: TaskRecord): Promise<void> =>
     outliveOutage(() => record({ providerTask: JSON.stringify(state) }), {
@@ -100,13 +105,38 @@ const startOrResume = async (
     });
   const release = await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
   try {
-    await note({ state: 'starting' });
     const order = { ...request, inputs: inputs.map(openInput) };
+    if (request.nsfwCheck && moderator !== null) {
+      await moderate(moderator, order, signal);
+      order.nsfwCheck = false;
+    }
+    await note({ state: 'starting' });
     const started = await routesFor(job.model).start(order, { signal: unaborted });
     await note({ state: 'started', ...started });
     return started;
   } finally {
     release();
+  }
+};
+
+/** Looks at the prompt and the images; once more where the answer failed to come. Throws ProviderError. */
+const moderate = async (
+  moderator: Moderator,
+  { prompt, inputs }: Omit<VideoRequest, 'model'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const images = inputs.filter(({ contentType }) => contentType.startsWith('image/'));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await moderator.check({ text: prompt, images }, { signal });
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const isFinal = !(error instanceof ProviderError) || error.failure === 'fatal';
+      if (isFinal || attempt >= moderationAttempts) throw error;
+      await pause(moderationPauseMs * attempt, signal);
+      signal.throwIfAborted();
+    }
   }
 };
 

@@ -1,12 +1,20 @@
 import { join } from 'node:path';
-import { isSandboxModel, type Config, type ModelConfig, type ProviderConfig } from '../config.ts';
+import {
+  isSandboxModel,
+  type Config,
+  type ModelConfig,
+  type ProviderConfig,
+  type RouteConfig,
+} from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { ImageProvider } from './image/image-provider.ts';
 import { createModelarkVideo } from './modelark/modelark-video.ts';
+import type { Moderator } from './moderation/moderator.ts';
 import { createOpenAiClient } from './openai/openai-client.ts';
 import { createOpenAiImage } from './openai/openai-image.ts';
+import { createOpenAiModerator } from './openai/openai-moderator.ts';
 import { createOpenAiText } from './openai/openai-text.ts';
 import { ProviderError } from './provider-error.ts';
 import { createRetryBudget } from './retry-budget.ts';
@@ -37,6 +45,8 @@ export interface Providers {
   image(sku: string): RoutedImage;
   /** The routes of a video SKU. Throws like `text`. */
   video(sku: string): RoutedVideo;
+  /** Looks at a request that asks for it; null: nobody is set to. */
+  moderator: Moderator | null;
   /** Loads what would make the first chat half a second slower, and removes what a killed process left behind. */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
@@ -56,12 +66,14 @@ interface Source {
   text: TextProvider | null;
   image: ImageProvider | null;
   video: VideoProvider | null;
+  /** Null: it cannot look at requests. */
+  moderatorOf: ((model: string) => Moderator) | null;
   /** Removes what a killed process left behind. */
   sweep(): Promise<void>;
   close(): Promise<unknown>;
 }
 
-type ProvidersConfig = Pick<Config, 'providers' | 'models' | 'dataDir' | 'ffmpegPath'>;
+type ProvidersConfig = Pick<Config, 'providers' | 'models' | 'moderation' | 'dataDir' | 'ffmpegPath'>;
 
 /** All configured providers with routers over them. Connections, threads and heavy modules come with the first use. */
 export const createProviders = (config: ProvidersConfig, options: CreateProvidersOptions): Providers => {
@@ -111,6 +123,13 @@ export const createProviders = (config: ProvidersConfig, options: CreateProvider
       };
     });
 
+  const moderatorOf = (route: RouteConfig | null): Moderator | null => {
+    if (route === null) return null;
+    const create = sources.get(route.provider)?.moderatorOf ?? null;
+    if (create === null) throw new Error(`the provider ${route.provider} cannot look at requests`);
+    return create(route.model);
+  };
+
   const routers = <Router>(kind: ModelConfig['kind'], create: (model: ModelConfig) => Router) =>
     new Map(config.models.filter((model) => model.kind === kind).map((model) => [model.sku, create(model)]));
   const texts = routers('chat', (model) => createTextRouter(routesOf('text', model), options));
@@ -125,6 +144,7 @@ export const createProviders = (config: ProvidersConfig, options: CreateProvider
     text: (sku) => texts.get(sku) ?? notOnSale(sku),
     image: (sku) => images.get(sku) ?? notOnSale(sku),
     video: (sku) => videos.get(sku) ?? notOnSale(sku),
+    moderator: moderatorOf(config.moderation),
     warmUp: async (signal) => {
       await Promise.all([
         ...(texts.size > 0 ? [counter.count([''], signal)] : []),
@@ -159,6 +179,7 @@ const createSandboxSource = (
     text: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
     image,
     video,
+    moderatorOf: null,
     sweep: video.sweep,
     close: () => Promise.all([examples.close(), image.close(), video.close()]),
   };
@@ -173,6 +194,7 @@ const createOpenAiSource = (provider: RemoteConfig, counter: TokenCounter): Sour
     text: createOpenAiText({ client, counter }),
     image: createOpenAiImage({ client }),
     video: null,
+    moderatorOf: (model) => createOpenAiModerator({ client, model }),
     sweep: nothingToSweep,
     close: () => client.close(),
   };
@@ -189,6 +211,7 @@ const createVideoSource = (
     text: null,
     image: null,
     video: create({ ...provider, upstream, outbound, log, movMaker }),
+    moderatorOf: null,
     sweep: nothingToSweep,
     close: () => upstream.close(),
   };

@@ -3,6 +3,7 @@ import { createJobRunner, leaseMs, type JobRunner } from '../../src/jobs/job-run
 import { createRunVideo, videoKeepMs, type VideoJobRequest } from '../../src/jobs/run-video.ts';
 import { silentLog } from '../../src/log.ts';
 import { formatUsd } from '../../src/money.ts';
+import type { Moderator } from '../../src/providers/moderation/moderator.ts';
 import { ProviderError } from '../../src/providers/provider-error.ts';
 import type { RoutedVideo } from '../../src/providers/video/routed-video.ts';
 import type { VideoReport } from '../../src/providers/video/video-provider.ts';
@@ -67,6 +68,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
   let runners: JobRunner[];
   let saved: string[];
   let beforeSave: () => void;
+  let moderator: Moderator | null;
   const clock = { now: () => now };
 
   beforeEach(async () => {
@@ -78,6 +80,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
     runners = [];
     saved = [];
     beforeSave = () => undefined;
+    moderator = null;
   });
 
   afterEach(async () => {
@@ -89,6 +92,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
     const video = createRunVideo({
       routesFor: () => upstream.routes,
       openInput: ({ role, contentType }) => videoInput(role, contentType),
+      moderator,
       saveResult: async ({ role, contentType, source }) => {
         beforeSave();
         const chunks: Uint8Array[] = [];
@@ -114,7 +118,11 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
     return runner;
   };
 
-  const open = async (returnLastFrame = false, inputs: VideoJobRequest['inputs'] = []): Promise<Job> => {
+  const open = async (
+    returnLastFrame = false,
+    inputs: VideoJobRequest['inputs'] = [],
+    nsfwCheck = false,
+  ): Promise<Job> => {
     const work: VideoJobRequest = {
       request: {
         prompt: 'a harbour at dawn',
@@ -123,7 +131,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
         resolution: '720p',
         ratio: '16:9',
         generateAudio: true,
-        nsfwCheck: false,
+        nsfwCheck,
         returnLastFrame,
         outputFormat: 'mp4',
       },
@@ -229,6 +237,46 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
     };
     expect(await end(beginRunner(), await open())).toMatchObject({ status: 'done', charged: price });
     expect([failed.size, upstream.calls.started]).toEqual([3, 1]);
+  });
+
+  it('that asks for a moderation pass is looked at before it is begun, and no other is', async () => {
+    const steps: unknown[] = [];
+    const flagged = new ProviderError('flagged', { failure: 'fatal', code: 'content_policy_violation' });
+    const verdicts = [broken('retry_same'), null, flagged];
+    moderator = {
+      check: ({ text, images }) => {
+        steps.push([text, ...images.map(({ contentType }) => contentType)]);
+        const verdict = verdicts.shift() ?? null;
+        return verdict === null ? Promise.resolve() : Promise.reject(verdict);
+      },
+    };
+    const { start } = upstream.routes;
+    upstream.routes.start = (request, call) => {
+      steps.push({ asksUpstream: request.nsfwCheck });
+      return start(request, call);
+    };
+    const inputs = [
+      { role: 'first_frame' as const, id: 'a', contentType: 'image/png', sizeBytes: 1 },
+      { role: 'reference_audio' as const, id: 'b', contentType: 'audio/mpeg', sizeBytes: 1 },
+    ];
+    const look = ['a harbour at dawn', 'image/png'];
+    const runner = beginRunner();
+
+    expect(await end(runner, await open(false, inputs, false))).toMatchObject({ status: 'done' });
+    expect(steps.splice(0)).toEqual([{ asksUpstream: false }]);
+    expect(await end(runner, await open(false, inputs, true))).toMatchObject({
+      status: 'done',
+      charged: price,
+    });
+    expect(steps.splice(0)).toEqual([look, look, { asksUpstream: false }]);
+    expect(await end(runner, await open(false, inputs, true))).toMatchObject({
+      status: 'failed',
+      charged: 0n,
+      error: { code: 'content_policy_violation' },
+    });
+    expect(steps.splice(0)).toEqual([look]);
+    moderator = null;
+    expect(await end(beginRunner(), await open(false, inputs, true))).toMatchObject({ status: 'done' });
   });
 
   it('bears an upstream that cannot tell for a while', async () => {

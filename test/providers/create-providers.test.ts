@@ -74,6 +74,21 @@ describe('the providers of a configuration', () => {
     expect(images).toMatchObject([{ contentType: 'image/png' }]);
   });
 
+  it('look at requests for the gateway where one is named for it', async () => {
+    const stub = await startStub();
+    stub.script({
+      kind: 'raw',
+      headers: { 'content-type': 'application/json' },
+      chunks: ['{"results":[{"flagged":true}]}'],
+    });
+    const moderation = 'moderation: { provider: upstream, model: looker }';
+    const { moderator } = create(`${withUpstream(stub)}\n${moderation}\n`);
+    const check = moderator?.check({ text: 'A fox', images: [] }, { signal: noAbort() });
+    expect(await rejectionOf(check ?? Promise.resolve())).toMatchObject({ code: 'content_policy_violation' });
+    expect(stub.requests).toMatchObject([{ path: '/v1/moderations', body: { model: 'looker' } }]);
+    expect(create(withUpstream(stub)).moderator).toBeNull();
+  });
+
   it('are asked with their own name of the model and their key', async () => {
     const stub = await startStub();
     const { content, served } = await ask(create(withUpstream(stub)), 'chat-1');

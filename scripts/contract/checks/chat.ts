@@ -17,7 +17,7 @@ import {
   type JsonRecord,
 } from '../shapes.ts';
 import { fromNano, tokenCharge } from '../usd.ts';
-import { expectRefusals, expectWellFormed } from './refusals.ts';
+import { expectRefusals, expectTooDear, expectWellFormed } from './refusals.ts';
 
 const path = '/v1/chat/completions';
 const invalid = {
@@ -441,12 +441,7 @@ export const chatChecks: readonly Check[] = [
     id: 'CHAT-19',
     title: 'a balance that is too low is 402',
     needs: ['chat', 'poor_key'],
-    run: async (suite) =>
-      void expectError(await suite.call(path, { key: suite.settings.poorKey, body: chatBody(suite) }), {
-        status: 402,
-        code: 'insufficient_balance',
-        type: 'insufficient_quota',
-      }),
+    run: (suite) => expectTooDear(suite, path, chatBody(suite)),
   },
   {
     id: 'CHAT-20',

@@ -21,7 +21,7 @@ import {
 } from '../fixtures.ts';
 import { exactly, expectShape, filledText, members, oneOf, uuid, type JsonRecord } from '../shapes.ts';
 import type { Suite } from '../suite.ts';
-import { expectRefusals, expectWellFormed } from './refusals.ts';
+import { expectRefusals, expectTooDear, expectWellFormed } from './refusals.ts';
 
 const path = '/v1/images/generations';
 const ratios = ['auto', '4:3', '3:4', '16:9', '9:16', '2:3', '3:2', '1:1', '4:5', '5:4', '21:9'];
@@ -312,12 +312,7 @@ export const imageChecks: readonly Check[] = [
     id: 'IMG-18',
     title: 'a balance that is too low is 402 insufficient_balance',
     needs: ['image', 'poor_key'],
-    run: async (suite) =>
-      void expectError(await suite.call(path, { key: suite.settings.poorKey, body: imageBody(suite) }), {
-        status: 402,
-        code: 'insufficient_balance',
-        type: 'insufficient_quota',
-      }),
+    run: (suite) => expectTooDear(suite, path, imageBody(suite)),
   },
   {
     id: 'IMG-19',

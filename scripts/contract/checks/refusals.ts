@@ -33,3 +33,12 @@ export const expectWellFormed = async (
     expectError(answer, { status: [400, 404], code: 'model_not_found' });
   }
 };
+
+/** Posts the body for the account without money. */
+export const expectTooDear = async (suite: Suite, path: string, body: object): Promise<void> => {
+  expectError(await suite.call(path, { key: suite.settings.poorKey, body }), {
+    status: 402,
+    code: 'insufficient_balance',
+    type: 'insufficient_quota',
+  });
+};

@@ -31,7 +31,7 @@ import {
 } from '../shapes.ts';
 import type { Suite } from '../suite.ts';
 import { parseData, readEvents } from './server-sent-events.ts';
-import { expectWellFormed } from './refusals.ts';
+import { expectTooDear, expectWellFormed } from './refusals.ts';
 
 const path = '/v1/responses';
 const bare = (more: JsonRecord): JsonRecord => ({ model: noSku, input: 'Name one colour.', ...more });
@@ -491,11 +491,6 @@ export const responseChecks: readonly Check[] = [
     id: 'RSP-21',
     title: 'a balance that is too low is 402',
     needs: ['chat', 'poor_key'],
-    run: async (suite) =>
-      void expectError(await suite.call(path, { key: suite.settings.poorKey, body: responseBody(suite) }), {
-        status: 402,
-        code: 'insufficient_balance',
-        type: 'insufficient_quota',
-      }),
+    run: (suite) => expectTooDear(suite, path, responseBody(suite)),
   },
 ];

@@ -41,7 +41,7 @@ import {
 } from '../shapes.ts';
 import type { Suite } from '../suite.ts';
 import { fromNano, toNano } from '../usd.ts';
-import { expectRefusals, expectWellFormed } from './refusals.ts';
+import { expectRefusals, expectTooDear, expectWellFormed } from './refusals.ts';
 
 const path = '/v1/videos';
 const keptMs = 23 * 3_600_000;
@@ -490,12 +490,7 @@ export const videoChecks: readonly Check[] = [
     id: 'VID-24',
     title: 'a balance that is too low is 402',
     needs: ['video', 'poor_key'],
-    run: async (suite) =>
-      void expectError(await suite.call(path, { key: suite.settings.poorKey, body: videoBody(suite) }), {
-        status: 402,
-        code: 'insufficient_balance',
-        type: 'insufficient_quota',
-      }),
+    run: (suite) => expectTooDear(suite, path, videoBody(suite)),
   },
   {
     id: 'VID-25',

@@ -2,6 +2,7 @@ import { atMostEvery } from '../../at-most-every.ts';
 import type { ProviderTimeouts } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
+import { ProviderError } from '../provider-error.ts';
 import { contentParts } from '../video/content-parts.ts';
 import { downloadResult } from '../video/download-result.ts';
 import { inlineImages } from '../video/inline-images.ts';
@@ -29,8 +30,8 @@ const inlineBytes = 40 * 1024 ** 2;
 const logEveryMs = 60_000;
 
 /**
- * Videos by ModelArk's generation tasks. It makes no MOV: its MP4 is put into one here. It has no field for the extra
- * moderation pass (`nsfwCheck`), which is left out: its built-in one always applies.
+ * Videos by ModelArk's generation tasks. It makes no MOV: its MP4 is put into one here. It has no extra moderation pass: a
+ * request that still wants one (`nsfwCheck`) is not begun.
  */
 export const createModelarkVideo = (options: ModelarkVideoOptions): VideoProvider => {
   const { upstream, outbound, movMaker, timeouts, log } = options;
@@ -49,6 +50,11 @@ export const createModelarkVideo = (options: ModelarkVideoOptions): VideoProvide
 
   return {
     start: async (request, { signal }) => {
+      if (request.nsfwCheck)
+        throw new ProviderError('ModelArk has no nsfw_check; set moderation in causeway.yaml', {
+          failure: 'retry_other',
+          code: 'upstream_unavailable',
+        });
       const answer = await upstream.post(tasksUrl, { body: await toBody(request, signal), signal });
       if (answer.status < 200 || answer.status > 299) throw toStartFailure(answer);
       const id = readTask(answer.value)?.id;

@@ -96,7 +96,6 @@ describe('the start of a ModelArk task', () => {
       resolution: '4k',
       ratio: 'adaptive',
       generateAudio: false,
-      nsfwCheck: true,
       returnLastFrame: true,
       outputFormat: 'mov',
     });
@@ -134,6 +133,14 @@ describe('the start of a ModelArk task', () => {
       return_last_frame: true,
       watermark: false,
     });
+  });
+
+  it('is refused when a moderation pass is wanted that nobody made, and nothing is asked of the upstream', async () => {
+    expect(await rejectionOf(start({ nsfwCheck: true }))).toMatchObject({
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+    expect(stub.requests).toEqual([]);
   });
 
   it('leaves out what was not given', async () => {

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Moderator } from '../moderation/moderator.ts';
+import { ProviderError } from '../provider-error.ts';
+import type { OpenAiClient } from './openai-client.ts';
+import { toProviderFailure } from './to-provider-failure.ts';
+
+/** Moderation models read less at once than models write to. */
+const longestPiece = 20_000;
+const answerSchema = z.object({ results: z.array(z.object({ flagged: z.boolean() })).min(1) });
+
+type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
+/** Looks by `/moderations` of an OpenAI-compatible upstream, at one piece of text or one image in a call. */
+export const createOpenAiModerator = ({
+  client,
+  model,
+}: {
+  client: OpenAiClient;
+  model: string;
+}): Moderator => {
+  const look = async (part: Part, signal: AbortSignal): Promise<void> => {
+    let isFlagged: boolean;
+    try {
+      const { api } = await client.open();
+      const answer: unknown = await api.post('/moderations', { body: { model, input: [part] }, signal });
+      isFlagged = answerSchema.parse(answer).results.some(({ flagged }) => flagged);
+    } catch (error) {
+      if (error instanceof z.ZodError) throw unreadable(error);
+      throw await toProviderFailure(error, signal);
+    }
+    if (isFlagged)
+      throw new ProviderError('the moderation pass flagged the request', {
+        failure: 'fatal',
+        code: 'content_policy_violation',
+      });
+  };
+
+  return {
+    check: async ({ text, images }, { signal }) => {
+      for (let start = 0; start < text.length; start += longestPiece)
+        await look({ type: 'text', text: text.slice(start, start + longestPiece).toWellFormed() }, signal);
+      for (const { contentType, load } of images) {
+        const base64 = Buffer.from(await load(signal)).toString('base64');
+        await look({ type: 'image_url', image_url: { url: `data:${contentType};base64,${base64}` } }, signal);
+      }
+    },
+  };
+};
+
+const unreadable = (cause: unknown): ProviderError =>
+  new ProviderError('the moderation answer is not of the expected form', {
+    failure: 'retry_same',
+    code: 'upstream_error',
+    cause,
+  });
