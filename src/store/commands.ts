@@ -22,6 +22,7 @@ export type ReadName =
   | 'getMedia'
   | 'listMedia'
   | 'listExpiredMedia'
+  | 'listDueWebhooks'
   | 'getWebhook'
   | 'listWebhooks'
   | 'listWebhookAttempts'

@@ -150,11 +150,16 @@ export interface Store {
   /** Notes that the bytes are gone: rows of jobs stay as a trace, rows without a job are deleted. */
   markMediaRemoved(input: { ids: readonly string[]; now: number }): Promise<void>;
 
-  /** Takes up to `limit` webhook events that are due under a lease; an event whose lease ran out is due again. Longest due first. */
+  /**
+   * Of each receiver, which is an account and the host of its URL, the webhook event that is due longest and under no
+   * lease, or whose lease ran out. Longest due first.
+   */
+  listDueWebhooks(now: number): Promise<DueWebhook[]>;
+  /** Takes those of the events under a lease that are still due and under none; in no order. */
   claimWebhooks(input: {
     owner: string;
     leaseUntil: number;
-    limit: number;
+    ids: readonly string[];
     now: number;
   }): Promise<WebhookEvent[]>;
   /** Logs one delivery attempt and moves the event on, by compare-and-set on the lease owner. False when the lease was lost. */
@@ -491,6 +496,8 @@ export interface WebhookEvent {
   createdAt: number;
   updatedAt: number;
 }
+
+export type DueWebhook = Pick<WebhookEvent, 'id' | 'accountId' | 'url'>;
 
 export interface WebhookAttempt {
   eventId: string;

@@ -3,11 +3,12 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { pause } from '../repeat.ts';
-import type { Store, WebhookAttemptInput, WebhookEvent } from '../store/store.ts';
+import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../store/store.ts';
 import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
 import { delayAfter } from './retry-schedule.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
 import { createShares, type Parties, type SharesOptions } from './shares.ts';
+import { createTurns } from './turns.ts';
 
 export interface WebhookDispatcher {
   /** Begins to deliver what is due. */
@@ -19,18 +20,16 @@ export interface WebhookDispatcher {
 }
 
 export interface WebhookDispatcherOptions {
-  store: Pick<Store, 'claimWebhooks' | 'recordWebhookAttempt' | 'getWebhookSecrets' | 'ensureWebhookSecret'>;
+  store: Pick<
+    Store,
+    'listDueWebhooks' | 'claimWebhooks' | 'recordWebhookAttempt' | 'getWebhookSecrets' | 'ensureWebhookSecret'
+  >;
   outbound: Outbound;
   clock: Clock;
   log: Log;
   brand: string;
   /** How many deliveries run at once. */
   sending?: SharesOptions;
-  /**
-   * Events in memory, being sent or waiting for their share. Of a receiver that has more, the rest is let go: it is due
-   * again when its lease ends, and meanwhile what lies behind it in the store can be seen.
-   */
-  keeping?: SharesOptions;
   /** What a receiver has for its answer. */
   timeoutMs?: number;
   /** How often due events are looked for when nobody wakes. */
@@ -39,26 +38,18 @@ export interface WebhookDispatcherOptions {
   random?: () => number;
 }
 
-/** How long claimed events are this process's; it begins none that could not end within it. */
+/** How long claimed events are this process's: enough for the time-out and, before and after it, the store. */
 const leaseMs = 30_000;
-/** Beside its time-out, what a delivery may take for the store. */
-const bookkeepingMs = 5_000;
-/** Events claimed at once. */
-const batch = 256;
-/** Batches claimed before the next pause. */
-const maxBatches = 100;
 /** How long broken-off deliveries have to end. */
 const lastWordsMs = 1_000;
 
-interface Kept extends Parties {
-  event: WebhookEvent;
-  leaseUntil: number;
-  isSending: boolean;
-}
+/** An event that a receiver waits for. */
+type Waiting = DueWebhook & Parties;
 
 /**
  * Delivers webhooks at least once: an event is claimed under a lease, sent, and what came of it written down. A crash
- * between the two repeats the same bytes under the same `event_id`.
+ * between the two repeats the same bytes under the same `event_id`. Only what can be sent at once is claimed, so what
+ * waits for its share stays free for every process.
  */
 export const createWebhookDispatcher = ({
   store,
@@ -66,17 +57,16 @@ export const createWebhookDispatcher = ({
   clock,
   log,
   brand,
-  sending = { total: 32, perHost: 4, perAccount: 8 },
-  keeping = { total: 2_048, perHost: 256, perAccount: 512 },
+  sending = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
   timeoutMs = 10_000,
   pollMs = 1_000,
   random = Math.random,
 }: WebhookDispatcherOptions): WebhookDispatcher => {
   const owner = randomUUID();
-  const kept = new Map<string, Kept>();
-  const room = createShares(keeping);
   const lanes = createShares(sending);
-  const running = new Set<Promise<void>>();
+  const turns = createTurns();
+  /** What is being sent, by event. */
+  const running = new Map<string, Promise<void>>();
   const draining = new AbortController();
   const ended = new AbortController();
   let isWoken = false;
@@ -88,7 +78,7 @@ export const createWebhookDispatcher = ({
     rouse();
   };
 
-  const send = async ({ event, host, accountId }: Kept): Promise<void> => {
+  const send = async (event: WebhookEvent, { host, accountId }: Parties): Promise<void> => {
     const at = clock.now();
     const secrets = await ensureWebhookSecret(store, accountId);
     const { signal } = ended;
@@ -105,73 +95,55 @@ export const createWebhookDispatcher = ({
     else if (next.state === 'stopped') log.info(facts, 'the receiver of a webhook wants it no more');
   };
 
-  const drop = (entry: Kept): void => {
-    kept.delete(entry.event.id);
-    room.leave(entry);
-  };
-
-  const start = (entry: Kept): void => {
-    entry.isSending = true;
-    const sent = send(entry)
+  const start = (event: WebhookEvent, parties: Parties): void => {
+    const sent = send(event, parties)
       .catch((error: unknown) => {
         // Nothing is written down: its lease ends, and it is sent again.
-        if (!ended.signal.aborted)
-          log.error({ err: error, eventId: entry.event.id }, 'sending a webhook failed');
+        if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
       })
       .finally(() => {
-        running.delete(sent);
-        lanes.leave(entry);
-        const wasFull = room.free === 0;
-        drop(entry);
-        startAll();
-        if (wasFull) wake();
+        running.delete(event.id);
+        lanes.leave(parties);
+        wake();
       });
-    running.add(sent);
+    running.set(event.id, sent);
   };
 
-  /** Starts what has waited, as far as the shares go. */
-  const startAll = (): void => {
+  /** Takes a place for each of those who wait and whose share is not full, in the order of their turns. */
+  const enter = (waiting: readonly Waiting[]): Map<string, Waiting> => {
+    const entered = turns.order(waiting).filter((due) => !running.has(due.id) && lanes.enter(due));
+    for (const due of entered) turns.take(due);
+    return new Map(entered.map((due) => [due.id, due]));
+  };
+
+  /** Begins to send one event to each receiver that can have one; whether there may be more to send now. */
+  const startSome = async (): Promise<boolean> => {
+    if (lanes.free === 0) return false;
     const now = clock.now();
-    for (const entry of kept.values()) {
-      if (draining.signal.aborted || lanes.free === 0) return;
-      if (entry.isSending) continue;
-      if (entry.leaseUntil - now < timeoutMs + bookkeepingMs) drop(entry);
-      else if (lanes.enter(entry)) start(entry);
+    const waiting = (await store.listDueWebhooks(now)).map(withHost);
+    // What is sent here although its lease ran out gets a new one, and is not sent beside itself.
+    const lapsed = waiting.filter(({ id }) => running.has(id));
+    const entered = enter(waiting);
+    const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
+    if (ids.length === 0) return false;
+    try {
+      const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
+      for (const event of claimed) {
+        const due = entered.get(event.id);
+        if (due === undefined || draining.signal.aborted) continue;
+        entered.delete(event.id);
+        start(event, due);
+      }
+      // None when another process was quicker: it goes on from there.
+      return claimed.length > 0;
+    } finally {
+      for (const due of entered.values()) lanes.leave(due);
     }
   };
 
-  const keep = (event: WebhookEvent, leaseUntil: number): void => {
-    const known = kept.get(event.id);
-    // What is being sent is written down under the new lease too, as the owner is the same.
-    if (known?.isSending === true) return;
-    if (known !== undefined) drop(known);
-    const entry = {
-      event,
-      leaseUntil,
-      isSending: false,
-      host: URL.parse(event.url)?.host ?? '',
-      accountId: event.accountId,
-    };
-    if (room.enter(entry)) kept.set(event.id, entry);
-  };
-
-  /** Whether there may be more. */
-  const claimBatch = async (): Promise<boolean> => {
-    const limit = Math.min(batch, room.free);
-    if (limit === 0) return false;
-    const now = clock.now();
-    const leaseUntil = now + leaseMs;
-    const events = await store.claimWebhooks({ owner, leaseUntil, limit, now });
-    for (const event of events) keep(event, leaseUntil);
-    startAll();
-    return events.length === limit;
-  };
-
-  const claimAll = async (): Promise<void> => {
+  const startAll = async (): Promise<void> => {
     try {
-      for (let count = 0; count < maxBatches && !draining.signal.aborted; count += 1) {
-        if (!(await claimBatch())) return;
-      }
+      while (!draining.signal.aborted && (await startSome()));
     } catch (error) {
       log.error({ err: error }, 'claiming webhooks failed');
     }
@@ -184,29 +156,31 @@ export const createWebhookDispatcher = ({
     await pause(pollMs, pausing.signal);
   };
 
-  const claimAgainAndAgain = async (): Promise<void> => {
+  const startAgainAndAgain = async (): Promise<void> => {
     while (!draining.signal.aborted) {
       isWoken = false;
-      await claimAll();
+      await startAll();
       await untilWoken();
     }
   };
 
   return {
     begin: () => {
-      claiming = claimAgainAndAgain();
+      claiming = startAgainAndAgain();
     },
     wake,
     drain: async (timeoutMs) => {
       draining.abort();
       wake();
       await claiming;
-      await Promise.race([Promise.allSettled(running), pause(timeoutMs)]);
+      await Promise.race([Promise.allSettled(running.values()), pause(timeoutMs)]);
       ended.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled(running), pause(lastWordsMs)]);
+      await Promise.race([Promise.allSettled(running.values()), pause(lastWordsMs)]);
     },
   };
 };
+
+const withHost = (due: DueWebhook): Waiting => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
 /** Any 2xx ends it, 410 stops it, everything else is tried again while there are attempts left. */
 const nextState = ({

@@ -5,6 +5,7 @@ import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { claimDueWebhooks } from '../store/claim-due-webhooks.ts';
 import { addCustomer, addEvent } from '../webhooks/dispatching.ts';
 import { temporaryFolder } from './run-cli.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -72,7 +73,8 @@ const attempt = async (
   { httpStatus, state }: { httpStatus: number | null; state: 'delivered' | 'exhausted' },
 ): Promise<void> => {
   const now = Date.now();
-  const [event] = await store.claimWebhooks({ owner: 'gateway', leaseUntil: now + 30_000, limit: 1, now });
+  const lease = { owner: 'gateway', leaseUntil: now + 30_000, now };
+  const [event] = await claimDueWebhooks(store, { ...lease, limit: 1 });
   const failure = state === 'delivered' ? null : 'timeout';
   const recorded = await store.recordWebhookAttempt({
     eventId: event?.id ?? '',

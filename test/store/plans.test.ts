@@ -14,7 +14,12 @@ import {
   noteRemoval,
 } from '../../src/store/statements/media.ts';
 import type { Dialect } from '../../src/store/statements/statement.ts';
-import { claimWebhooks, listWebhookAttempts, moveWebhook } from '../../src/store/statements/webhooks.ts';
+import {
+  claimWebhooks,
+  listDueWebhooks,
+  listWebhookAttempts,
+  moveWebhook,
+} from '../../src/store/statements/webhooks.ts';
 import { start } from './builders.ts';
 import { noise } from './noise.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
@@ -36,7 +41,8 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
   [discardMedia, /media(_pkey|_1 )/],
   [noteRemoval, /media(_pkey|_1 )/],
   [dropUntaken, /media(_pkey|_1 )/],
-  [claimWebhooks, /webhook_events_due/],
+  [listDueWebhooks, /webhook_events_due/],
+  [claimWebhooks, /webhook_events(_pkey|_1 )/],
   [moveWebhook, /webhook_events(_pkey|_1 )/],
   [listWebhookAttempts, /webhook_attempts(_pkey|_1 )/],
   [webhookLists.ofJob, /webhook_events_by_job/],
@@ -47,7 +53,7 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
-  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|pending|delivered|stopped|exhausted)(?!.* USING )/;
+  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted)(?!.* USING )/;
 
 describe.each(await testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
   let data: TestStore;

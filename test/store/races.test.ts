@@ -18,6 +18,7 @@ import {
   start,
   worker,
 } from './builders.ts';
+import { claimDueWebhooks } from './claim-due-webhooks.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 const countOf = (results: { outcome: string }[]): Record<string, number> => {
@@ -156,7 +157,7 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
       return jobId;
     });
     const claim = (handle: Store, sender: string, now: number) =>
-      handle.claimWebhooks({ owner: sender, leaseUntil: now + 9, limit: 3, now });
+      claimDueWebhooks(handle, { owner: sender, leaseUntil: now + 9, limit: 3, now });
     const claimed: string[] = [];
     for (let round = 0; round < 4; round += 1) {
       const taken = await atOnce(8, (handle, index) => claim(handle, `sender-${index}`, start + 1_000));

@@ -14,6 +14,7 @@ import {
   start,
   type Owner,
 } from './builders.ts';
+import { claimDueWebhooks } from './claim-due-webhooks.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
 const url = 'https://customer.example/hook?a=1';
@@ -43,16 +44,17 @@ describe.each(await testEngines())('webhook events on $kind', ({ create }) => {
 
   /** Ends a job that announces its end at `now`; answers the id of the event. */
   const announce = async (
-    changes: { now?: number; eventId?: string; by?: Owner } = {},
+    changes: { now?: number; eventId?: string; by?: Owner; to?: string } = {},
   ): Promise<{ eventId: string; jobId: string }> => {
-    const { now = start, eventId = randomUUID(), by = owner } = changes;
-    const jobId = await openJob(store, opening(runningJob(by, { webhookUrl: url })));
+    const { now = start, eventId = randomUUID(), by = owner, to = url } = changes;
+    const jobId = await openJob(store, opening(runningJob(by, { webhookUrl: to })));
     await store.finishJob(finishing(jobId, { webhook: { eventId, body: `{"event_id":"${eventId}"}` }, now }));
     return { eventId, jobId };
   };
 
-  const claim = (changes: Partial<Parameters<Store['claimWebhooks']>[0]> = {}) =>
-    store.claimWebhooks({ owner: sender, leaseUntil: start + 30_000, limit: 10, now: start, ...changes });
+  const lease = { owner: sender, leaseUntil: start + 30_000, now: start };
+  const claim = (changes: Partial<Parameters<typeof claimDueWebhooks>[1]> = {}) =>
+    claimDueWebhooks(store, { ...lease, limit: 10, ...changes });
 
   const attempt = (eventId: string, changes: Partial<WebhookAttemptInput> = {}): WebhookAttemptInput => ({
     eventId,
@@ -123,6 +125,55 @@ describe.each(await testEngines())('webhook events on $kind', ({ create }) => {
     expect((await claim({ limit: 2 })).map(({ id }) => id)).toEqual([first.eventId, second.eventId]);
     expect((await claim({ owner: 'sender-2' })).map(({ id }) => id)).toEqual([third.eventId]);
     expect(await claim()).toEqual([]);
+  });
+
+  it('wait in a queue for each receiver, by account and host, and the head of each is seen, longest due first', async () => {
+    const other = await addAccount(store, { balance: 100_000n });
+    const path = await announce({ now: start - 9 });
+    const sameHost = [
+      'https://customer.example',
+      'https://CUSTOMER.example?x=1',
+      'https://customer.example#/x',
+      'https://customer.example\\x',
+      'http://customer.example/x//y',
+    ];
+    for (const to of sameHost) await announce({ now: start - 8, to });
+    const elsewhere = await announce({ now: start - 7, to: 'https://hooks.customer.example/hook' });
+    const onPort = await announce({ now: start - 6, to: 'https://customer.example:8443/hook' });
+    const ofOther = await announce({ now: start - 10, by: other });
+    await announce({ now: start - 5, to: 'https://hooks.customer.example' });
+    const due = await store.listDueWebhooks(start);
+    const heads = [ofOther, path, elsewhere, onPort].map(({ eventId }) => eventId);
+    expect(due.map(({ id }) => id)).toEqual(heads);
+    expect(due[0]).toEqual({ id: ofOther.eventId, accountId: other.accountId, url });
+    expect((await store.listDueWebhooks(start - 9)).map(({ id }) => id)).toEqual(heads.slice(0, 2));
+    expect(await store.listDueWebhooks(start - 11)).toEqual([]);
+  });
+
+  it('that are under a lease, or tried again later, let the next of their receiver be seen', async () => {
+    const first = await announce({ now: start - 3 });
+    const second = await announce({ now: start - 2 });
+    const third = await announce({ now: start - 1 });
+    const head = async () => (await store.listDueWebhooks(start)).map(({ id }) => id);
+    expect(await head()).toEqual([first.eventId]);
+    await claim({ limit: 2 });
+    expect(await head()).toEqual([third.eventId]);
+    const retry = { attempt: timedOut, state: 'pending', nextAttemptAt: start } as const;
+    await store.recordWebhookAttempt(attempt(second.eventId, retry));
+    await store.recordWebhookAttempt(attempt(first.eventId, { ...retry, nextAttemptAt: start + 1 }));
+    expect(await head()).toEqual([third.eventId]);
+    await claim({ limit: 1 });
+    expect(await head()).toEqual([second.eventId]);
+  });
+
+  it('are claimed by name while they are due and free', async () => {
+    const free = await announce();
+    const taken = await announce();
+    const later = await announce({ now: start + 1 });
+    const ids = [free.eventId, taken.eventId, later.eventId, 'nothing'];
+    await store.claimWebhooks({ ...lease, owner: 'sender-2', ids: [taken.eventId] });
+    expect(await store.claimWebhooks({ ...lease, ids })).toMatchObject([{ id: free.eventId, attempts: 0 }]);
+    expect(await store.claimWebhooks({ ...lease, ids: [] })).toEqual([]);
   });
 
   it('are due again when the lease ran out, and then lost to the one who had it', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 import { startDispatching } from './dispatching-process.ts';
@@ -9,22 +9,32 @@ import {
   isDelivered,
   standingClock,
   startDispatcher,
+  stopAll,
   untilEvent,
   type Customer,
   type MovableClock,
 } from './dispatching.ts';
-import { startReceiver, type Delivery, type Reaction, type Receiver } from './start-receiver.ts';
+import { shareHost, startReceiver, type Delivery, type Reaction, type Receiver } from './start-receiver.ts';
+
+/** Everything goes through one place. */
+const oneByOne = { total: 1, perHost: 1, perAccount: 1, perReceiver: 1 };
+
+/** Columns that copies of an event share with it. */
+const copied = 'account_id, job_id, url, body, state, next_attempt_at, created_at, updated_at';
 
 describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
   let data: TestStore;
   let customer: Customer;
   let clock: MovableClock;
-  beforeEach(async () => {
+  beforeAll(async () => {
     data = await create();
+  });
+  beforeEach(async () => {
     customer = await addCustomer(data.store);
     clock = standingClock();
   });
-  afterEach(() => data.remove());
+  afterEach(() => stopAll(data));
+  afterAll(() => data.remove());
 
   const open = (react?: (delivery: Delivery, index: number) => Reaction): Promise<Receiver> =>
     startReceiver({ secret: () => customer.secret, now: clock.now, react });
@@ -82,11 +92,7 @@ describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
     const quick = await open();
     const waiting = await Promise.all(Array.from({ length: 24 }, () => announce(slow.url)));
     const next = await announce(quick.url);
-    const dispatcher = start({
-      timeoutMs: 10_000,
-      pollMs: 1_000_000,
-      keeping: { total: 12, perHost: 8, perAccount: 12 },
-    });
+    const dispatcher = start({ timeoutMs: 10_000, pollMs: 1_000_000 });
     await untilEvent(data.store, next.eventId, isDelivered);
     await vi.waitFor(() => expect(atOnce).toBe(4), { timeout: 10_000 });
     const last = await announce(quick.url);
@@ -94,52 +100,77 @@ describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
     await untilEvent(data.store, last.eventId, isDelivered);
     expect(slow.deliveries.length).toBe(4);
     go.resolve();
-    // Eight at least were kept each time; the others are due again when their lease ends.
-    for (const count of [8, 16, 24]) {
-      await vi.waitFor(() => expect(slow.deliveries.length).toBeGreaterThanOrEqual(count), {
-        timeout: 10_000,
-      });
-      clock.moveTo(clock.now() + 30_000);
-      dispatcher.wake();
-    }
     for (const { eventId } of waiting) await untilEvent(data.store, eventId, isDelivered);
     expect([most, slow.deliveries.length]).toEqual([4, 24]);
   });
 
-  test('one word is enough for all that is due, however little may be sent or kept at once', async () => {
-    const { url, deliveries } = await open();
-    const oneByOne = start({ pollMs: 1_000_000, sending: { total: 1, perHost: 1, perAccount: 1 } });
-    const few = await Promise.all(Array.from({ length: 5 }, () => announce(url)));
-    oneByOne.wake();
-    for (const { eventId } of few) await untilEvent(data.store, eventId, isDelivered);
-    await oneByOne.drain(0);
-    const more = await Promise.all(Array.from({ length: 5 }, () => announce(url)));
-    start({ pollMs: 1_000_000, keeping: { total: 2, perHost: 2, perAccount: 2 } }).wake();
-    for (const { eventId } of more) await untilEvent(data.store, eventId, isDelivered);
-    expect(deliveries.length).toBe(10);
+  test('customers at one host hold up no other there: each gets half of its share at most, and they take turns', async () => {
+    const dead = await addCustomer(data.store);
+    const living = await addCustomer(data.store);
+    const goes: (() => void)[] = [];
+    const hang = (): Promise<void> => new Promise((resolve) => goes.push(resolve));
+    const { now } = clock;
+    const { url, deliveriesTo } = await shareHost([
+      { path: '/1', secret: () => customer.secret, now, react: hang },
+      { path: '/2', secret: () => dead.secret, now, react: hang },
+      { path: '/3', secret: () => living.secret, now },
+    ]);
+    const announceTo = ({ owner }: Customer, path: string) =>
+      addEvent(data.store, { owner, url: url + path, now: clock.now() });
+    await Promise.all(Array.from({ length: 9 }, () => announceTo(customer, '/1')));
+    clock.moveTo(clock.now() + 1);
+    const first = await announceTo(living, '/3');
+    const dispatcher = start({ timeoutMs: 20_000, pollMs: 1_000_000 });
+    await untilEvent(data.store, first.eventId, isDelivered);
+    await Promise.all(Array.from({ length: 9 }, () => announceTo(dead, '/2')));
+    dispatcher.wake();
+    await vi.waitFor(() => expect(goes.length).toBe(8), { timeout: 10_000 });
+    const second = await announceTo(living, '/3');
+    dispatcher.wake();
+    goes[0]?.();
+    await untilEvent(data.store, second.eventId, isDelivered);
+    // Its place goes to one of those who wait longer.
+    await vi.waitFor(() => expect(goes.length).toBe(9), { timeout: 10_000 });
+    expect(deliveriesTo('/3').map(({ eventId, isGenuine }) => [eventId, isGenuine])).toEqual([
+      [first.eventId, true],
+      [second.eventId, true],
+    ]);
   });
 
-  test('an event that waited here for its share until its lease has little left is left to the next claim', async () => {
+  test('a backlog goes as fast as its receiver answers, and waits for no lease', async () => {
+    const { url, deliveries } = await open();
+    await announce(url);
+    await data.sql(`insert into webhook_events (${copied}, id)
+      with recursive n (i) as (select 1 union all select i + 1 from n where i < 299)
+      select ${copied}, id || ' ' || i from webhook_events cross join n where state = 'pending'`);
+    start({ timeoutMs: 10_000, pollMs: 1_000_000 });
+    await vi.waitFor(() => expect(deliveries.length).toBe(300), { timeout: 15_000 });
+    expect(new Set(deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(300);
+  });
+
+  test('what waits for its share is under no lease: another process sends it meanwhile', async () => {
     const arrived = Promise.withResolvers<void>();
-    const go = Promise.withResolvers<void>();
     const { url, deliveries } = await open((_delivery, index) => {
       arrived.resolve();
-      return index === 0 ? go.promise : 204;
+      return index === 0 ? 'hang' : 204;
     });
-    const first = await announce(url);
-    clock.moveTo(clock.now() + 1);
-    const second = await announce(url);
-    start({ timeoutMs: 10_000, sending: { total: 1, perHost: 1, perAccount: 1 } });
+    const events = await Promise.all(Array.from({ length: 5 }, () => announce(url)));
+    start({ timeoutMs: 10_000, sending: oneByOne });
     await arrived.promise;
-    // Fifteen seconds are needed, of thirty.
-    clock.moveTo(clock.now() + 15_001);
-    go.resolve();
-    await untilEvent(data.store, first.eventId, isDelivered);
-    const third = await announce(url);
-    await untilEvent(data.store, third.eventId, isDelivered);
-    expect(deliveries.map(({ eventId }) => eventId)).toEqual([first.eventId, third.eventId]);
-    clock.moveTo(clock.now() + 15_000);
-    await untilEvent(data.store, second.eventId, isDelivered);
+    start({ store: await data.openAnother() });
+    const sent = deliveries[0]?.eventId;
+    for (const { eventId } of events)
+      if (eventId !== sent) await untilEvent(data.store, eventId, isDelivered);
+    expect(deliveries.length).toBe(5);
+  });
+
+  test('one word is enough for all that is due, however little may be sent at once', async () => {
+    const { url, deliveries } = await open();
+    const dispatcher = start({ pollMs: 1_000_000, sending: oneByOne });
+    const events = await Promise.all(Array.from({ length: 5 }, () => announce(url)));
+    dispatcher.wake();
+    for (const { eventId } of events) await untilEvent(data.store, eventId, isDelivered);
+    expect(deliveries.length).toBe(5);
   });
 
   test('an event whose lease runs out while this process sends it is not sent a second time beside', async () => {
@@ -180,6 +211,28 @@ describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
     expect(deliveries.length).toBe(1);
   });
 
+  test('what is just being claimed when draining begins is left to its lease', async () => {
+    const { url, deliveries } = await open();
+    const { eventId } = await announce(url);
+    const claiming = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const { store } = data;
+    const claimWebhooks: typeof store.claimWebhooks = async (input) => {
+      claiming.resolve();
+      await go.promise;
+      return store.claimWebhooks(input);
+    };
+    const dispatcher = start({ store: { ...store, claimWebhooks } });
+    await claiming.promise;
+    const drained = dispatcher.drain(10_000);
+    go.resolve();
+    await drained;
+    expect(deliveries).toEqual([]);
+    clock.moveTo(clock.now() + 30_000);
+    start();
+    await untilEvent(store, eventId, isDelivered);
+  });
+
   test('what draining breaks off counts as no attempt, and is sent again after its lease', async () => {
     const arrived = Promise.withResolvers<void>();
     const { url, deliveries } = await open((_delivery, index) => {
@@ -214,8 +267,10 @@ describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
     const { log, lines } = createRecordedLog();
     start({
       log,
+      sending: oneByOne,
       store: {
-        claimWebhooks: failing((input) => store.claimWebhooks(input), 2),
+        listDueWebhooks: failing((input) => store.listDueWebhooks(input), 1),
+        claimWebhooks: failing((input) => store.claimWebhooks(input), 1),
         recordWebhookAttempt: failing((input) => store.recordWebhookAttempt(input), 1),
         getWebhookSecrets: failing((input) => store.getWebhookSecrets(input), 1),
         ensureWebhookSecret: (input) => store.ensureWebhookSecret(input),

@@ -10,6 +10,7 @@ import {
   type WebhookDispatcherOptions,
 } from '../../src/webhooks/webhook-dispatcher.ts';
 import { openOutbound } from '../outbound/local-hosts.ts';
+import type { TestStore } from '../store/open-test-store.ts';
 import { addAccount, finishing, opening, openJob, runningJob, type Owner } from '../store/builders.ts';
 
 /** A clock that stands, at first at the true time, until the test moves it. */
@@ -68,7 +69,7 @@ export const startDispatcher = (
     random: () => 0.5,
     ...options,
   });
-  onTestFinished(() => dispatcher.drain(2_000));
+  onTestFinished(() => dispatcher.drain(0));
   dispatcher.begin();
   return dispatcher;
 };
@@ -87,5 +88,11 @@ export const untilEvent = (
     },
     { timeout: 25_000, interval: 10 },
   );
+
+/** Ends what a test left undelivered, so that no dispatcher of the next one sends it. */
+export const stopAll = async ({ sql }: TestStore): Promise<void> => {
+  await sql(`update webhook_events set state = 'stopped', next_attempt_at = null, lease_owner = null, lease_until = null
+    where state = 'pending'`);
+};
 
 export const isDelivered = ({ state }: WebhookEvent): boolean => state === 'delivered';

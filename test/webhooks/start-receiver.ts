@@ -37,6 +37,22 @@ export const startReceiver = async (options: ReceiverOptions): Promise<Receiver>
   return { url: `${await startHttp(receiveInto(deliveries, options))}/hooks/images`, deliveries };
 };
 
+/** Receivers of several customers at one host, each at a path of its own. */
+export const shareHost = async (
+  receivers: (ReceiverOptions & { path: string })[],
+): Promise<{ url: string; deliveriesTo: (path: string) => Delivery[] }> => {
+  const places = new Map(
+    receivers.map(({ path, ...options }) => {
+      const deliveries: Delivery[] = [];
+      return [path, { deliveries, receive: receiveInto(deliveries, options) }];
+    }),
+  );
+  const url = await startHttp((request, response) =>
+    places.get(request.url ?? '')?.receive(request, response),
+  );
+  return { url, deliveriesTo: (path) => places.get(path)?.deliveries ?? [] };
+};
+
 /** The receiver itself, for a server of the test's own. */
 export const receiveInto = (deliveries: Delivery[], options: ReceiverOptions): RequestListener => {
   const { secret, now, react = () => 204 } = options;

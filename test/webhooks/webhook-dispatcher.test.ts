@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { rotateWebhookSecret } from '../../src/webhooks/rotate-webhook-secret.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { listen, openOutbound, startTcp } from '../outbound/local-hosts.ts';
@@ -13,6 +13,7 @@ import {
   isDelivered,
   standingClock,
   startDispatcher,
+  stopAll,
   untilEvent,
   type Customer,
   type MovableClock,
@@ -25,12 +26,15 @@ describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
   let data: TestStore;
   let customer: Customer;
   let clock: MovableClock;
-  beforeEach(async () => {
+  beforeAll(async () => {
     data = await create();
+  });
+  beforeEach(async () => {
     customer = await addCustomer(data.store);
     clock = standingClock();
   });
-  afterEach(() => data.remove());
+  afterEach(() => stopAll(data));
+  afterAll(() => data.remove());
 
   const open = (react?: (delivery: Delivery, index: number) => Reaction): Promise<Receiver> =>
     startReceiver({ secret: () => customer.secret, now: clock.now, react });

@@ -56,12 +56,23 @@ const mediaIndexes = [
   `create index media_to_remove on media (expires_at, id) where removed_at is null`,
 ];
 
-const webhooks = ({ int64, id, tableEnd }: Engine): string[] => [
+const slashed = `replace(replace(replace(url, '\\', '/'), '?', '/'), '#', '/')`;
+const withoutScheme = `substr(${slashed}, instr(${slashed}, '//') + 2)`;
+
+/** What stands between `//` and the path: good enough to tell receivers apart, not to connect to. */
+const hostOfUrl = {
+  sqlite: `substr(${withoutScheme}, 1, instr(${withoutScheme} || '/', '/') - 1)`,
+  postgres: `split_part(translate(url, '\\?#', '///'), '/', 3)`,
+} satisfies Record<Engine['kind'], string>;
+
+/** `receiver`: an account and its host; each has a queue of its own. */
+const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   `create table webhook_events (
     id ${id} not null primary key,
     account_id ${id} not null references accounts (id),
     job_id ${id} not null references jobs (id),
     url text not null,
+    receiver ${id} generated always as (account_id || ' ' || lower(${hostOfUrl[kind]})) stored,
     body text not null,
     state text not null check (state in ('pending', 'delivered', 'stopped', 'exhausted')),
     attempts ${int64} not null default 0,
@@ -76,7 +87,7 @@ const webhooks = ({ int64, id, tableEnd }: Engine): string[] => [
     check ((lease_owner is null) = (lease_until is null)),
     check (lease_owner is null or state = 'pending')
   )${tableEnd}`,
-  `create index webhook_events_due on webhook_events (next_attempt_at, created_at, id)
+  `create index webhook_events_due on webhook_events (receiver, next_attempt_at, created_at, id)
     where next_attempt_at is not null`,
   `create index webhook_events_by_age on webhook_events (created_at desc, id desc)`,
   `create index webhook_events_by_state on webhook_events (state, created_at desc, id desc)`,

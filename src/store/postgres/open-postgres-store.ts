@@ -27,7 +27,13 @@ import {
   getWebhookSecrets,
   rotateWebhookSecret,
 } from '../statements/webhook-secrets.ts';
-import { claimWebhooks, getWebhook, listWebhookAttempts, redeliverWebhook } from '../statements/webhooks.ts';
+import {
+  claimWebhooks,
+  getWebhook,
+  listDueWebhooks,
+  listWebhookAttempts,
+  redeliverWebhook,
+} from '../statements/webhooks.ts';
 import type { Store } from '../store.ts';
 import { checkLedger } from './check-ledger.ts';
 import { createCommandGate } from './command-gate.ts';
@@ -154,6 +160,7 @@ export const openPostgresStore = async ({
     listExpiredMedia: shared(listExpiredMedia),
     discardMedia: shared(discardMedia),
     markMediaRemoved: command(markMediaRemovedCommand(pool)),
+    listDueWebhooks: shared(listDueWebhooks),
     claimWebhooks: shared(claimWebhooks),
     recordWebhookAttempt: command(recordWebhookAttemptCommand(pool)),
     getWebhook: shared(getWebhook),

@@ -95,6 +95,7 @@ export const openSqliteStore = async ({
     listExpiredMedia: (input) => read('listExpiredMedia', input),
     discardMedia: (input) => write('discardMedia', input),
     markMediaRemoved: (input) => write('markMediaRemoved', input),
+    listDueWebhooks: (now) => read('listDueWebhooks', now),
     claimWebhooks: (input) => write('claimWebhooks', input),
     recordWebhookAttempt: (input) => write('recordWebhookAttempt', input),
     getWebhook: (eventId) => read('getWebhook', eventId),

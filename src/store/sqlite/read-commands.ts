@@ -16,7 +16,7 @@ import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { getMedia, listExpiredMedia, listMedia } from '../statements/media.ts';
 import { getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
 import { getWebhookSecrets } from '../statements/webhook-secrets.ts';
-import { getWebhook, listWebhookAttempts } from '../statements/webhooks.ts';
+import { getWebhook, listDueWebhooks, listWebhookAttempts } from '../statements/webhooks.ts';
 import type { LedgerReport } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
@@ -39,6 +39,7 @@ export const readCommands = (database: DatabaseSync): ReadCommands => ({
   getMedia: prepare(database, getMedia),
   listMedia: prepare(database, listMedia),
   listExpiredMedia: prepare(database, listExpiredMedia),
+  listDueWebhooks: prepare(database, listDueWebhooks),
   getWebhook: prepare(database, getWebhook),
   listWebhooks: listWebhooks(database),
   listWebhookAttempts: prepare(database, listWebhookAttempts),

@@ -1,6 +1,6 @@
 import type { CommandInput } from '../commands.ts';
 import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts';
-import type { WebhookAttempt, WebhookAttemptInput, WebhookEvent } from '../store.ts';
+import type { DueWebhook, WebhookAttempt, WebhookAttemptInput, WebhookEvent } from '../store.ts';
 import { eachOf, firstOf, type Statement } from './statement.ts';
 
 /** Columns of a new event; both engines select the values of `newEventValues` from its job `j`. */
@@ -10,23 +10,47 @@ export const newEventColumns =
 export const newEventValues = ({ id, body, now }: { id: string; body: string; now: string }): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-const whoWaitsLongest = (a: WebhookRow, b: WebhookRow): number =>
-  Number((a.next_attempt_at ?? 0n) - (b.next_attempt_at ?? 0n)) ||
-  Number(a.created_at - b.created_at) ||
-  (a.id < b.id ? -1 : 1);
+/** Nobody sends it now; its next attempt is compared beside it, so that the index on what is pending has it. */
+const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
 
-/** Only a pending event has a next attempt; by its state SQLite would look for it in another index and then sort. */
+/**
+ * Goes from receiver to receiver by the index, and of each takes the head of its queue: however long a queue is, it
+ * costs no more than a short one.
+ */
+export const listDueWebhooks: Statement<number, DueWebhookRow, DueWebhook[]> = {
+  name: 'list_due_webhooks',
+  text: () => `with recursive receivers (receiver) as (
+      select min(receiver) from webhook_events where next_attempt_at is not null
+      union all
+      select (
+        select min(e.receiver) from webhook_events e
+        where e.next_attempt_at is not null and e.receiver > receivers.receiver
+      ) from receivers where receivers.receiver is not null
+    ), heads (id) as (
+      select (
+        select e.id from webhook_events e
+        where e.receiver = receivers.receiver and e.next_attempt_at <= $1 and ${isFree('$1')}
+        order by e.next_attempt_at, e.created_at, e.id limit 1
+      ) from receivers
+    )
+    select e.id, e.account_id, e.url from heads join webhook_events e on e.id = heads.id
+    order by e.next_attempt_at, e.created_at, e.id`,
+  values: (now) => [now],
+  read: eachOf(({ id, account_id: accountId, url }: DueWebhookRow) => ({ id, accountId, url })),
+};
+
+type DueWebhookRow = Pick<WebhookRow, 'id' | 'account_id' | 'url'>;
+
 export const claimWebhooks: Statement<CommandInput<'claimWebhooks'>, WebhookRow, WebhookEvent[]> = {
   name: 'claim_webhooks',
-  text: ({ lockFreeRows }) => `with due as (
+  text: ({ isOneOf, lockFreeRows }) => `with due as (
       select id from webhook_events
-      where next_attempt_at <= $4 and (lease_until is null or lease_until <= $4)
-      order by next_attempt_at, created_at, id limit $3 ${lockFreeRows}
+      where ${isOneOf('id', '$3')} and next_attempt_at <= $4 and ${isFree('$4')} ${lockFreeRows}
     )
     update webhook_events set lease_owner = $1, lease_until = $2 where id in (select id from due)
     returning ${webhookColumns}`,
-  values: ({ owner, leaseUntil, limit, now }) => [owner, leaseUntil, limit, now],
-  read: (rows) => rows.sort(whoWaitsLongest).map(toWebhook),
+  values: ({ owner, leaseUntil, ids, now }) => [owner, leaseUntil, JSON.stringify(ids), now],
+  read: eachOf(toWebhook),
 };
 
 /** The first half of `recordWebhookAttempt`: the number of the attempt in the log, or null when the lease was lost. */
