@@ -10,6 +10,7 @@ import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts
 import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
+import { once } from './once.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { writeError } from './rest/write-error.ts';
@@ -85,9 +86,8 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.disable('etag');
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
-  let openApi: Promise<string> | null = null;
-  let docs: ReturnType<typeof createDocsPage> | null = null;
-  const openApiText = (): Promise<string> => (openApi ??= makeOpenApi(services));
+  const openApi = once(() => makeOpenApi(services));
+  const docs = once(async () => createDocsPage(await openApi()));
 
   pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
   pages.get('/health/ready', async (_request, response) => {
@@ -99,12 +99,11 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
       .json({ ...readiness, ready: isReady });
   });
   pages.get('/openapi.json', async (_request, response) => {
-    response.type('application/json').send(await openApiText());
+    response.type('application/json').send(await openApi());
   });
   for (const path of docsPaths)
     pages.get(path, async (_request, response) => {
-      docs ??= openApiText().then(createDocsPage);
-      const { contentType, body } = (await docs)[path];
+      const { contentType, body } = (await docs())[path];
       response.set(docsHeaders).type(contentType).send(body);
     });
   pages.get('/results/:name', (request, response) =>

@@ -11,6 +11,7 @@ const exitCodes = {
   account_not_active: 1,
   key_not_found: 1,
   job_not_found: 1,
+  webhook_not_found: 1,
   insufficient_balance: 1,
   refund_too_large: 1,
   store_failed: 1,

@@ -160,7 +160,7 @@ const addRotateSecret = (webhooks: Command, context: CommandContext): void => {
 
 const noWebhook = (given: string): CommandError =>
   new CommandError(
-    'job_not_found',
+    'webhook_not_found',
     `There is no webhook with event id ${JSON.stringify(given.slice(0, 40))}.`,
   );
 

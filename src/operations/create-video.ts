@@ -13,6 +13,7 @@ import { durationOf, priceVideo } from './video-price.ts';
 import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
+const longestPrompt = 262_144;
 /** A video that is not done by then fails, uncharged. */
 const deadlineMs = 6 * 3_600_000;
 /** Taking a video up again costs nothing where its task is known, so every restart may do it. */
@@ -124,6 +125,12 @@ const mostOf = {
 } as const;
 
 const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
+  if (prompt.length > longestPrompt)
+    throw new AppError(
+      'invalid_parameter',
+      `content: all texts together may have ${longestPrompt} characters at most.`,
+      { param: 'content' },
+    );
   if (prompt === '' && named.length === 0)
     throw new AppError(
       'invalid_parameter',

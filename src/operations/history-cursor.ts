@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../errors.ts';
+import { once } from '../once.ts';
 import type { HistoryPosition } from '../store/store.ts';
 
 /** What a cursor is good for. */
@@ -24,16 +25,7 @@ const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
  * process; it is asked once, at the first use.
  */
 export const createHistoryCursors = (loadSecret: () => Promise<string>): HistoryCursors => {
-  let loading: Promise<string> | null = null;
-  const secret = async (): Promise<string> => {
-    loading ??= loadSecret();
-    try {
-      return await loading;
-    } catch (error) {
-      loading = null;
-      throw error;
-    }
-  };
+  const secret = once(loadSecret);
   const sign = async (text: string, { accountId, list }: CursorScope): Promise<Buffer> =>
     createHmac('sha256', await secret())
       .update(JSON.stringify([list, accountId, text]))

@@ -499,6 +499,7 @@ describe('a request for a video', () => {
     ['aspect_ratio', { ratio: '16:9', aspect_ratio: '9:16' }],
     ['generate_audio', { generate_audio: 'yes' }],
     ['nsfw_check', { nsfw_check: 1 }],
+    ['content', { prompt: 'a'.repeat(200_000), content: [{ type: 'text', text: 'b'.repeat(62_144) }] }],
     ['return_last_frame', { return_last_frame: 'true' }],
     ['output_format', { output_format: 'webm' }],
     ['webhook_url', { webhook_url: 'https://example.com/hook' }],
