@@ -80,7 +80,7 @@ const readUrl = ({ url = '/' }: IncomingMessage): URL => {
 };
 
 const createPages = (services: GatewayServices, isRefusing: () => boolean): express.Express => {
-  const { log } = services;
+  const { log, config } = services;
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
@@ -92,7 +92,7 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
   pages.get('/health/ready', async (_request, response) => {
     const readiness = await services.readiness();
-    const isReady = readiness.ready && !isRefusing();
+    const isReady = readiness.ready && !isRefusing() && !services.jobs.isDraining();
     response
       .status(isReady ? 200 : 503)
       .set('retry-after', '1')
@@ -107,7 +107,12 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
       response.set(docsHeaders).type(contentType).send(body);
     });
   pages.get('/results/:name', (request, response) =>
-    serveResult(request.params.name, request, response, requestIdOf(response)),
+    serveResult(request.params.name, {
+      request,
+      response,
+      requestId: requestIdOf(response),
+      clientAddress: clientAddress(request, config.trustedProxyHops),
+    }),
   );
   pages.use((_request: express.Request, response: express.Response) => {
     const error = new AppError('not_found', 'There is nothing at this address. See /openapi.json.');

@@ -94,16 +94,19 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
     if (isDraining) return;
     isDraining = true;
     log.info('draining: new work is refused, running answers finish');
+    const cutAt = performance.now() + services.config.drainMs + lastWordsMs;
+    // Meanwhile who has a job running can still ask for it, and new work gets a plain answer.
+    await services.drain();
     app.refuseNew();
     const { server } = app;
     const closed = once(server, 'close');
     server.close();
     server.closeIdleConnections();
-    // A little after running jobs were cut, so that their last words reach the clients.
-    const timer = setTimeout(() => server.closeAllConnections(), services.config.drainMs + lastWordsMs);
+    // At least a little after running jobs were cut, so that their last words reach the clients.
+    const msLeft = Math.max(lastWordsMs, cutAt - performance.now());
+    const timer = setTimeout(() => server.closeAllConnections(), msLeft);
     // Connections that were kept alive end with the answer they are on.
     const sweep = setInterval(() => server.closeIdleConnections(), 100);
-    await services.drain();
     await closed;
     clearTimeout(timer);
     clearInterval(sweep);

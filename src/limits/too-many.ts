@@ -8,7 +8,7 @@ export const tooMany = (
   const retryAfterSeconds = Math.max(1, Math.ceil(msLeft / 1_000));
   return new AppError(
     'rate_limit_exceeded',
-    `${what}: at most ${ratePerMinute} a minute. Try again in ${retryAfterSeconds} s.`,
+    `${what}: at most ${ratePerMinute} a minute. Wait as long as Retry-After says.`,
     { retryAfterSeconds },
   );
 };

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../errors.ts';
 import { execute, longestIdempotencyKey } from '../operations/execute.ts';
-import type { Answer, Call, Operation, Services, ToolOperation } from '../operations/operation.ts';
+import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import type { Visitor } from './visitor.ts';
@@ -30,7 +30,7 @@ export const createCallTool =
     try {
       const input = params.arguments ?? {};
       const call = await toCall({ operation, input, context, visitor, requestId, services });
-      const answer = await execute(operation, withoutOmitted(operation, input), call, services);
+      const answer = await execute(operation, withoutKey(input), call, services);
       return toResult(answer, services);
     } catch (thrown) {
       const error = toAppError(thrown);
@@ -105,11 +105,9 @@ const readIdempotencyKey = (value: unknown): string | null => {
   );
 };
 
-/** Arguments that a tool does not offer are unknown to it, and unknown arguments are ignored. */
-const withoutOmitted = ({ tool }: ToolOperation, input: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(input).filter(([name]) => name !== 'idempotency_key' && !tool.omit.includes(name)),
-  );
+/** Without what REST takes from a header. */
+const withoutKey = ({ idempotency_key: _key, ...input }: Record<string, unknown>): Record<string, unknown> =>
+  input;
 
 const toResult = (answer: Answer, { config }: Services): CallToolResult => {
   switch (answer.kind) {

@@ -25,7 +25,7 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
         type: 'resource_link' as const,
         uri: url,
         name,
-        mimeType,
+        ...(mimeType === null ? {} : { mimeType }),
       })),
     ],
     structuredContent,

@@ -19,10 +19,10 @@ const idempotencyKeySchema: JsonSchema = {
   description: 'The same key again answers the same job, charged once.',
 };
 
-/** What a tool takes: the operation's input without its REST-only members. */
+/** What a tool takes: the operation's input, but for what it leaves unlisted. */
 export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
-  const offered = Object.entries(properties).filter(([name]) => !operation.tool.omit.includes(name));
+  const offered = Object.entries(properties).filter(([name]) => !operation.tool.unlisted.includes(name));
   return {
     type: 'object',
     properties: {

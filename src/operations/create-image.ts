@@ -82,7 +82,7 @@ export const createImage: JobOperation<Input> = {
       'webhook_temporarily_unavailable',
     ],
   },
-  tool: { omit: [], readOnly: false, idempotent: false, openWorld: true },
+  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
   idempotentPart: ({ async: _async, ...rest }) => rest,
 
   open: async (request, call, services, idempotency) => {
@@ -100,7 +100,7 @@ export const createImage: JobOperation<Input> = {
     const named = namedImages(request);
     const { price } = model.price;
     // Nobody has images fetched for a job that the account cannot pay.
-    if (named.length > 0 && caller.available < price) throw insufficientBalance(price, caller.available);
+    if (named.length > 0 && caller.available < price) throw insufficientBalance();
 
     const inputs = await takeImageInputs(named, call, services);
     const order = { request, model: model.sku, price, inputs, caller, idempotency };
@@ -163,7 +163,7 @@ const openImage = async (
     idempotency,
     inputs: inputs.map(({ id }) => id),
   });
-  if (opened.outcome === 'insufficient') throw insufficientBalance(price, opened.available);
+  if (opened.outcome === 'insufficient') throw insufficientBalance();
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 

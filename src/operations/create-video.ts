@@ -48,7 +48,7 @@ export const createVideo: JobOperation<VideoInputBody> = {
     ],
   },
   tool: {
-    omit: ['aspect_ratio', 'webhook_url'],
+    unlisted: ['webhook_url'],
     readOnly: false,
     idempotent: false,
     openWorld: true,
@@ -107,10 +107,10 @@ const leastPrice = (
 
 /** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
 const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
-  if (caller.available < least) throw insufficientBalance(least, caller.available);
+  if (caller.available < least) throw insufficientBalance();
   const { activeVideos } = accountLimits(caller, services);
   const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
-  if (active >= activeVideos) throw tooManyActive(active);
+  if (active >= activeVideos) throw tooManyActive();
 };
 
 /** Whether the output's shape can follow the input. */
@@ -235,7 +235,7 @@ const openVideo = async (
     activeLimit: accountLimits(caller, services).activeVideos,
     inputs: inputs.map(({ id }) => id),
   });
-  if (opened.outcome === 'insufficient') throw insufficientBalance(price, opened.available);
+  if (opened.outcome === 'insufficient') throw insufficientBalance();
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 

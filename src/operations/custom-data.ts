@@ -6,10 +6,10 @@ const mostBytes = 4_096;
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON text has no such number: it came from one that is too large to be kept. */
-const hasEndlessNumber = (value: unknown): boolean => {
-  if (typeof value === 'number') return !Number.isFinite(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasEndlessNumber);
+/** A number that was read into a double and may have lost digits by it, such as a long order number. */
+const hasInexactNumber = (value: unknown): boolean => {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber);
 };
 
 /**
@@ -22,7 +22,10 @@ export const customData = z
     if (!isObject(data)) return;
     if (Buffer.byteLength(JSON.stringify(data)) > mostBytes)
       addIssue({ code: 'custom', message: `must be at most ${mostBytes} bytes as JSON` });
-    else if (hasEndlessNumber(data))
-      addIssue({ code: 'custom', message: 'must not have a number beyond the range of a double' });
+    else if (hasInexactNumber(data))
+      addIssue({
+        code: 'custom',
+        message: 'must not have a number above 2^53, which would lose digits; send it as a string',
+      });
   })
   .meta({ type: 'object', additionalProperties: true });

@@ -33,8 +33,7 @@ export const execute = async (
     case 'hold': {
       const account = await admit(call, services);
       const input = validate(operation, rawInput);
-      if (services.jobs.isDraining())
-        throw new AppError('shutting_down', 'The service is restarting. Try again.');
+      assertNotDraining(services);
       const opened = await openOrReplay(operation, input, account, services);
       const answering = operation.answer(opened, input, account, services);
       return opened.isReplayed ? markReplayed(answering) : answering;
@@ -42,6 +41,11 @@ export const execute = async (
     case 'x402':
       return executePaid(operation, rawInput, call, services);
   }
+};
+
+/** A process that ends begins no work; what is only read goes on. */
+const assertNotDraining = ({ jobs }: Services): void => {
+  if (jobs.isDraining()) throw new AppError('shutting_down', 'The service is restarting. Try again.');
 };
 
 /** What was admitted once is answered, although its SKU may be gone since, or an address that it names. */
@@ -85,6 +89,7 @@ const executePaid = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   operation.check(input);
+  assertNotDraining(services);
   // Kept beside its text, so that what was just made is not parsed again.
   let made: JsonObject | null = null;
   const paid = await services.x402.pay({

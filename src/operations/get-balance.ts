@@ -29,7 +29,7 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'rate_limit_exceeded'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async (_input, { caller, transport }, { store }) => ({
     kind: 'json',
     status: 200,

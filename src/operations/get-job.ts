@@ -32,7 +32,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'job_not_found'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;

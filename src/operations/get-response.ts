@@ -29,7 +29,7 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     validation: 'both',
     errors: ['invalid_api_key', 'response_not_found', 'invalid_parameter'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async ({ response_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = jobIdOfResponse(publicId);
     const job = id === null ? null : await services.store.getJob({ id, accountId: call.caller.accountId });

@@ -45,7 +45,7 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'invalid_range', 'invalid_parameter', 'rate_limit_exceeded'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async (asked, { caller }, { store, clock }) => {
     const now = clock.now();
     const { from = now - defaultSpanMs, to = now } = asked;

@@ -55,7 +55,7 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
       'overloaded',
     ],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
     const job = await findVideo(services, { videoId, accountId: caller.accountId });
     if (job.status !== 'done')

@@ -33,7 +33,7 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'video_not_found'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);

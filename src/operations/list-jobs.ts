@@ -44,6 +44,6 @@ export const listJobs: ReadOperation<z.infer<typeof pageInput>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: (input, call, services) => answerPage(jobs, input, call, services),
 };

@@ -35,6 +35,6 @@ export const listTransactions: ReadOperation<z.infer<typeof pageInput>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle: (input, call, services) => answerPage(transactions, input, call, services),
 };

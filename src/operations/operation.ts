@@ -12,6 +12,7 @@ import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { SearchLimiter } from '../limits/search-limiter.ts';
 import type { Log } from '../log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
+import type { InputFolder } from '../media/input-folder.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
 import type { Nano } from '../money.ts';
@@ -99,8 +100,8 @@ export interface RestBinding {
 export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
-  /** Input fields that only make sense over REST (`stream`). */
-  omit: readonly string[];
+  /** Input fields that the tool's schema leaves out, to be short. They are taken and checked all the same. */
+  unlisted: readonly string[];
   readOnly: boolean;
   idempotent: boolean;
   /** Whether it reaches beyond the gateway's own data. */
@@ -153,7 +154,8 @@ export interface JsonAnswer {
 export interface MediaLink {
   url: string;
   name: string;
-  mimeType: string;
+  /** Null where only the bytes tell it. */
+  mimeType: string | null;
 }
 
 export interface StreamAnswer {
@@ -209,6 +211,8 @@ export interface Services {
   fetchInput: FetchInput;
   /** Takes in what a caller named, as a stream: videos. */
   streamInput: StreamInput;
+  /** Where videos lie while they are taken in. */
+  inputFolder: InputFolder;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }

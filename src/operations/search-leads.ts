@@ -97,7 +97,7 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
       'payment_unavailable',
     ],
   },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: true },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: true },
 
   price: ({ limit }) => searchPrice(limit, search),
 

@@ -72,13 +72,13 @@ export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUr
 
 const contentLinks = (job: Job, { publicUrl }: Services): MediaLink[] => {
   const format = parametersOf(job).output_format;
-  const link = (part: 'video' | 'last_frame', name: string, mimeType: string): MediaLink => ({
+  const link = (part: 'video' | 'last_frame', name: string, mimeType: string | null): MediaLink => ({
     url: contentUrl(job.id, part, publicUrl()),
     name,
     mimeType,
   });
   return [
     link('video', `${job.id}.${format}`, format === 'mov' ? 'video/quicktime' : 'video/mp4'),
-    ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, 'image/*')] : []),
+    ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, null)] : []),
   ];
 };

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { formatUsd, type Nano } from '../money.ts';
+import type { Nano } from '../money.ts';
 import type { Job, NewJob, Store } from '../store/store.ts';
 import type { Clock } from '../clock.ts';
 
@@ -53,7 +53,7 @@ export const openPrepaid = async (
     case 'conflict':
       throw idempotencyConflict();
     case 'too_many_active':
-      throw tooManyActive(opened.active);
+      throw tooManyActive();
     case 'forbidden':
       throw new AppError(
         'invalid_api_key',
@@ -86,17 +86,16 @@ export const findReplay = async (
 };
 
 /** The refusal of a job beside too many of its kind. */
-export const tooManyActive = (active: number): AppError =>
+export const tooManyActive = (): AppError =>
   new AppError(
     'too_many_active_jobs',
-    `This account has ${active} jobs of this kind under way, as many as it may. Wait until one ends.`,
+    'This account has as many jobs of this kind under way as it may. Wait until one ends.',
     { retryAfterSeconds: activeRetrySeconds },
   );
 
 /** The refusal of a balance that is too low. */
-export const insufficientBalance = (hold: Nano, available: Nano): AppError =>
+export const insufficientBalance = (): AppError =>
   new AppError(
     'insufficient_balance',
-    `The request may cost up to $${formatUsd(hold)} and $${formatUsd(available)} is available. ` +
-      'Top up the account, or ask for less output.',
+    'The balance does not cover what the request may cost. Top up the account, or ask for less output.',
   );

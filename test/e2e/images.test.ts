@@ -331,6 +331,11 @@ describe('an image request that cannot be served', () => {
     ['custom data that are a list', { custom_data: [] }, 'custom_data'],
     ['custom data that are a text', { custom_data: '{}' }, 'custom_data'],
     ['custom data that are null', { custom_data: null }, 'custom_data'],
+    [
+      'custom data with a number that loses digits',
+      { custom_data: { orders: [{ id: 2 ** 53 }] } },
+      'custom_data',
+    ],
     ['custom data of 4097 bytes', { custom_data: { a: 'y'.repeat(4_089) } }, 'custom_data'],
     ['as many in fewer characters', { custom_data: { a: `y${'é'.repeat(2_044)}` } }, 'custom_data'],
     ['an image that is a number', { image: 5 }, 'image'],

@@ -131,11 +131,21 @@ describe('a start', () => {
 });
 
 describe('SIGTERM', () => {
-  it('lets running answers finish, refuses new work, and ends with 0', async () => {
+  it('lets running answers finish and be read, refuses new work with 503, and ends with 0', async () => {
     const gateway = await start();
     const apiKey = keyOf(gateway);
-    const answer = await chat(gateway, apiKey, '[sandbox:slow=2] last words', { stream: true });
+    const answer = await chat(gateway, apiKey, '[sandbox:slow=6] last words', { stream: true });
     const ended = gateway.stop();
+    await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(503);
+    const refused = await chat(gateway, apiKey, 'too late');
+    expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
+    expect(await refused.json()).toMatchObject({ error: { type: 'server_error', code: 'shutting_down' } });
+    const search = await fetch(`${gateway.url}/v1/search?query=coffee`);
+    expect([search.status, await search.json()]).toMatchObject([503, { error: { code: 'shutting_down' } }]);
+    const id = answer.headers.get('x-chat-completion-id') ?? '';
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const job = await fetch(`${gateway.url}/v1/jobs/${id}`, { headers });
+    expect(await job.json()).toMatchObject({ status: 'running' });
     const text = await answer.text();
     expect(text).toContain('data: [DONE]');
     expect(await ended).toBe(0);

@@ -78,6 +78,57 @@ describe('the same call over MCP and over REST', () => {
     expect(await rest(`/v1/jobs/${queued.id}`)).toEqual(overMcp);
   });
 
+  it.each([
+    ['create_video', '/v1/videos', { ratio: '1:1', aspect_ratio: '16:9' }],
+    ['create_video', '/v1/videos', { webhook_url: 'https://example.com' }],
+    ['create_response', '/v1/responses', { store: true }],
+    ['create_response', '/v1/responses', { parallel_tool_calls: 'no' }],
+    ['create_chat_completion', '/v1/chat/completions', { n: 2 }],
+    ['create_chat_completion', '/v1/chat/completions', { webhook_url: 'https://example.com' }],
+    ['create_chat_completion', '/v1/chat/completions', { custom_data: {} }],
+    ['create_chat_completion', '/v1/chat/completions', { functions: 'none' }],
+    ['create_image', '/v1/images/generations', { n: 2 }],
+  ])('refuses what %s refuses at %s: %j', async (name, path, changes) => {
+    const input = {
+      create_video: { model: 'videomodel-2.0', prompt: 'A harbour' },
+      create_response: { model: 'textmodel-3.5-flash', input: 'Hello' },
+      create_chat_completion: { messages: [{ role: 'user', content: 'Hello' }] },
+      create_image: { model: 'imagemodel-1.0', prompt: 'A harbour' },
+    }[name];
+    const body = { ...input, ...changes };
+    const { error } = await rest(path, body);
+    expect(error).toMatchObject({ type: 'invalid_request_error', param: Object.keys(changes).at(-1) });
+    expect((await tool(name, body))['error']).toEqual(error);
+  });
+
+  it('takes every field, also those that a tool does not list', async () => {
+    const response = await tool('create_response', {
+      model: 'textmodel-3.5-flash',
+      input: 'Hello',
+      metadata: { order: 'A-17' },
+      parallel_tool_calls: false,
+      stream: true,
+    });
+    expect(response).toMatchObject({
+      status: 'completed',
+      metadata: { order: 'A-17' },
+      parallel_tool_calls: false,
+    });
+    const chat = await tool('create_chat_completion', {
+      messages: [{ role: 'user', content: 'What is the weather in Oslo?' }],
+      functions: [
+        { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+      ],
+      function_call: { name: 'weather' },
+      stream: true,
+    });
+    expect(chat['choices']).toMatchObject([
+      { finish_reason: 'function_call', message: { function_call: { name: 'weather' } } },
+    ]);
+    const body = { model: 'videomodel-2.0', prompt: '[sandbox:fail]', aspect_ratio: '1:1' };
+    expect(await tool('create_video', body)).toMatchObject({ ratio: '1:1' });
+  });
+
   it('refuses with the same error', async () => {
     const overMcp = await tool('create_image', { model: 'nope', prompt: 'x' });
     expect(overMcp).toEqual(await rest('/v1/images/generations', { model: 'nope', prompt: 'x' }));

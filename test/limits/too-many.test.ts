@@ -11,5 +11,5 @@ test.each([
 ])('with %i ms left of the minute the client is told to wait %i s', (msLeft, seconds) => {
   const refusal = tooMany('Too many searches', { ratePerMinute: 7, msLeft });
   expect(refusal).toMatchObject({ status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: seconds });
-  expect(refusal.message).toBe(`Too many searches: at most 7 a minute. Try again in ${seconds} s.`);
+  expect(refusal.message).toBe(`Too many searches: at most 7 a minute. Wait as long as Retry-After says.`);
 });

@@ -15,7 +15,7 @@ const define = (
   input: z.object({ text: z.string().optional() }),
   output: z.looseObject({ text: z.string() }),
   rest: { method: 'GET', path: `/v1/${name}`, query: ['text'], validation: 'envelope', errors: [] },
-  tool: { omit: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
   handle,
 });
 

@@ -94,7 +94,7 @@ describe.each(all)('the tool $name', (tool) => {
 
   it('offers no member that is for REST only, and an idempotency key where something is bought', () => {
     const offered = Object.keys(tool.inputSchema.properties ?? {});
-    for (const name of operation.tool.omit) expect(offered).not.toContain(name);
+    for (const name of operation.tool.unlisted) expect(offered).not.toContain(name);
     expect(offered.includes('idempotency_key')).toBe(operation.payment === 'hold');
   });
 
