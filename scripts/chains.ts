@@ -3,6 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { startChains, type Chains } from '../test/chains/start-chains.ts';
+import { whenOrphaned } from '../src/when-orphaned.ts';
 
 interface Options {
   basePort: number;
@@ -68,7 +69,8 @@ const describe = ({ base, solana, environment }: Chains, envFile: string): objec
 });
 
 const run = async (options: Options): Promise<void> => {
-  const stopAsked = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  const orphaned = new Promise<void>((resolve) => whenOrphaned(resolve));
+  const stopAsked = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), orphaned]);
   const chains = await startChains(options);
   try {
     await chains.base.mint(chains.base.buyer.address, buyerFunds);

@@ -31,6 +31,24 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   return { apiKey: issued.key };
 };
 
+const localLabel = 'stdio';
+
+/**
+ * A key for the assistant that started this gateway on its own folder without naming one, as at the first start. Null where
+ * anybody else has an account, or where a SKU costs the operator money. The one that was made before is revoked.
+ */
+export const localKey = async ({ store, clock, config }: GatewayServices): Promise<string | null> => {
+  const accounts = await store.listAccounts({ limit: 2 });
+  if (!isSandboxOnly(config) || accounts.length !== 1 || accounts[0]?.id !== firstAccountId) return null;
+  for (const { id, label, revokedAt } of await store.listKeys(firstAccountId))
+    if (label === localLabel && revokedAt === null) await store.revokeKey({ id, now: clock.now() });
+  const issued = await issueKey(
+    { store, clock },
+    { accountId: firstAccountId, label: localLabel, brand: config.brand },
+  );
+  return issued.outcome === 'issued' ? issued.key : null;
+};
+
 const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolean =>
   models.every((model) => isSandboxModel(model, providers));
 

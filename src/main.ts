@@ -1,16 +1,18 @@
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
-import { accountNotices, firstStartText, openFirstAccount } from './first-start.ts';
+import { accountNotices, firstStartText, localKey, openFirstAccount } from './first-start.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
+import { whenOrphaned } from './when-orphaned.ts';
 
 const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
 
@@ -60,6 +62,16 @@ const readYaml = async (file: string, isRequired: boolean): Promise<string | nul
   } catch (error) {
     if (!isRequired && error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw new ConfigError(`CAUSEWAY_CONFIG: ${file} cannot be read`, { cause: error });
+  }
+};
+
+/** A bare name is looked for on the PATH when the first video is made. */
+const checkFfmpeg = async ({ ffmpegPath }: Config): Promise<void> => {
+  if (ffmpegPath === null || !ffmpegPath.includes('/')) return;
+  try {
+    await access(ffmpegPath, constants.X_OK);
+  } catch (error) {
+    throw new ConfigError(`FFMPEG_PATH: ${ffmpegPath} is no program that can be run`, { cause: error });
   }
 };
 
@@ -124,6 +136,7 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  if (process.env['npm_lifecycle_event'] !== undefined) whenOrphaned(onSignal);
   return onSignal;
 };
 
@@ -131,6 +144,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   // What is written here is the operator's and the customers' alone.
   process.umask(0o077);
   const config = await loadConfig(envFile);
+  await checkFfmpeg(config);
   const log = createLog(config.logLevel);
   const lock = await prepareDataDir(config);
   const services = await createServices(config, log);
@@ -152,7 +166,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
       services,
       operations: services.operations,
       authenticate: createAuthenticate(services),
-      apiKey: process.env['CAUSEWAY_API_KEY'] || (first?.apiKey ?? null),
+      apiKey: process.env['CAUSEWAY_API_KEY'] || (first?.apiKey ?? (await localKey(services))),
     });
     stop();
   }

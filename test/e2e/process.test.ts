@@ -4,11 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const cliFile = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 
 let dataDir: string;
 let running: GatewayProcess[];
@@ -103,6 +107,7 @@ describe('a start', () => {
     [{ DATABASE_URL: 'nonsense' }, [], /^DATABASE_URL: .*\n$/],
     [{ CAUSEWAY_CONFIG: '/does/not/exist.yaml' }, [], /^CAUSEWAY_CONFIG: .* cannot be read\n$/],
     [{}, ['--env-file', '/does/not/exist.env'], /^--env-file: .* cannot be read\n$/],
+    [{ FFMPEG_PATH: '/does/not/exist' }, [], /^FFMPEG_PATH: .* is no program that can be run\n$/],
     [{}, ['--prot', '1'], /^.*--prot.*\n$/],
     [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: must be a Solana address\n$/],
   ])('with the wrong setting %j %j ends with one line and exit code 2', async (environment, args, line) => {
@@ -152,6 +157,67 @@ describe('SIGTERM', () => {
     await expect(chat(gateway, apiKey, 'too late')).rejects.toThrow('fetch failed');
     const { stdout } = await run(cliFile, ['ledger', 'check', '--json'], {});
     expect(JSON.parse(stdout)).toMatchObject({ problems: [], open_holds: 0 });
+  });
+});
+
+describe('a signal to npm', () => {
+  it('ends npm and its shell alone; the gateway notices, drains and gives its folder free', async () => {
+    const shell = spawn('sh', ['-c', `"${process.execPath}" -- "${mainFile}"; true`], {
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: dataDir,
+        PORT: '0',
+        LOG_LEVEL: 'silent',
+        SYNTHETIC_PROFILES: '500',
+        npm_lifecycle_event: 'start',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    for await (const chunk of shell.stdout) {
+      printed += String(chunk);
+      if (printed.includes('Stop it with')) break;
+    }
+    const url = /listening on (\S+)/.exec(printed)?.[1] ?? '';
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    shell.kill('SIGTERM');
+    const isGone = (): Promise<boolean> =>
+      fetch(`${url}/health/live`).then(
+        () => false,
+        () => true,
+      );
+    await expect.poll(isGone, { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => start(), { timeout: 20_000 }).toBeDefined();
+  });
+});
+
+describe('stdio on a folder of its own', () => {
+  it('acts for the first account at every start, with a key that the next start revokes', async () => {
+    const keys = async (): Promise<{ label: string; revoked_at: string | null }[]> => {
+      const { stdout } = await run(cliFile, ['keys', 'list', firstAccountId, '--json'], {});
+      return (JSON.parse(stdout) as { api_keys: { label: string; revoked_at: string | null }[] }).api_keys;
+    };
+    for (const _start of [1, 2, 3]) {
+      const assistant = new Client({ name: 'test', version: '1' });
+      await assistant.connect(
+        new StdioClientTransport({
+          command: process.execPath,
+          args: ['--', mainFile, '--stdio'],
+          env: { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent', SYNTHETIC_PROFILES: '500' },
+          stderr: 'ignore',
+        }),
+      );
+      const { structuredContent } = await assistant.callTool({ name: 'get_balance', arguments: {} });
+      expect(structuredContent).toEqual({ balance_usd: '25.00', currency: 'USD' });
+      await assistant.close();
+    }
+    expect((await keys()).map(({ label, revoked_at: at }) => [label, at === null])).toEqual(
+      expect.arrayContaining([
+        ['first key', true],
+        ['stdio', true],
+        ['stdio', false],
+      ]),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { once } from '../../../once.ts';
 import { ProviderError } from '../../provider-error.ts';
 
 const run = promisify(execFile);
@@ -10,18 +11,8 @@ const probeMs = 15_000;
  * The program that films: the configured one, else the one on the PATH, else the one that npm installs. Throws
  * ProviderError when there is none that can encode what the sandbox makes. Asks each program anew until one is found.
  */
-export const createFindFfmpeg = (configured: string | null): (() => Promise<string>) => {
-  let found: Promise<string> | null = null;
-  return async () => {
-    found ??= find(configured);
-    try {
-      return await found;
-    } catch (error) {
-      found = null;
-      throw error;
-    }
-  };
-};
+export const createFindFfmpeg = (configured: string | null): (() => Promise<string>) =>
+  once(() => find(configured));
 
 const find = async (configured: string | null): Promise<string> => {
   const problems: string[] = [];
