@@ -54,15 +54,15 @@ export interface ErrorEnvelope {
   param?: string | null;
 }
 
-/** One wrong parameter; `loc` is the way to it, `["query", "limit"]` or `["body", "messages", "0"]`. */
+/** One wrong parameter; `loc` is the way to it, `["query", "limit"]` or `["body", "messages", 0]`. */
 export interface ValidationIssue {
-  loc: string[];
+  loc: (string | number)[];
   msg: string;
   type: string;
 }
 
 export interface AppErrorOptions {
-  /** The offending field, in the envelope's `param`. */
+  /** The offending field, in the envelope's `param`: names and indices divided by dots, `messages.0.content`. */
   param?: string;
   /** All wrong parameters of a 422. */
   issues?: ValidationIssue[];

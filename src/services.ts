@@ -20,6 +20,7 @@ import { createSearchLimiter } from './limits/search-limiter.ts';
 import type { Log } from './log.ts';
 import { createFetchInput } from './media/fetch-input.ts';
 import { createMediaFiles } from './media/create-media-files.ts';
+import { createInputFolder } from './media/input-folder.ts';
 import { createMediaLibrary } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
 import { createSweeps } from './media/sweeps.ts';
@@ -78,6 +79,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   });
   const providers = createProviders(config, { clock, log, outbound });
   const mediaFiles = await createMediaFiles(config, { log });
+  const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobRunner({
@@ -162,6 +164,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     outbound,
     fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
     streamInput: createStreamInput({ download: outbound.download }),
+    inputFolder,
     readiness: async () => {
       const isStoreReady = await store.ping().then(
         () => true,
@@ -182,7 +185,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     begin: () => {
       jobs.begin();
       webhooks.begin();
-      void createSweeps({ store, files: mediaFiles, clock, log }).begin(background.signal);
+      void createSweeps({ store, files: mediaFiles, inputFolder, clock, log }).begin(background.signal);
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

@@ -36,6 +36,7 @@ describe('the limits', () => {
   it('are as documented without settings', () => {
     expect(readConfig({}, null)).toMatchObject({
       requestsPerMinute: 600,
+      mediaRetentionMs: 30 * 86_400_000,
       activeVideos: 5,
       videoStreams: 64,
       videoJobsAtOnce: 64,

@@ -1,6 +1,16 @@
 import { Mismatch } from './check.ts';
 import type { Answer } from './client.ts';
-import { envelope, expectShape, isRecord, listOf, members, text, type JsonRecord } from './shapes.ts';
+import {
+  count,
+  envelope,
+  expectShape,
+  isRecord,
+  listOf,
+  members,
+  text,
+  type JsonRecord,
+  type Shape,
+} from './shapes.ts';
 
 /** Throws Mismatch when `isRight` is false. */
 export const expectThat = (isRight: boolean, seen: string): void => {
@@ -56,7 +66,8 @@ export interface WantedError {
   hasDetail?: boolean;
 }
 
-const validationIssue = members({ loc: listOf(text, 1), msg: text, type: text });
+const textOrIndex: Shape = (value) => (text(value) === null ? null : count(value));
+const validationIssue = members({ loc: listOf(textOrIndex, 1), msg: text, type: text });
 
 /** The top-level field of a way such as `messages.0.content` or `tools[0].type`. */
 const fieldOf = (param: string): string => param.split(/[.[]/)[0] ?? '';

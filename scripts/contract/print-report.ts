@@ -12,6 +12,10 @@ export const formatResult = ({ id, title, outcome, reason, durationMs }: CheckRe
 };
 
 export const formatSummary = ({ passed, failed, skipped, spentUsd }: ContractReport): string => {
-  const money = spentUsd === null ? '' : `; the balance fell by $${spentUsd}`;
+  const money = spentUsd === null ? '' : `; the balance ${changeOf(spentUsd)}`;
   return `${passed} passed, ${failed} failed, ${skipped} skipped${money}`;
 };
+
+/** The balance is what is available: it rises when a hold from before the run is released during it. */
+const changeOf = (spentUsd: string): string =>
+  spentUsd.startsWith('-') ? `rose by $${spentUsd.slice(1)}` : `fell by $${spentUsd}`;

@@ -39,7 +39,7 @@ export interface ContractReport {
   passed: number;
   failed: number;
   skipped: number;
-  /** By what the balance fell; null when it could not be read. */
+  /** By what the balance fell, negative where it rose; null when it could not be read. */
   spentUsd: string | null;
 }
 

@@ -3,18 +3,20 @@ import { AppError } from '../errors.ts';
 /** What large requests under way may take of memory together. */
 export interface MemoryBudget {
   /**
-   * Waits, in the order of asking, until so many bytes are free; answers the way to give them back, which may be called
-   * more than once. More than the whole budget counts as the whole. What one account holds already leaves a quarter to the
-   * others: beyond that it waits, and others overtake it. Throws AppError `overloaded` when the wait is too long or too many
-   * wait, and the signal's reason when it aborts.
+   * Waits, in the order of asking, until so many bytes are free; answers the way to give back all of them, or all but so
+   * many, which may be called more than once. More than the whole budget counts as the whole. What one account holds already
+   * leaves a quarter to the others: beyond that it waits, and others overtake it. Throws AppError `overloaded` when the wait
+   * is too long or too many wait, and the signal's reason when it aborts.
    */
-  reserve(bytes: number, options: ReserveOptions): Promise<() => void>;
+  reserve(bytes: number, options: ReserveOptions): Promise<(keptBytes?: number) => void>;
 }
 
 export interface ReserveOptions {
   signal: AbortSignal;
   /** For whom, where that is known. */
   accountId?: string | undefined;
+  /** What the same request holds already: together they count at most as the whole. */
+  heldBytes?: number;
 }
 
 export interface MemoryBudgetOptions {
@@ -26,6 +28,7 @@ export interface MemoryBudgetOptions {
 interface Ask {
   bytes: number;
   accountId: string | undefined;
+  heldBytes: number;
 }
 
 interface Waiter extends Ask {
@@ -46,29 +49,29 @@ export const createMemoryBudget = ({
   const held = new Map<string, number>();
   const waiting = new Set<Waiter>();
 
-  const change = ({ bytes, accountId }: Ask, sign: 1 | -1): void => {
-    free -= sign * bytes;
+  const hold = (bytes: number, accountId: string | undefined): void => {
+    free -= bytes;
     if (accountId === undefined) return;
-    const now = (held.get(accountId) ?? 0) + sign * bytes;
+    const now = (held.get(accountId) ?? 0) + bytes;
     if (now === 0) held.delete(accountId);
     else held.set(accountId, now);
   };
 
-  const take = (ask: Ask): (() => void) => {
-    change(ask, 1);
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      change(ask, -1);
+  const take = ({ bytes, accountId }: Ask): ((keptBytes?: number) => void) => {
+    hold(bytes, accountId);
+    let left = bytes;
+    return (keptBytes = 0) => {
+      if (left <= keptBytes) return;
+      hold(keptBytes - left, accountId);
+      left = keptBytes;
       admitWaiting();
     };
   };
 
-  /** One who holds nothing may have any size. */
-  const isInTurn = ({ bytes, accountId }: Ask): boolean => {
-    const already = accountId === undefined ? undefined : held.get(accountId);
-    return already === undefined || already + bytes <= totalBytes * accountShare;
+  /** A request beside which its account holds nothing may have any size. */
+  const isInTurn = ({ bytes, accountId, heldBytes }: Ask): boolean => {
+    const already = accountId === undefined ? 0 : (held.get(accountId) ?? 0);
+    return already <= heldBytes || already + bytes <= totalBytes * accountShare;
   };
 
   /** First come, first served: a small one does not overtake a large one, which would else wait for ever. */
@@ -82,9 +85,10 @@ export const createMemoryBudget = ({
   };
 
   return {
-    reserve: async (asked, { signal, accountId }) => {
+    reserve: async (asked, { signal, accountId, heldBytes = 0 }) => {
       signal.throwIfAborted();
-      const ask = { bytes: Math.min(asked, totalBytes), accountId };
+      const bytes = Math.min(asked, Math.max(totalBytes - heldBytes, 0));
+      const ask = { bytes, accountId, heldBytes };
       const isNext = isInTurn(ask) && !waiting.values().some(isInTurn);
       if (isNext && ask.bytes <= free) return take(ask);
       if (waiting.size >= mostWaiting) throw overloaded();
@@ -125,6 +129,15 @@ const overloaded = (): AppError =>
  * to its thread, and once more for the upstream.
  */
 const costPerByte = 8;
+/** Of that, what is left once a body has been parsed and worked up: its texts, as its call still has them. */
+export const parsedShare = 2 / costPerByte;
+/**
+ * What a text job works from: for each byte, its text, and the text and the bytes of what goes upstream. That holds for
+ * the bytes of pictures too, which are in base64 each time.
+ */
+export const textJobCostPerByte = 4;
+/** The same of what a body costs. */
+export const textJobShare = textJobCostPerByte / costPerByte;
 /** Bodies up to this are not counted. */
 export const smallBodyBytes = 64 * 1024;
 

@@ -30,7 +30,10 @@ export const createCallTool =
     try {
       const input = params.arguments ?? {};
       const call = await toCall({ operation, input, context, visitor, requestId, services });
-      const answer = await execute(operation, withoutKey(input), call, services);
+      const executing = execute(operation, withoutKey(input), call, services);
+      // A client that has gone may leave work behind.
+      visitor.memory.holdUntil(executing);
+      const answer = await executing;
       return toResult(answer, services);
     } catch (thrown) {
       const error = toAppError(thrown);
@@ -72,6 +75,7 @@ const toCall = async ({
     clientAddress: visitor.clientAddress,
     idempotencyKey: operation.payment === 'hold' ? readIdempotencyKey(input['idempotency_key']) : null,
     proofs: operation.payment === 'x402' ? { meta: payment } : null,
+    memory: visitor.memory,
     signal: mcpReq.signal,
     ...(progressToken === undefined
       ? {}

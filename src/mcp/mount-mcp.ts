@@ -8,7 +8,9 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../errors.ts';
-import { bodyCost, smallBodyBytes } from '../limits/memory-budget.ts';
+import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
+import { createRequestMemory } from '../limits/request-memory.ts';
+import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
@@ -36,6 +38,8 @@ export interface McpMountOptions {
   operations: readonly Operation[];
   /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
   authenticate: (authorization: string | undefined) => Promise<Caller | null>;
+  /** How slow the sender of a body may be. */
+  sender?: WatchSenderOptions;
 }
 
 const groups = new Map<string, ToolGroup>([
@@ -47,11 +51,14 @@ const groups = new Map<string, ToolGroup>([
 /** No list here ever changes, so a subscription stream stays silent; clients may open them, within this bound. */
 const mostSubscriptions = 256;
 
+/** Beside the texts that were parsed, the library holds the body, and a copy, until the answer is out. */
+const leastBodyShare = textJobShare;
+
 /**
  * MCP over Streamable HTTP, stateless: every POST is served by a server of its own, for the 2025 revisions of the
  * protocol and 2026-07-28 alike. The account behind the key is read on every request.
  */
-export const createMcpMount = ({ services, operations, authenticate }: McpMountOptions): McpMount => {
+export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions): McpMount => {
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
@@ -77,6 +84,12 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
     response: ServerResponse,
     { group, requestId, clientAddress }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
+    const gone = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    response.once('close', () => {
+      gone.abort(new Error('the client has gone'));
+      closed.resolve();
+    });
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
@@ -86,28 +99,28 @@ export const createMcpMount = ({ services, operations, authenticate }: McpMountO
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
       const cost = caller === null || isRefused ? 0 : bodyCost(announced, maxBytes);
-      const gone = new AbortController();
-      response.once('close', () => gone.abort(new Error('the client has gone')));
-      const holdMemory = async (bytes: number): Promise<void> => {
-        response.once(
-          'close',
-          await services.bodyMemory.reserve(bytes, { signal: gone.signal, accountId: caller?.accountId }),
-        );
-      };
-      if (cost > 0) await holdMemory(cost);
+      const memory = createRequestMemory({
+        budget: services.bodyMemory,
+        signal: gone.signal,
+        accountId: caller?.accountId,
+        leastBodyShare,
+      });
+      memory.holdUntil(closed.promise);
+      await memory.takeBody(cost);
       const visitor: Visitor = {
         group,
         hasKey: caller !== null,
         caller: () => Promise.resolve(caller),
         clientAddress,
         requestId: () => requestId,
-        holdMemory,
+        memory,
         keyHint:
           'This tool needs an API key. Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
       const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
       visitors.set(authInfo, visitor);
+      watchSender(request, sender);
       await toNodeHandler(
         { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },
         { onerror, maxRequestBodySize: maxBytes },

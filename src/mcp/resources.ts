@@ -9,6 +9,8 @@ import {
 import { z } from 'zod';
 import { AppError, toAppError } from '../errors.ts';
 import { execute } from '../operations/execute.ts';
+import { findVideo } from '../operations/find-video.ts';
+import { giveUpVideo } from '../operations/give-up-video.ts';
 import type { AccountCall, Operation, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
@@ -52,6 +54,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
     uri: string,
     media: Media,
     { visitor, call }: Reading,
+    whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {
     if (media.removedAt !== null || media.expiresAt <= clock.now())
       throw new AppError('content_expired', 'This was kept for its time and is gone. Make it again.');
@@ -61,9 +64,9 @@ export const createResources = (operations: readonly Operation[], services: Serv
         `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
           (media.role === 'image' ? '' : ' with the API key as bearer token'),
       );
-    await visitor.holdMemory(media.sizeBytes * costPerByte);
+    await visitor.memory.take(media.sizeBytes * costPerByte, call.signal);
     const stream = await library.read(media.id, { signal: call.signal });
-    if (stream === null) throw new Error(`the bytes of ${media.id} are missing`);
+    if (stream === null) throw await whenMissing();
     const bytes = Buffer.concat(await stream.toArray({ signal: call.signal }));
     return { contents: [{ uri, mimeType: media.contentType, blob: bytes.toString('base64') }] };
   };
@@ -92,7 +95,11 @@ export const createResources = (operations: readonly Operation[], services: Serv
     await runJson('get_video_content', { video_id: videoId, variant }, reading.call);
     const media = (await store.listMedia(videoId.toLowerCase())).find(({ role }) => role === variant);
     if (media === undefined) throw new ResourceNotFoundError(uri);
-    return asBlob(uri, media, reading);
+    const { accountId } = reading.call.caller;
+    const job = await findVideo(services, { videoId, accountId });
+    return variant === 'video'
+      ? asBlob(uri, media, reading, () => giveUpVideo(job, media, services))
+      : asBlob(uri, media, reading);
   };
 
   const readOwn = async (uri: string, reading: Reading): Promise<ReadResourceResult> => {
@@ -167,6 +174,11 @@ interface Reading {
   call: AccountCall;
 }
 
+const unread = (mediaId: string): AppError =>
+  new AppError('upstream_error', 'The content could not be read. Try again.', {
+    cause: new Error(`the bytes of ${mediaId} are missing`),
+  });
+
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
 
@@ -190,6 +202,7 @@ const toCall = async (visitor: Visitor, signal: AbortSignal): Promise<AccountCal
         clientAddress: visitor.clientAddress,
         idempotencyKey: null,
         proofs: null,
+        memory: visitor.memory,
         signal,
       };
 };

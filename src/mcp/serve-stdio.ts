@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { AppError, ConfigError } from '../errors.ts';
 import type { Caller } from '../accounts/caller.ts';
+import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import type { Visitor } from './visitor.ts';
@@ -51,8 +52,7 @@ export const serveStdio = async ({
     caller: () => authenticate(authorization),
     clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
-    // One assistant asks for one thing after the other.
-    holdMemory: () => Promise.resolve(),
+    memory: unboundedMemory,
     keyHint:
       'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
       `assistant; the operator of ${services.publicUrl()} issues keys.`,

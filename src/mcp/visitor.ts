@@ -1,4 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
+import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
 
 /** Who is being served, as far as the transport knows: the sender of one HTTP request, or of one stdio connection. */
@@ -12,8 +13,8 @@ export interface Visitor {
   clientAddress: string;
   /** Names one call in the log. */
   requestId(): string;
-  /** Takes so many bytes of memory until the answer is out. Throws AppError `overloaded` when there is none in time. */
-  holdMemory(bytes: number): Promise<void>;
+  /** What the request holds of memory. */
+  memory: RequestMemory;
   /** What the sender has to do to get and send a key. */
   keyHint: string;
 }

@@ -5,6 +5,9 @@ import { addAbortSignal } from 'node:stream';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
 
+/** An empty file whose time says since when the folder has been used. */
+const markName = 'used-since';
+
 /**
  * Media on the local disk, in 62 * 62 folders by the id's first characters. Bytes are written beside them, in `tmp`, and
  * moved into their place once they are on the disk.
@@ -90,6 +93,16 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     check: async () => {
       await mkdir(root, { recursive: true });
       await access(root, constants.R_OK | constants.W_OK);
+    },
+    usedSince: async () => {
+      const mark = join(root, markName);
+      await mkdir(root, { recursive: true });
+      const handle = await open(mark, 'a', 0o600);
+      try {
+        return (await handle.stat()).mtimeMs;
+      } finally {
+        await handle.close();
+      }
     },
     close: async () => {},
   };

@@ -1,10 +1,9 @@
-import { AppError } from '../errors.ts';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import { createCheckImage, mostPixels, type ImageProblem } from '../providers/image/check-image.ts';
+import { checkImage } from '../providers/image/check-image.ts';
 import { isDataUri } from './data-uri-input.ts';
-import { refuseInput } from './refuse-input.ts';
-import { expectedInput, type InputKind } from './sniff-input.ts';
+import { refuseImage } from './refuse-image.ts';
+import type { InputKind } from './sniff-input.ts';
 import { createStreamInput, type StreamInputOptions } from './stream-input.ts';
 
 const megabyte = 1024 ** 2;
@@ -31,7 +30,12 @@ export interface FetchedInput {
  * are decoded once to see that they can be. Throws AppError (`invalid_parameter` with the field, text and issue;
  * `overloaded`), or the signal's reason. For videos there is `StreamInput`, which keeps nothing.
  */
-export type FetchInput = (text: string, options: StreamInputOptions) => Promise<FetchedInput>;
+export type FetchInput = (text: string, options: FetchInputOptions) => Promise<FetchedInput>;
+
+export interface FetchInputOptions extends StreamInputOptions {
+  /** Takes memory for so many bytes that are kept from here on; a download's own is given back after that. */
+  keep?(sizeBytes: number): Promise<void>;
+}
 
 export interface FetchInputSettings {
   download: Outbound['download'];
@@ -44,16 +48,16 @@ export const createFetchInput = ({
   memoryBytes = 256 * megabyte,
 }: FetchInputSettings): FetchInput => {
   const streamInput = createStreamInput({ download });
-  const checkImage = createCheckImage();
   const memory = createMemoryBudget({ totalBytes: memoryBytes });
 
   const fetchInput: FetchInput = async (text, options) => {
     const { kind, contentType, source } = await streamInput(text, options);
     const bytes = await gather(source);
     if (kind === 'image') {
-      const problem = await checkImage(bytes, options.signal);
-      if (problem !== null) throw toRefusal(problem, options.param);
+      const problem = await checkImage(bytes, options);
+      if (problem !== null) throw refuseImage(problem, options.param);
     }
+    await options.keep?.(bytes.byteLength);
     return { kind, contentType, bytes };
   };
 
@@ -74,17 +78,4 @@ const gather = async (source: Uint8Array | AsyncIterable<Uint8Array>): Promise<U
   const chunks: Uint8Array[] = [];
   for await (const chunk of source) chunks.push(chunk);
   return Buffer.concat(chunks);
-};
-
-const toRefusal = (problem: ImageProblem, param: string): AppError => {
-  switch (problem) {
-    case 'other_type':
-      return refuseInput(param, `is not ${expectedInput(['image'])}`);
-    case 'too_many_pixels':
-      return refuseInput(param, `has more than ${mostPixels / 1_000_000} million pixels`);
-    case 'undecodable':
-      return refuseInput(param, 'is an image that is broken or cut off');
-    case 'busy':
-      return new AppError('overloaded', 'The service is checking too many images. Try again shortly.');
-  }
 };

@@ -38,6 +38,11 @@ export interface MediaFiles {
   removeLeftovers(options: { olderThan: number; signal: AbortSignal }): Promise<number>;
   /** Resolves when the place answers; throws otherwise. */
   check(options: { signal: AbortSignal }): Promise<void>;
+  /**
+   * Since when this place has been used (epoch milliseconds); who asks first marks it. What was written before is in another
+   * place, if anywhere: that it is not here does not say that it is lost.
+   */
+  usedSince(options?: { signal?: AbortSignal }): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -40,6 +40,8 @@ export interface MediaLibrary {
   size(id: string, options?: { signal?: AbortSignal }): Promise<number | null>;
   /** Null when the bytes are not there. */
   read(id: string, options?: ReadMediaOptions): Promise<Readable | null>;
+  /** Since when the place of the bytes has been used; what is older may be in another one. */
+  usedSince(): Promise<number>;
   urlOf(media: { id: string; contentType: string }): string;
 }
 
@@ -80,5 +82,6 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
     },
     size: (id, options) => files.size(id, options),
     read: (id, options) => files.read(id, options),
+    usedSince: () => files.usedSince(),
   };
 };

@@ -7,6 +7,10 @@ import { AppError } from '../errors.ts';
 export const refuseInput = (param: string, text: string, cause?: unknown): AppError =>
   new AppError('invalid_parameter', `${param}: ${text}`, {
     param,
-    issues: [{ loc: ['body', ...param.split('.')], msg: text, type: 'value_error' }],
+    issues: [{ loc: ['body', ...toPath(param)], msg: text, type: 'value_error' }],
     ...(cause === undefined ? {} : { cause }),
   });
+
+/** Inputs stand in arrays and in members whose names are words. */
+const toPath = (param: string): (string | number)[] =>
+  param.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));

@@ -22,18 +22,18 @@ export class S3Error extends Error {
   }
 }
 
-/** Null for a 404 about the object or, with `code`, about something else of it; a bucket that is not there stays an error. */
+/**
+ * Null for a 404 with this code, which S3 alone writes: one without it may be a proxy's, and tells nothing of the object. The
+ * answer to HEAD has none (null), and so proves nothing either.
+ */
 export const nullWhenMissing = async <T>(
   promise: Promise<T>,
-  code: 'NoSuchKey' | 'NoSuchUpload' = 'NoSuchKey',
+  code: 'NoSuchKey' | 'NoSuchUpload' | null = 'NoSuchKey',
 ): Promise<T | null> => {
   try {
     return await promise;
   } catch (error) {
-    // The answer to HEAD has no code.
-    const isMissing =
-      error instanceof S3Error && error.status === 404 && (error.code === null || error.code === code);
-    if (isMissing) return null;
+    if (error instanceof S3Error && error.status === 404 && error.code === code) return null;
     throw error;
   }
 };

@@ -2,7 +2,7 @@ import type { S3Config } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
-import { createS3Client, defaultS3Limits, type S3Client, type S3Limits } from './s3-client.ts';
+import { createS3Client, defaultS3Limits, type S3Answer, type S3Client, type S3Limits } from './s3-client.ts';
 import { nullWhenMissing, S3Error } from './s3-error.ts';
 import { abortUpload, beginMultipartUpload } from './s3-upload.ts';
 import { elementsOf, textOf } from './s3-xml.ts';
@@ -10,6 +10,10 @@ import { toParts } from './to-parts.ts';
 
 /** Streams are held in memory one part at a time; S3 takes 10,000 parts, so 78 GiB. */
 const partBytes = 8 * 1024 ** 2;
+/** An empty object whose time says since when the bucket and prefix have been used. */
+const markName = 'used-since';
+/** Of uploads under way; the next time goes on. */
+const mostPages = 100;
 /** How long a failed write may take to clean up behind itself. */
 const undoMs = 10_000;
 
@@ -47,8 +51,12 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
       }
     },
     size: async (id, { signal } = {}) => {
-      const answer = await nullWhenMissing(client.call({ method: 'HEAD', key: keyOf(id), signal }));
-      return answer === null ? null : Number(answer.header('content-length'));
+      const key = keyOf(id);
+      const answer = await nullWhenMissing(client.call({ method: 'HEAD', key, signal }), null);
+      if (answer !== null) return Number(answer.header('content-length'));
+      const opened = await nullWhenMissing(client.open({ method: 'GET', key, signal }));
+      opened?.body.destroy();
+      return opened === null ? null : Number(opened.header('content-length'));
     },
     read: async (id, { range, signal } = {}) => {
       const headers: Record<string, string> =
@@ -70,8 +78,24 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
     check: async ({ signal }) => {
       await client.call({ method: 'HEAD', key: null, signal });
     },
+    usedSince: async ({ signal } = {}) => {
+      const key = config.prefix + markName;
+      const readMark = (): Promise<number | null> =>
+        nullWhenMissing(client.call({ method: 'GET', key, signal }).then(modifiedAt));
+      const found = await readMark();
+      if (found !== null) return found;
+      await client.call({ method: 'PUT', key, body: new Uint8Array(), signal });
+      return (await readMark()) ?? Date.now();
+    },
     close: () => client.close(),
   };
+};
+
+const modifiedAt = ({ header }: S3Answer): number => {
+  const at = Date.parse(header('last-modified') ?? '');
+  if (Number.isNaN(at))
+    throw new S3Error('the answer to GET object has no time', { status: 200, code: null });
+  return at;
 };
 
 const removeObject = async (
@@ -131,7 +155,7 @@ const upload = async ({ parts, undo, ...target }: Upload): Promise<number> => {
   }
 };
 
-/** At most a thousand a call, which is S3's page. */
+/** Page by page: S3 tells of a thousand at a time. */
 const abortOldUploads = async ({
   client,
   prefix,
@@ -143,15 +167,21 @@ const abortOldUploads = async ({
   olderThan: number;
   signal: AbortSignal;
 }): Promise<number> => {
-  const text = await listUploads({ client, prefix, signal });
   let removed = 0;
-  for (const element of elementsOf(text, 'Upload')) {
-    const key = textOf(element, 'Key');
-    const uploadId = textOf(element, 'UploadId');
-    const begunAt = Date.parse(textOf(element, 'Initiated') ?? '');
-    if (key === null || uploadId === null || !isOurs(key, prefix) || !(begunAt < olderThan)) continue;
-    await abortUpload({ client, key, uploadId, signal });
-    removed += 1;
+  let after: Record<string, string> = {};
+  for (let page = 0; page < mostPages; page += 1) {
+    const text = await listUploads({ client, query: { uploads: '', prefix, ...after }, signal });
+    for (const element of elementsOf(text, 'Upload')) {
+      const key = textOf(element, 'Key');
+      const uploadId = textOf(element, 'UploadId');
+      const begunAt = Date.parse(textOf(element, 'Initiated') ?? '');
+      if (key === null || uploadId === null || !isOurs(key, prefix) || !(begunAt < olderThan)) continue;
+      await abortUpload({ client, key, uploadId, signal });
+      removed += 1;
+    }
+    const key = textOf(text, 'NextKeyMarker') ?? '';
+    if (textOf(text, 'IsTruncated') !== 'true' || key === '') break;
+    after = { 'key-marker': key, 'upload-id-marker': textOf(text, 'NextUploadIdMarker') ?? '' };
   }
   return removed;
 };
@@ -159,15 +189,14 @@ const abortOldUploads = async ({
 /** The XML of the uploads under way; empty where the service does not tell of them. */
 const listUploads = async ({
   client,
-  prefix,
+  query,
   signal,
 }: {
   client: S3Client;
-  prefix: string;
+  query: Record<string, string>;
   signal: AbortSignal;
 }): Promise<string> => {
   try {
-    const query = { uploads: '', prefix };
     return (await client.call({ method: 'GET', key: null, query, signal })).text;
   } catch (error) {
     if (error instanceof S3Error && error.code === 'NotImplemented') return '';

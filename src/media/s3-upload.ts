@@ -36,7 +36,7 @@ export const beginMultipartUpload = async ({
   let sizeBytes = 0;
 
   const isThere = async (): Promise<boolean> => {
-    const answer = await nullWhenMissing(client.call({ method: 'HEAD', key, signal }));
+    const answer = await nullWhenMissing(client.call({ method: 'HEAD', key, signal }), null);
     return answer?.header('content-length') === String(sizeBytes);
   };
 

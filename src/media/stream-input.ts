@@ -12,7 +12,7 @@ export interface StreamInputOptions {
   /** From the first step to the last byte; 30 seconds unless told. */
   totalMs?: number;
   signal: AbortSignal;
-  /** For whom: nobody gets all of what downloads may take of memory. */
+  /** For whom: nobody gets all of the places for downloads, nor of what they may take of memory. */
   accountId?: string | undefined;
 }
 
@@ -38,12 +38,12 @@ const usualTotalMs = 30_000;
 export const createStreamInput =
   ({ download }: { download: Outbound['download'] }): StreamInput =>
   async (text, options) => {
-    const { param, signal, maxBytes } = options;
+    const { param, signal, maxBytes, accountId } = options;
     signal.throwIfAborted();
     if (isDataUri(text)) return fromDataUri(text, options);
     if (!/^https?:/i.test(text))
       throw refuseInput(param, 'must be an https:// URL or a data:<mime>;base64,<data> URI');
-    const source = download(text, { maxBytes, totalMs: options.totalMs ?? usualTotalMs, signal });
+    const source = download(text, { maxBytes, totalMs: options.totalMs ?? usualTotalMs, signal, accountId });
     const answer = await refusing(source, options);
     return fromAnswer(answer, options);
   };

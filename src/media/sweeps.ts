@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { repeat } from '../repeat.ts';
 import type { Store } from '../store/store.ts';
+import type { InputFolder } from './input-folder.ts';
 import type { MediaFiles } from './media-files.ts';
 import { sweepMedia } from './sweep-media.ts';
 
@@ -15,7 +16,8 @@ const mostKeyBatches = 100;
 
 export interface SweepsOptions {
   store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys'>;
-  files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check'>;
+  files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
+  inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
   log: Log;
 }
@@ -29,7 +31,7 @@ export interface Sweeps {
 }
 
 /** What goes on in the background so that nothing outlives its time: bytes, leftovers of dead writes, idempotency keys. */
-export const createSweeps = ({ store, files, clock, log }: SweepsOptions): Sweeps => ({
+export const createSweeps = ({ store, files, inputFolder, clock, log }: SweepsOptions): Sweeps => ({
   begin: async (signal) => {
     const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
       repeat({
@@ -51,10 +53,14 @@ export const createSweeps = ({ store, files, clock, log }: SweepsOptions): Sweep
         const removed = await sweepMedia({ store, files, clock, log, signal });
         if (removed > 0) log.info({ removed }, 'expired media were removed');
       }),
+      every(leftoversEveryMs, 'marking the place of the media', async () => {
+        await files.usedSince({ signal });
+      }),
       every(leftoversEveryMs, 'removing unfinished media', async () => {
         const removed = await files.removeLeftovers({ olderThan: clock.now() - leftoverAgeMs, signal });
         if (removed > 0) log.info({ removed }, 'unfinished media were removed');
       }),
+      every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
       every(sweepEveryMs, 'removing idempotency keys', () => sweepKeys({ store, clock, signal })),
     ]);
   },

@@ -58,8 +58,7 @@ const namedFunction = z
   .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
   .catchall(z.json());
 
-const onlyOne = (name: string) =>
-  z.int().max(1, `${name} above 1 is not supported; leave it out or send 1`).nullish();
+const onlyOne = z.int().max(1, 'above 1 is not supported; leave it out or send 1').nullish();
 
 export const mostOutputTokens = 65_536;
 const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
@@ -78,9 +77,9 @@ export const chatInput = z
     max_tokens: outputLimit,
     max_completion_tokens: outputLimit.describe('Output limit, up to 65536; the price is held up to it.'),
     n: z.literal(1, 'only 1 is supported; leave it out or send 1').nullish(),
-    best_of: onlyOne('best_of'),
-    candidate_count: onlyOne('candidate_count'),
-    num_return_sequences: onlyOne('num_return_sequences'),
+    best_of: onlyOne,
+    candidate_count: onlyOne,
+    num_return_sequences: onlyOne,
     tools: z.array(tool).nullish(),
     tool_choice: z
       .union(
@@ -118,8 +117,8 @@ export const chatInput = z
     function_call: z.union([z.string(), jsonObject]).nullish(),
     functions: z.array(jsonObject).nullish(),
     modalities: z.array(z.string()).nullish(),
-    webhook_url: z.never('webhook_url is not accepted here').optional(),
-    custom_data: z.never('custom_data is not accepted here').optional(),
+    webhook_url: z.never('is not accepted here; leave it out').optional(),
+    custom_data: z.never('is not accepted here; leave it out').optional(),
   })
   .superRefine((request, context) => {
     if (typeof request.max_tokens === 'number' && typeof request.max_completion_tokens === 'number')

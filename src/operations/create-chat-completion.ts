@@ -2,24 +2,25 @@ import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { promptTokensUpperBound, type ChatJobRequest } from '../jobs/chat-job.ts';
+import { textJobShare } from '../limits/memory-budget.ts';
 import type { LiveJob } from '../jobs/job-runner.ts';
 import { isSandboxJob } from '../jobs/public-job.ts';
 import { isTerminal } from '../jobs/wait-for-job.ts';
 import type { TextMessage } from '../providers/text/text-provider.ts';
 import type { Job } from '../store/store.ts';
-import { findReplay } from '../purchases/prepaid.ts';
+import { findReplay, insufficientBalance } from '../purchases/prepaid.ts';
 import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
 import { checkInlineMedia } from './check-inline-media.ts';
 import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
 import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from './job-answer.ts';
 import { toJobError } from './job-error.ts';
-import { findTextModel, openTextJob } from './open-text-job.ts';
+import { findTextModel, leastTextHold, openTextJob } from './open-text-job.ts';
 import type { JobOperation } from './operation.ts';
 import { streamTextJob } from './stream-text-job.ts';
 
 /** Members that mean nothing, or nothing more, to a caller over MCP. */
-const restOnly = [
+const unlisted = [
   'stream',
   'stream_options',
   'n',
@@ -93,7 +94,7 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     ],
   },
   tool: {
-    omit: restOnly,
+    unlisted,
     readOnly: false,
     idempotent: false,
     openWorld: true,
@@ -103,22 +104,28 @@ export const createChatCompletion: JobOperation<ChatInput> = {
 
   open: async (request, call, services, idempotency) => {
     const model = findTextModel(services.catalogs.for(call.caller), request.model);
-    let given = request.messages;
-    await checkInlineMedia(given);
-    if (namesRemoteImages(given)) {
-      // A replay must not depend on an address that answered then.
-      const replayed = await findReplay(services, call.caller.accountId, idempotency);
-      if (replayed !== null) return { job: replayed, isReplayed: true };
-      given = await takeChatImages(given, call, services);
-    }
-    const messages = given.map(toUpstreamMessage);
+    await checkInlineMedia(request.messages);
+    let messages = request.messages.map(toUpstreamMessage);
     const options = forwardedOptions(request);
+    // An image counts the same, whether it is here or still an address.
+    const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
+    const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
+    if (namesRemoteImages(request.messages)) {
+      const { accountId, available } = call.caller;
+      // A replay must not depend on an address that answered then.
+      const replayed = await findReplay(services, accountId, idempotency);
+      if (replayed !== null) return { job: replayed, isReplayed: true };
+      // Nobody has images fetched for a job that the account cannot pay.
+      if (available < leastTextHold(model, { promptTokens, outputLimit })) throw insufficientBalance();
+      call.memory.settleBody(textJobShare);
+      messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
+    }
     return openTextJob(
       {
         kind: 'chat',
         model,
-        promptTokens: promptTokensUpperBound({ messages, options }, tokensPerImage),
-        outputLimit: request.max_completion_tokens ?? request.max_tokens ?? null,
+        promptTokens,
+        outputLimit,
         toWork: (terms): ChatJobRequest => ({
           messages,
           options,
@@ -134,7 +141,7 @@ export const createChatCompletion: JobOperation<ChatInput> = {
 
   answer: async ({ job }, request, call, services) => {
     const headers = headersOf(job, request);
-    if (request.stream === true) {
+    if (request.stream === true && call.transport === 'rest') {
       const isLegacyCall = Array.isArray(request.functions);
       const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
       return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);

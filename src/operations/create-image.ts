@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { leaseMs } from '../jobs/job-runner.ts';
 import type { ImageJobInput, ImageJobRequest } from '../jobs/run-image.ts';
+import { parsedShare } from '../limits/memory-budget.ts';
 import { refuseInput } from '../media/refuse-input.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import { aspectRatios, type AspectRatio } from '../providers/image/image-provider.ts';
@@ -103,6 +104,7 @@ export const createImage: JobOperation<Input> = {
     if (named.length > 0 && caller.available < price) throw insufficientBalance();
 
     const inputs = await takeImageInputs(named, call, services);
+    call.memory.settleBody(parsedShare);
     const order = { request, model: model.sku, price, inputs, caller, idempotency };
     let opened: OpenedJob | null = null;
     try {

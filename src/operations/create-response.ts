@@ -4,6 +4,7 @@ import { isSandboxJob } from '../jobs/public-job.ts';
 import { responseId } from '../jobs/response-ids.ts';
 import { asJson, readResponse, type KeptRequest, type ResponseJobRequest } from '../jobs/response-object.ts';
 import { isTerminal } from '../jobs/wait-for-job.ts';
+import { smallBodyBytes, textJobCostPerByte } from '../limits/memory-budget.ts';
 import { findReplay } from '../purchases/prepaid.ts';
 import type { Job } from '../store/store.ts';
 import { waitLimit, waitWithProgress } from './job-answer.ts';
@@ -20,11 +21,10 @@ import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts
 import { streamTextJob } from './stream-text-job.ts';
 
 /** Members that mean nothing, or little, to a caller over MCP. */
-const restOnly = [
+const unlisted = [
   'stream',
   'stream_options',
   'store',
-  'metadata',
   'user',
   'safety_identifier',
   'prompt_cache_key',
@@ -32,7 +32,6 @@ const restOnly = [
   'include',
   'reasoning',
   'truncation',
-  'parallel_tool_calls',
 ];
 
 export const createResponse: JobOperation<ResponseInput> = {
@@ -68,7 +67,7 @@ export const createResponse: JobOperation<ResponseInput> = {
       'upstream_unavailable',
     ],
   },
-  tool: { omit: restOnly, readOnly: false, idempotent: false, openWorld: true },
+  tool: { unlisted, readOnly: false, idempotent: false, openWorld: true },
   // The same request may be asked for as JSON and, later, as a stream.
   idempotentPart: boundPart,
 
@@ -84,16 +83,16 @@ export const createResponse: JobOperation<ResponseInput> = {
     }
     const maxBytes = services.config.responsesMaxBytes;
     const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
-    return openTextJob(
-      { ...toOrder(request, placed), kind: 'responses', model, idempotency },
-      call,
-      services,
-    );
+    const order = toOrder(request, placed);
+    // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
+    if (hasReferences(items) && order.promptTokens > smallBodyBytes)
+      await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
+    return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
   },
 
   answer: async ({ job }, request, call, services) => {
     const headers = responseHeaders(job);
-    if (request.stream === true) return toStream(job, headers, call, services);
+    if (request.stream === true && call.transport === 'rest') return toStream(job, headers, call, services);
     const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
     return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
   },

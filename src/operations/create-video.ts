@@ -3,6 +3,7 @@ import type { ModelConfig, VideoResolution } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { VideoJobRequest } from '../jobs/run-video.ts';
+import { parsedShare } from '../limits/memory-budget.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import type { VideoRatio } from '../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../purchases/prepaid.ts';
@@ -75,6 +76,7 @@ export const createVideo: JobOperation<VideoInputBody> = {
     const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
     if (named.length > 0) await assertAdmissible(least, call, services);
     const inputs = await takeVideoInputs(named, call, services);
+    call.memory.settleBody(parsedShare);
     try {
       const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
         call,

@@ -3,6 +3,7 @@ import type { ModelConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { chargeFor, freezePrice, type FrozenPrice } from '../jobs/chat-job.ts';
+import { textJobShare } from '../limits/memory-budget.ts';
 import { leaseMs } from '../jobs/job-runner.ts';
 import { unitsAffordable, type Nano } from '../money.ts';
 import { insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
@@ -49,6 +50,13 @@ export interface TextJobOrder {
   idempotency: Idempotency | null;
 }
 
+/** What a text job holds at least: the bound of its prompt, and its output limit or one token. */
+export const leastTextHold = (
+  model: ModelConfig,
+  { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
+): Nano =>
+  chargeFor(freezePrice(model.price), { promptTokens, completionTokens: Math.max(outputLimit ?? 1, 1) });
+
 /**
  * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt, and the output
  * limit, lowered to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
@@ -56,7 +64,7 @@ export interface TextJobOrder {
  */
 export const openTextJob = async (
   { kind, model, promptTokens, outputLimit, toWork, toRequest, toParameters, idempotency }: TextJobOrder,
-  { caller }: AccountCall,
+  { caller, memory }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const price = freezePrice(model.price);
@@ -88,12 +96,14 @@ export const openTextJob = async (
       hold,
       idempotency,
     });
-    if (opened.outcome === 'opened') services.jobs.start(opened.job, toWork(terms));
+    if (opened.outcome === 'opened')
+      memory.holdUntil(services.jobs.start(opened.job, toWork(terms)).finished);
+    memory.settleBody(textJobShare);
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
     available = opened.available;
     if (outputLimit !== null || attempt >= openAttempts || available < holdFor(1))
-      throw insufficientBalance(hold, available);
+      throw insufficientBalance();
   }
 };
 

@@ -9,6 +9,7 @@ import type { JsonObject } from '../json.ts';
 import type { LeadSource } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
+import type { RequestMemory } from '../limits/request-memory.ts';
 import type { SearchLimiter } from '../limits/search-limiter.ts';
 import type { Log } from '../log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
@@ -118,6 +119,7 @@ export interface Call {
   idempotencyKey: string | null;
   /** x402 proofs as they came, unread. */
   proofs: Proofs | null;
+  memory: RequestMemory;
   /** Aborts when the client has gone. Work that was paid for goes on. */
   signal: AbortSignal;
   /** Tells a waiting MCP client that work goes on; absent when it did not ask. */
@@ -203,7 +205,7 @@ export interface Services {
   searchLimiter: SearchLimiter;
   accountLimiter: Pick<AccountLimiter, 'consume'>;
   historyCursors: HistoryCursors;
-  /** For request bodies under way. */
+  /** For large requests and the text jobs that work from them. */
   bodyMemory: MemoryBudget;
   media: MediaLibrary;
   outbound: Outbound;

@@ -37,7 +37,7 @@ export const resolveReferences = async (
   const placed: PlacedItem[] = [];
   let bytes = 0;
   for (const [index, item] of items.entries()) {
-    const param = `input[${index}]`;
+    const param = `input.${index}`;
     if (!isReference(item)) {
       placed.push({ item, param });
       continue;

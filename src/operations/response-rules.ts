@@ -91,7 +91,7 @@ const checkTools = ({ tools, tool_choice: choice }: ResponseInput): void => {
   const names = new Set<unknown>();
   for (const [index, tool] of (tools ?? []).entries()) {
     if (tool.type !== 'function')
-      throw invalidValue(`tools[${index}].type`, 'only function tools are supported.');
+      throw invalidValue(`tools.${index}.type`, 'only function tools are supported.');
     names.add(tool['name']);
   }
   if (choice === undefined || choice === null) return;
@@ -108,7 +108,7 @@ const checkTools = ({ tools, tool_choice: choice }: ResponseInput): void => {
 
 const checkItems = (input: ResponseInput['input']): void => {
   if (typeof input === 'string') return;
-  for (const [index, item] of input.entries()) checkItem(item, `input[${index}]`);
+  for (const [index, item] of input.entries()) checkItem(item, `input.${index}`);
 };
 
 const checkItem = (item: ResponseItem, param: string): void => {
@@ -133,7 +133,7 @@ const checkContent = (content: ResponseContent, param: string, allowed: readonly
   for (const [index, { type }] of content.entries())
     if (!allowed.includes(type))
       throw invalidValue(
-        `${param}[${index}].type`,
+        `${param}.${index}.type`,
         `must be ${allowed.join(' or ')}: images, files and audio are not supported here.`,
       );
 };

@@ -1,4 +1,5 @@
 import { isDataUri } from '../media/data-uri-input.ts';
+import { textJobCostPerByte } from '../limits/memory-budget.ts';
 import { mostInputBytes } from '../media/fetch-input.ts';
 import { refuseInput } from '../media/refuse-input.ts';
 import type { ChatInput } from './chat-input.ts';
@@ -37,11 +38,15 @@ export const namesRemoteImages = (messages: readonly Message[]): boolean => remo
 
 /**
  * The messages with every image that is named by its address downloaded and in its place as a data URI: a model gets
- * bytes, never an address. Throws AppError, or the signal's reason when the client has gone.
+ * bytes, never an address. The request holds the memory that they take. Throws AppError, or the signal's reason when the client has gone.
  */
 export const takeChatImages = async (
   messages: readonly Message[],
-  { signal, caller }: Pick<AccountCall, 'signal'> & { caller?: Pick<AccountCall['caller'], 'accountId'> },
+  {
+    signal,
+    caller,
+    memory,
+  }: Pick<AccountCall, 'signal' | 'memory'> & { caller: Pick<AccountCall['caller'], 'accountId'> },
   { fetchInput }: Pick<Services, 'fetchInput'>,
 ): Promise<Message[]> => {
   const images = remoteImages(messages);
@@ -64,11 +69,14 @@ export const takeChatImages = async (
       maxBytes: mostInputBytes.image,
       param,
       signal: ended,
-      accountId: caller?.accountId,
+      accountId: caller.accountId,
+      keep: async (sizeBytes) => {
+        bytesTogether += sizeBytes;
+        if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
+          throw refuseInput(param, `brings the images above ${mostMegabytesTogether} MB together`);
+        await memory.take(sizeBytes * textJobCostPerByte, ended);
+      },
     });
-    bytesTogether += bytes.byteLength;
-    if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
-      throw refuseInput(param, `brings the images above ${mostMegabytesTogether} MB together`);
     const url = `data:${contentType};base64,${Buffer.from(bytes).toString('base64')}`;
     taken.set(part, { ...part, image_url: { ...part.image_url, url } });
   };

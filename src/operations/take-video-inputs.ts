@@ -1,7 +1,4 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
@@ -86,36 +83,37 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
 };
 
 /** A video goes through a file, so that memory does not grow with it, and is measured there. */
-const takeVideo = async (
-  { url, param, role }: NamedInput,
-  { call, services, signal }: TakeContext,
-): Promise<TakenInput> => {
-  const folder = await mkdtemp(join(tmpdir(), 'causeway-input-'));
-  try {
-    const file = join(folder, 'video');
+const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Promise<TakenInput> => {
+  const { call, services, signal } = context;
+  const { accountId } = call.caller;
+  const maxBytes = mostInputBytes.video;
+  return services.inputFolder.hold({ maxBytes, signal, accountId }, async (file) => {
     const { contentType, source } = await services.streamInput(url, {
       kinds: ['video'],
-      maxBytes: mostInputBytes.video,
+      maxBytes,
       param,
       signal,
+      accountId,
     });
-    await pipeline(source instanceof Uint8Array ? Readable.from([source]) : source, createWriteStream(file), {
-      signal,
-    });
-    const measured = await measureVideo(file);
+    await pipeline(
+      source instanceof Uint8Array ? Readable.from([source]) : source,
+      createWriteStream(file, { flags: 'wx', mode: 0o600 }),
+      { signal },
+    );
+    const measured = await measureVideo(file, signal);
     if (measured === null)
-      throw new AppError('invalid_parameter', `${param}: the length of this video cannot be read from it.`, {
-        param,
-      });
+      throw new AppError(
+        'invalid_parameter',
+        `${param}: the length of this video cannot be read from it for certain. Export it anew, as one plain MP4.`,
+        { param },
+      );
     const { id, sizeBytes } = await services.media.save({
-      accountId: call.caller.accountId,
+      accountId,
       role: 'input',
       contentType,
       source: createReadStream(file),
       signal,
     });
     return { role, id, contentType, sizeBytes, seconds: measured.seconds };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 };

@@ -50,7 +50,7 @@ export const videoInput = z
     nsfw_check: z.boolean().nullish(),
     return_last_frame: z.boolean().nullish(),
     output_format: z.enum(['mp4', 'mov']).nullish(),
-    webhook_url: z.never('webhook_url is not accepted here; poll the video').optional(),
+    webhook_url: z.never('is not accepted here; leave it out and poll the video').optional(),
   })
   .superRefine((request, context) => {
     const { ratio, aspect_ratio: sameRatio } = request;

@@ -11,10 +11,12 @@ export interface OutboundOptions {
   allowsLoopback: boolean;
   /** Names the service to whoever is called, where the headers of a call do not. */
   userAgent: string;
-  /** How many downloads, and how many posts, run at once. */
+  /** How many downloads of inputs, of results, and how many posts, run at once. */
   atOnce?: number;
-  /** How many more of each may wait, on their own time; then OutboundError `busy`. */
+  /** How many more inputs, and how many more posts, may wait; then OutboundError `busy`. */
   waiting?: number;
+  /** How long each of these may wait; then the same. */
+  longestWaitMs?: number;
   resolve?: ResolveHost;
   /** Certificate authorities (PEM) instead of the well-known ones. */
   ca?: string;
@@ -27,6 +29,21 @@ interface Call {
   end(): void;
 }
 
+/** Calls that wait for the same places. */
+interface Lane {
+  slots: Slots;
+  /** Beside the time that the call has once it runs. */
+  longestWaitMs: number;
+}
+
+interface BeginOptions {
+  totalMs: number;
+  signal: AbortSignal;
+  accountId?: string | undefined;
+}
+
+/** For results: as long as an upstream may take to hand one over. */
+const longestResultWaitMs = 600_000;
 const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
@@ -36,32 +53,34 @@ export const createOutbound = ({
   userAgent,
   atOnce = 64,
   waiting = 256,
+  longestWaitMs = 20_000,
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
-  // Apart, so that slow downloads never keep posts waiting.
-  const downloads = createSlots({ atOnce, waiting });
-  const posts = createSlots({ atOnce, waiting });
+  // Apart, so that slow hosts that users name never keep posts waiting, nor results that are made and paid for.
+  const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
+    inputs: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    // As many as there are jobs, and none is refused.
+    results: { slots: createSlots({ atOnce, waiting: Infinity }), longestWaitMs: longestResultWaitMs },
+    posts: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+  };
   const closed = new AbortController();
 
   const begin = async (
-    slots: Slots,
-    { totalMs, signal }: { totalMs: number; signal: AbortSignal },
+    { slots, longestWaitMs }: Lane,
+    { totalMs, signal, accountId }: BeginOptions,
   ): Promise<Call> => {
-    const deadline = startDeadline({ totalMs, signals: [signal, closed.signal] });
-    try {
-      const release = await slots.take(deadline.signal);
-      return {
-        deadline,
-        end: () => {
-          deadline.end();
-          release();
-        },
-      };
-    } catch (error) {
-      deadline.end();
-      throw error;
-    }
+    const signals = [signal, closed.signal];
+    const turn = startDeadline({ totalMs: longestWaitMs, failure: 'busy', signals });
+    const release = await slots.take({ signal: turn.signal, accountId }).finally(turn.end);
+    const deadline = startDeadline({ totalMs, failure: 'timeout', signals });
+    return {
+      deadline,
+      end: () => {
+        deadline.end();
+        release();
+      },
+    };
   };
 
   const follow = async (first: CheckedUrl, deadline: Deadline): Promise<Exchange> => {
@@ -77,9 +96,9 @@ export const createOutbound = ({
   };
 
   return {
-    download: async (url, { maxBytes, ...limits }) => {
+    download: async (url, { maxBytes, lane = 'inputs', ...limits }) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await begin(downloads, limits);
+      const call = await begin(lanes[lane], limits);
       try {
         const found = await follow(target, call.deadline);
         try {
@@ -101,7 +120,7 @@ export const createOutbound = ({
     },
     post: async (url, { body, headers, ...limits }) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await begin(posts, limits);
+      const call = await begin(lanes.posts, limits);
       try {
         const { answer, end } = await exchange(target, {
           method: 'POST',

@@ -1,8 +1,8 @@
-import { OutboundError } from './outbound.ts';
+import { OutboundError, type OutboundFailure } from './outbound.ts';
 
-/** The time that one call has, from its queue to the last byte of its answer. */
+/** The time that one call has for its place in the line, or from there to the last byte of its answer. */
 export interface Deadline {
-  /** Aborts with OutboundError `timeout`, with `busy` when all calls end, or with the caller's reason. */
+  /** Aborts with OutboundError `failure`, with `busy` when all calls end, or with the caller's reason. */
   readonly signal: AbortSignal;
   /** Ends the watch without an abort. */
   end(): void;
@@ -10,14 +10,16 @@ export interface Deadline {
 
 export const startDeadline = ({
   totalMs,
+  failure,
   signals,
 }: {
   totalMs: number;
+  failure: Extract<OutboundFailure, 'timeout' | 'busy'>;
   signals: readonly AbortSignal[];
 }): Deadline => {
   const over = new AbortController();
   const timer = setTimeout(
-    () => abort(new OutboundError('timeout', `The call took longer than ${totalMs} ms.`)),
+    () => abort(new OutboundError(failure, `The call took longer than ${totalMs} ms.`)),
     totalMs,
   );
   const stops = signals.map((source) => {

@@ -19,7 +19,7 @@ export type OutboundFailure =
   | 'too_large'
   /** The connection ended early, or what came was not HTTP. */
   | 'broken_off'
-  /** Too many calls of this process wait already, or it is ending; nothing was sent. */
+  /** Too many calls of this process, or of the account, wait already, or for too long, or it is ending; nothing was sent. */
   | 'busy';
 
 export class OutboundError extends Error {
@@ -32,16 +32,24 @@ export class OutboundError extends Error {
   }
 }
 
+export interface DownloadOptions {
+  maxBytes: number;
+  /** From the first step to the last byte; a wait for a place comes before it. */
+  totalMs: number;
+  signal: AbortSignal;
+  /** `results` for what an upstream made: it has places of its own. `inputs` unless told. */
+  lane?: 'inputs' | 'results';
+  /** For whom, where that is known: nobody gets more than a share of the places. */
+  accountId?: string | undefined;
+}
+
 /**
  * HTTP to addresses that users name. Only public https addresses on port 443 are reached, checked when the connection is
  * made, on every hop and every attempt. Throws OutboundError, or the signal's reason after it aborts.
  */
 export interface Outbound {
   /** A GET, with at most three redirects. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
-  download(
-    url: string,
-    options: { maxBytes: number; totalMs: number; signal: AbortSignal },
-  ): Promise<{ contentType: string | null; body: Readable }>;
+  download(url: string, options: DownloadOptions): Promise<{ contentType: string | null; body: Readable }>;
   /** A POST without redirects; the answer's body is not read. Any status is an answer. */
   post(
     url: string,

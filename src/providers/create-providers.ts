@@ -84,7 +84,7 @@ export const createProviders = (config: ProvidersConfig, options: CreateProvider
       case 'sandbox':
         return createSandboxSource(name, { ...options, config, counter });
       case 'openai':
-        return createOpenAiSource(provider, counter);
+        return createOpenAiSource(provider, { ...options, counter });
       case 'modelark':
       case 'videos':
         return createVideoSource(provider, { ...options, movMaker });
@@ -187,12 +187,15 @@ const createSandboxSource = (
 
 type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
 
-const createOpenAiSource = (provider: RemoteConfig, counter: TokenCounter): Source => {
+const createOpenAiSource = (
+  provider: RemoteConfig,
+  { outbound, counter }: CreateProvidersOptions & { counter: TokenCounter },
+): Source => {
   const client = createOpenAiClient(provider);
   return {
     isSandbox: false,
     text: createOpenAiText({ client, counter }),
-    image: createOpenAiImage({ client }),
+    image: createOpenAiImage({ client, outbound, timeouts: provider.timeouts }),
     video: null,
     moderatorOf: (model) => createOpenAiModerator({ client, model }),
     sweep: nothingToSweep,

@@ -3,6 +3,7 @@ import { annotate } from './openapi/annotate.ts';
 import { headerComponents } from './openapi/header-book.ts';
 import { jobWebhook } from './openapi/job-webhook.ts';
 import { pascalCase, toOperationObject } from './openapi/path-item.ts';
+import { inRestWords } from './openapi/rest-words.ts';
 import { resultsPath } from './openapi/results-path.ts';
 import { createSchemaBook, reference, type JsonSchema, type SchemaBook } from './openapi/schema-book.ts';
 import {
@@ -12,6 +13,7 @@ import {
   jobEventSchema,
   paymentRequiredBodySchema,
   responseEventSchema,
+  sandboxMarkSchema,
   validationErrorsSchema,
 } from './openapi/shared-schemas.ts';
 import { chatCompletionSchema, responseSchema } from './openapi/text-schemas.ts';
@@ -44,20 +46,20 @@ export const createOpenApi = ({
   book.add('ChatCompletionChunk', chatChunkSchema);
   book.add('ResponseStreamEvent', responseEventSchema);
   book.add('ImageJobEvent', jobEventSchema);
-  const paths = { ...toPaths(operations, book), '/results/{name}': resultsPath() };
+  const paths = { ...toPaths(operations, book, title), '/results/{name}': resultsPath() };
   return {
     openapi: '3.1.0',
     info: {
       title,
       version: interfaceVersion,
       summary: 'Prepaid generation by API key, and influencer search paid per request.',
-      description: introduction(title),
+      description: introduction(title, operations),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: publicUrl }],
     tags,
-    paths,
+    paths: inRestWords(paths, operations),
     webhooks: jobWebhook(title),
     components: {
       securitySchemes: {
@@ -68,26 +70,35 @@ export const createOpenApi = ({
         },
       },
       headers: headerComponents(),
-      schemas: book.all(),
+      schemas: inRestWords(book.all(), operations),
     },
   };
 };
 
 const introduction = (
   title: string,
+  operations: readonly Operation[],
 ): string => `Two services behind one address. **Generation** makes images, videos and text, prepaid from an account's balance: \
 send \`Authorization: Bearer <API_KEY>\`. **Search** finds influencer profiles and is paid call by call with USDC (x402): no \
 account, no key.
 
-MCP tools at \`/mcp\` do the same, under the operation ids.
+The operations are MCP tools at \`/mcp\` too, under their ids, but for ${withoutTool(operations)}.
 
 - Amounts are decimal strings in USD. Timestamps are ISO 8601. Ids are UUIDs.
 - Work is a job: \`queued\` and \`running\` are pending states, results exist once it is \`done\` (a video: \`completed\`).
 - Send one \`Idempotency-Key\` per job of yours, and send it again when you repeat a request that timed out. Do not send the \
 same request twice at the same time.
-- Every answer carries \`X-Request-Id\`; refusals are \`{"error": {type, code, message, param}}\`; 429 and 503 carry \`Retry-After\`.
+- Every answer carries \`X-Request-Id\`; 429 and 503 carry \`Retry-After\`.
+- Refusals are \`{"error": {type, code, message, param}}\`. A 422 of chat and responses has \`detail\` beside it, with every \
+wrong field; a 422 of search is \`detail\` alone, and its 402 the terms of the payment.
 - Unknown fields of a request are ignored where nothing else is said.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
+
+/** The ids of what has no tool, results being no operation at all. */
+const withoutTool = (operations: readonly Operation[]): string =>
+  [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result']
+    .map((name) => `\`${name}\``)
+    .join(' and ');
 
 const tags = [
   { name: 'search', description: 'Influencer search, paid per request with x402.' },
@@ -100,6 +111,7 @@ const tags = [
 const toPaths = (
   operations: readonly Operation[],
   book: SchemaBook,
+  brand: string,
 ): Record<string, Record<string, object>> => {
   const paths: Record<string, Record<string, object>> = {};
   const answerNames = new Map<Operation['output'], string>();
@@ -112,10 +124,16 @@ const toPaths = (
       book.add(
         answerName,
         wholeAnswers[answerName] ??
-          withTextAnswer(annotate(book.convert(operation.output, { io: 'output', name: answerName }))),
+          withJobMembers(
+            annotate(book.convert(operation.output, { io: 'output', name: answerName })),
+            answerName,
+          ),
       );
     }
-    paths[path] = { ...paths[path], [method.toLowerCase()]: toOperationObject(operation, book, answerName) };
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: toOperationObject(operation, { book, answerName, brand }),
+    };
   }
   return paths;
 };
@@ -126,22 +144,21 @@ const wholeAnswers: Readonly<Record<string, object>> = {
   Response: responseSchema,
 };
 
-/** A job's `response` is one of the text answers. */
-const withTextAnswer = ({ properties, ...schema }: JsonSchema): JsonSchema => ({
-  ...schema,
-  ...(properties === undefined
-    ? {}
-    : {
-        properties: Object.fromEntries(
-          Object.entries(properties).map(([name, member]) => [
-            name,
-            name === 'response'
-              ? { ...member, anyOf: [reference('ChatCompletion'), reference('Response')] }
-              : member,
-          ]),
-        ),
-      }),
-});
+/** Of jobs and videos what their tools do not tell: the sandbox's mark, and that a `response` is one of the text answers. */
+const withJobMembers = (schema: JsonSchema, answerName: string): JsonSchema => {
+  if (answerName !== 'Job' && answerName !== 'Video') return schema;
+  const { response, ...properties } = schema.properties ?? {};
+  return {
+    ...schema,
+    properties: {
+      ...properties,
+      ...(response === undefined
+        ? {}
+        : { response: { ...response, anyOf: [reference('ChatCompletion'), reference('Response')] } }),
+      metadata: sandboxMarkSchema,
+    },
+  };
+};
 
 /** What an operation answers, as a noun; operations that answer the same thing share its schema. */
 const answerNouns: Record<string, string> = {

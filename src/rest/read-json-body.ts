@@ -1,27 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
+import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 
 export interface ReadJsonBodyOptions {
   maxBytes: number;
   /** Waits until memory for a large body is free; `contentLength` as `bodyCost` takes it. */
   reserve(contentLength: string | undefined): Promise<void>;
-  /** A sender of whom nothing comes for so long is cut off: memory waits for the body. */
-  stalledMs?: number;
+  /** How slow a sender may be. */
+  sender?: WatchSenderOptions;
 }
 
-/** A request's JSON body. Throws AppError: payload_too_large, invalid_json, unsupported_media_type, overloaded. */
+/**
+ * A request's JSON body, and its length in bytes. Throws AppError: payload_too_large, invalid_json,
+ * unsupported_media_type, overloaded.
+ */
 export const readJsonBody = async (
   request: IncomingMessage,
   options: ReadJsonBodyOptions,
-): Promise<unknown> => {
+): Promise<{ value: unknown; length: number }> => {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
     throw new AppError('unsupported_media_type', 'Compressed bodies are not read. Send the JSON as it is.');
   const bytes = await readBody(request, options);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return { value, length: bytes.length };
   } catch (error) {
-    throw new AppError('invalid_json', 'The body is not valid JSON in UTF-8. Send one JSON object.', {
+    throw new AppError('invalid_json', 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.', {
       cause: error,
     });
   }
@@ -30,13 +35,12 @@ export const readJsonBody = async (
 const tooLarge = (maxBytes: number): AppError =>
   new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`);
 
-const usualStalledMs = 20_000;
 /** Of a body that does not tell its length, so much is read before memory is reserved for the largest. */
 const unannouncedBytes = 64 * 1024;
 
 const readBody = async (
   request: IncomingMessage,
-  { maxBytes, reserve, stalledMs = usualStalledMs }: ReadJsonBodyOptions,
+  { maxBytes, reserve, sender }: ReadJsonBodyOptions,
 ): Promise<Buffer> => {
   const announced = request.headers['content-length'];
   if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -44,12 +48,7 @@ const readBody = async (
   if (isReserved) await reserve(announced);
   const chunks: Buffer[] = [];
   let length = 0;
-  let stalled: NodeJS.Timeout | undefined;
-  const watch = (): void => {
-    clearTimeout(stalled);
-    stalled = setTimeout(() => request.destroy(), stalledMs);
-  };
-  watch();
+  let endWatch = watchSender(request, sender);
   try {
     // A body that is refused midway leaves the connection open for the answer.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -57,14 +56,14 @@ const readBody = async (
       if (length > maxBytes) throw tooLarge(maxBytes);
       if (!isReserved && length > unannouncedBytes) {
         isReserved = true;
-        clearTimeout(stalled);
+        endWatch();
         await reserve(undefined);
+        endWatch = watchSender(request, sender);
       }
-      watch();
       chunks.push(chunk);
     }
   } finally {
-    clearTimeout(stalled);
+    endWatch();
   }
   return Buffer.concat(chunks, length);
 };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../errors.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
+import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
@@ -77,15 +78,24 @@ const serve = async (
   const { operation } = route;
   const { requestId } = context;
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the client has gone')));
+  const closed = Promise.withResolvers<void>();
+  response.once('close', () => {
+    gone.abort(new Error('the client has gone'));
+    closed.resolve();
+  });
+  const served = Promise.withResolvers<void>();
   try {
-    const call = await toCall(request, context, operation, gone.signal);
-    const answer = await execute(
-      operation,
-      await readInput(route, request, context, { services, response, call }),
-      call,
-      services,
-    );
+    const caller = await readCaller(context, operation);
+    const memory = createRequestMemory({
+      budget: services.bodyMemory,
+      signal: gone.signal,
+      accountId: caller?.accountId,
+    });
+    // A client that has gone may leave work behind.
+    for (const ended of [closed.promise, served.promise]) memory.holdUntil(ended);
+    const input = await readInput(route, request, context, { services, memory });
+    const call = toCall(request, context, { operation, caller, memory, signal: gone.signal });
+    const answer = await execute(operation, input, call, services);
     await writeAnswer(response, answer, {
       log: services.log,
       request,
@@ -96,58 +106,55 @@ const serve = async (
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
+  } finally {
+    served.resolve();
   }
 };
 
-const toCall = async (
-  { headers }: IncomingMessage,
-  context: RequestContext,
-  operation: Operation,
-  signal: AbortSignal,
-): Promise<Call> => {
-  const caller = operation.payment === 'x402' ? null : await context.authenticate();
-  if (operation.payment !== 'x402' && caller === null)
+const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
+  if (operation.payment === 'x402') return null;
+  const caller = await context.authenticate();
+  if (caller === null)
     throw new AppError('invalid_api_key', 'No API key was sent. Send "Authorization: Bearer <API_KEY>".', {
       headers: { 'www-authenticate': 'Bearer' },
     });
-  return {
-    transport: 'rest',
-    requestId: context.requestId,
-    caller,
-    clientAddress: context.clientAddress,
-    idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
-    proofs:
-      operation.payment === 'x402'
-        ? {
-            paymentSignature: headers['payment-signature']?.toString(),
-            xPayment: headers['x-payment']?.toString(),
-          }
-        : null,
-    signal,
-  };
+  return caller;
 };
+
+const toCall = (
+  { headers }: IncomingMessage,
+  { requestId, clientAddress }: RequestContext,
+  { operation, ...call }: Pick<Call, 'caller' | 'memory' | 'signal'> & { operation: Operation },
+): Call => ({
+  ...call,
+  transport: 'rest',
+  requestId,
+  clientAddress,
+  idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
+  proofs:
+    operation.payment === 'x402'
+      ? {
+          paymentSignature: headers['payment-signature']?.toString(),
+          xPayment: headers['x-payment']?.toString(),
+        }
+      : null,
+});
 
 const readInput = async (
   { operation, pattern, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
-  { services, response, call }: { services: Services; response: ServerResponse; call: Call },
+  { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
   const path = decodeGroups(pattern.exec(url.pathname)?.groups ?? {});
   const parameters = readParameters(url.searchParams, path);
   if (operation.rest.method === 'GET') return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
-  const body = await readJsonBody(request, {
+  const { value: body, length } = await readJsonBody(request, {
     maxBytes,
-    reserve: async (contentLength) => {
-      const cost = bodyCost(contentLength, maxBytes);
-      if (cost === 0) return;
-      const { signal, caller } = call;
-      const accountId = caller?.accountId;
-      // What a request holds of memory ends with its answer.
-      response.once('close', await services.bodyMemory.reserve(cost, { signal, accountId }));
-    },
+    reserve: (contentLength) => memory.takeBody(bodyCost(contentLength, maxBytes)),
   });
+  memory.measureBody(bodyCost(String(length), maxBytes));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
   return { ...Object.fromEntries(fromBody), ...parameters };

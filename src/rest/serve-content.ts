@@ -18,6 +18,8 @@ export interface ServeContentOptions {
   streams: number;
   /** After how long a reader that takes nothing is let go; a minute. */
   stalledMs?: number;
+  /** What a reader takes at least, on average of that time; 16 KiB. */
+  leastBytesPerSecond?: number;
 }
 
 export interface ServeContentInput {
@@ -44,8 +46,14 @@ export const createServeContent = ({
   log,
   streams,
   stalledMs = stalledReaderMs,
+  leastBytesPerSecond,
 }: ServeContentOptions): ServeContent => {
-  const streamMedium = createStreamMedium({ library, streams, stalledReaderMs: stalledMs });
+  const streamMedium = createStreamMedium({
+    library,
+    streams,
+    stalledReaderMs: stalledMs,
+    leastBytesPerSecond,
+  });
   return async ({ media, request, response, requestId, fileName, whenMissing }) => {
     try {
       if (media.removedAt !== null || media.expiresAt <= clock.now())
@@ -55,6 +63,7 @@ export const createServeContent = ({
         );
       await streamMedium({
         media,
+        reader: media.accountId,
         request,
         response,
         headers: { 'cache-control': 'private', 'content-disposition': contentDisposition(fileName) },

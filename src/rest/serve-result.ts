@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
+import { addressBucket } from '../limits/address-bucket.ts';
 import type { Log } from '../log.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import { extensionOf } from '../media/media-types.ts';
@@ -14,19 +15,34 @@ export interface ServeResultOptions {
   media: Pick<MediaLibrary, 'read' | 'size'>;
   clock: Clock;
   log: Log;
+  /** Readers at once in this process; each has an open file or a connection to the bucket. */
+  streams?: number;
+}
+
+export interface ServeResultInput {
+  /** GET or HEAD. */
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  /** By the trusted proxies. */
+  clientAddress: string;
 }
 
 /** A result URL's last part: the media id with its extension. */
 const namePattern = /^([0-9A-Za-z]{20,64})\.([0-9a-z]{2,4})$/;
 /** What a URL alone may open; a video is read by its owner only. */
 const openRoles: readonly MediaRole[] = ['image', 'input'];
-/** Readers at once in this process; each has an open file or a connection to the bucket. */
-const resultStreams = 512;
 const longestCacheSeconds = 86_400;
 
 /** Serves the bytes behind a result URL. The URL is the whole authority: it needs no key and cannot be guessed. */
-export const createServeResult = ({ store, media: library, clock, log }: ServeResultOptions) => {
-  const streamMedium = createStreamMedium({ library, streams: resultStreams, stalledReaderMs });
+export const createServeResult = ({
+  store,
+  media: library,
+  clock,
+  log,
+  streams = 512,
+}: ServeResultOptions) => {
+  const streamMedium = createStreamMedium({ library, streams, stalledReaderMs });
 
   /** Of an input, whose row does not tell it. */
   const sizeOf = async (id: string): Promise<number> => {
@@ -54,15 +70,14 @@ export const createServeResult = ({ store, media: library, clock, log }: ServeRe
 
   return async (
     name: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
+    { request, response, requestId, clientAddress }: ServeResultInput,
   ): Promise<void> => {
     try {
       const media = await find(name);
       const secondsLeft = Math.floor((media.expiresAt - clock.now()) / 1000);
       await streamMedium({
         media,
+        reader: addressBucket(clientAddress),
         request,
         response,
         headers: {

@@ -5,20 +5,29 @@ import { pipeline } from 'node:stream/promises';
 import { AppError } from '../errors.ts';
 import type { ByteRange } from '../media/media-files.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
+import { createPlaces } from '../places.ts';
 import type { Media } from '../store/store.ts';
 import { parseByteRange } from './byte-range.ts';
 import { isIfRangeMet, isNoneMatch } from './entity-tag.ts';
+import { createPatience, type Patience } from './patience.ts';
 
 export interface StreamMediumOptions {
   library: Pick<MediaLibrary, 'read'>;
-  /** How many are under way at once in this process at most; one more is refused with `overloaded`. */
+  /**
+   * How many are under way at once in this process at most, and a quarter of them for one reader; one more is refused with
+   * `overloaded`.
+   */
   streams: number;
-  /** A reader that takes nothing for so long is let go. */
+  /** A reader that takes nothing for so long is let go, */
   stalledReaderMs: number;
+  /** and one that takes less than this on average of so long; 16 KiB unless told. */
+  leastBytesPerSecond?: number | undefined;
 }
 
 export interface StreamMediumInput {
   media: Pick<Media, 'id' | 'contentType' | 'sizeBytes'>;
+  /** By whom the stream is counted: an account, or a network. */
+  reader: string;
   request: Pick<IncomingMessage, 'method' | 'headers'>;
   response: ServerResponse;
   /** Beside those of content, ranges and the tag; lower case names. */
@@ -27,39 +36,52 @@ export interface StreamMediumInput {
   whenMissing?: () => Promise<AppError>;
 }
 
+/** A tenth of what a slow mobile line carries. */
+const usualLeastBytesPerSecond = 16 * 1024;
+
 /**
  * Answers GET and HEAD with a medium, whole or one range of it, at the reader's pace, or with 304. Throws AppError
  * `range_not_satisfiable`, `overloaded`, and `upstream_error` when the bytes are not there or break off; once the answer
  * has begun, its connection is cut then. A reader who leaves ends it without an error.
  */
-export const createStreamMedium = ({ library, streams, stalledReaderMs }: StreamMediumOptions) => {
-  let underWay = 0;
+export const createStreamMedium = ({
+  library,
+  streams,
+  stalledReaderMs,
+  leastBytesPerSecond = usualLeastBytesPerSecond,
+}: StreamMediumOptions) => {
+  const places = createPlaces(streams);
 
   const stream = async (
     range: ByteRange,
-    { media, response, whenMissing }: StreamMediumInput,
+    { media, reader, response, whenMissing }: StreamMediumInput,
     begin: () => void,
   ): Promise<void> => {
-    if (underWay >= streams)
+    const release = places.take(reader);
+    if (release === null)
       throw new AppError(
         'overloaded',
         'Too many downloads are under way. Try again after the seconds in Retry-After.',
       );
-    underWay += 1;
     const gone = new AbortController();
     const leave = (): void => gone.abort(new Error('the reader has gone'));
     response.once('close', leave);
-    response.setTimeout(stalledReaderMs, () => response.destroy());
+    const patience = createPatience({
+      longestMs: stalledReaderMs,
+      leastBytesPerSecond,
+      onOver: () => response.destroy(),
+    });
     try {
       const bytes = await openBytes({ library, id: media.id, range, signal: gone.signal, whenMissing });
       begin();
-      await pipeline(bytes, exactly(range.end - range.start + 1), response);
+      await pipeline(bytes, exactly(range.end - range.start + 1, patience), response);
     } catch (error) {
       if (error === gone.signal.reason || isReaderGone(error)) return;
       throw error instanceof AppError ? error : brokenOff(error);
     } finally {
+      patience.end();
       response.off('close', leave);
-      underWay -= 1;
+      release();
     }
   };
 
@@ -117,13 +139,18 @@ const openBytes = async ({
 };
 
 /** Lets through what should come, and fails when it ends sooner: the reader could not tell it from a slow line. */
-const exactly = (length: number) =>
+const exactly = (length: number, patience: Patience) =>
   async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let left = length;
     for await (const chunk of bytes) {
       left -= chunk.byteLength;
+      patience.begin();
+      // Until the connection takes more.
       yield chunk;
+      patience.took(chunk.byteLength);
     }
+    // What it has not taken yet is on its way to it.
+    patience.begin();
     if (left !== 0) throw new Error(`a medium ended ${left} bytes early`);
   };
 

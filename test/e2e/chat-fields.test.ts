@@ -354,17 +354,14 @@ describe('a chat request is refused by name, costs nothing and reaches nobody', 
     const before = await up.balance();
     const answer = await up.ask(body);
     const { detail, error } = (await answer.json()) as {
-      detail: { loc: string[]; msg: string; type: string }[];
+      detail: { loc: (string | number)[]; msg: string; type: string }[];
       error: { type: string; code: string; message: string; param: string };
     };
     expect(answer.status).toBe(422);
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'invalid_parameter' });
     expect(`${error.param}.`.startsWith(`${param}.`)).toBe(true);
-    expect(detail[0]).toEqual({
-      loc: ['body', ...error.param.split('.')],
-      msg: expect.any(String),
-      type: expect.any(String),
-    });
+    expect(detail[0]).toEqual({ loc: expect.any(Array), msg: expect.any(String), type: expect.any(String) });
+    expect(detail[0]?.loc.join('.')).toBe(`body.${error.param}`);
     expect(up.takeAsked()).toEqual([]);
     expect(await up.balance()).toBe(before);
   });

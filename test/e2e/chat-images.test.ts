@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAccount } from '../../src/accounts/create-account.ts';
+import { issueKey } from '../../src/accounts/issue-key.ts';
 import { dataUri, makeBomb, makeImage, svg } from '../media/input-images.ts';
 import { startHttp } from '../outbound/local-hosts.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
@@ -94,6 +96,24 @@ describe('an image that a message names by its address', () => {
     expect(up.takeAsked()).toHaveLength(1);
   });
 
+  it('is not asked for when the account cannot pay for the least answer', async () => {
+    let fetched = 0;
+    const url = await served((_request, response) => {
+      fetched += 1;
+      response.end(png);
+    });
+    const { services } = up.gateway;
+    const { id: accountId } = await createAccount(services, { name: 'poor', status: 'active' });
+    const issued = await issueKey(services, { accountId, label: '', brand: 'causeway' });
+    if (issued.outcome !== 'issued') throw new Error(issued.outcome);
+    const refused = await up.gateway.call('/v1/chat/completions', {
+      apiKey: issued.key,
+      body: { messages: [{ role: 'user', content: [image(url)] }] },
+    });
+    expect([refused.status, fetched]).toEqual([402, 0]);
+    expect(await refused.json()).toMatchObject({ error: { code: 'insufficient_balance' } });
+  });
+
   it('is let go when the client leaves, and nothing is begun', async () => {
     const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
@@ -174,7 +194,11 @@ describe('an image that cannot be had is a 422 on its place, without a hold', ()
         param,
       },
       detail: [
-        { loc: ['body', ...param.split('.')], msg: expect.stringContaining(words), type: 'value_error' },
+        {
+          loc: ['body', 'messages', 1, 'content', 2, 'image_url', 'url'],
+          msg: expect.stringContaining(words),
+          type: 'value_error',
+        },
       ],
     });
     expect(up.takeAsked()).toEqual([]);

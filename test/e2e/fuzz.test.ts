@@ -68,7 +68,9 @@ const errorBody = z.union([
   z.looseObject({
     error: z.looseObject({ type: z.string().min(1), code: z.string().min(1), message: z.string().min(1) }),
   }),
-  z.looseObject({ detail: z.array(z.looseObject({ loc: z.array(z.string()), msg: z.string() })).min(1) }),
+  z.looseObject({
+    detail: z.array(z.looseObject({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string() })).min(1),
+  }),
   z.looseObject({ x402Version: z.literal(1), accepts: z.array(z.unknown()).min(1) }),
 ]);
 

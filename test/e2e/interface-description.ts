@@ -4,7 +4,7 @@ import type { CallOptions, TestGateway } from './start-test-gateway.ts';
 /** The parts of `/openapi.json` that tests look at. */
 export interface Description {
   openapi: string;
-  info: { version: string };
+  info: { version: string; description: string };
   servers: { url: string }[];
   paths: Record<string, Record<string, DescribedCall>>;
   webhooks: Record<string, Record<string, DescribedCall>>;
@@ -24,6 +24,7 @@ export interface Schema {
 
 export interface DescribedCall {
   operationId: string;
+  description: string;
   parameters: { name: string; in: string; description?: string; schema: Schema }[];
   requestBody?: { content: Content };
   responses: Record<string, { headers?: Record<string, object>; content?: Content }>;
@@ -61,9 +62,9 @@ export type CheckAnswer = (
   options?: CallOptions & { path?: string; status?: number },
 ) => Promise<CheckedAnswer>;
 
-/** Of HTTP itself, and the mark of a sandbox, whose JSON has `metadata` for it. */
+/** Of HTTP itself. */
 const plainHeaders =
-  /^(?:connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-accel-buffering|x-causeway-sandbox)$/;
+  /^(?:connection|content-length|content-type|date|keep-alive|transfer-encoding|vary|x-accel-buffering)$/;
 
 /**
  * Makes a real call and looks its answer up in the description: status, headers, type, schema, and that no member is
@@ -78,7 +79,7 @@ export const createAnswerCheck = (gateway: TestGateway, description: Description
   const problemOf = (schema: Schema, body: Record<string, unknown>): string | null => {
     const validate = compile(schema);
     if (!validate(body)) return JSON.stringify(validate.errors);
-    const known = new Set(['metadata', ...namesIn(schema)]);
+    const known = new Set(namesIn(schema));
     const others = Object.keys(body).filter((name) => !known.has(name));
     return others.length === 0 ? null : `members that are not described: ${others.join(', ')}`;
   };
@@ -97,10 +98,14 @@ export const createAnswerCheck = (gateway: TestGateway, description: Description
     for (const header of answer.headers.keys())
       if (!plainHeaders.test(header) && !known.includes(header))
         fail(`the header ${header} is not described`);
+    if (described === undefined) return fail('the status is not described');
+    if (described.content === undefined && text === '') return { name, text, id: '' };
     const type = (answer.headers.get('content-type') ?? '').replace(/;.*/, '');
-    const schema = described?.content?.[type]?.schema;
-    if (schema === undefined) return fail(`${type} is not described`);
+    const content = described.content?.[type];
+    if (content === undefined) return fail(`${type} is not described`);
     if (type !== 'application/json') return { name, text, id: '' };
+    const { schema } = content;
+    if (schema === undefined) return fail('its JSON is not described');
     const body = JSON.parse(text) as Record<string, unknown>;
     const problem = problemOf(schema, body);
     if (problem !== null) fail(problem);

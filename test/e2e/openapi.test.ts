@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
 import { jobEventExample, operationExamples } from '../../src/rest/openapi/examples.ts';
 import { operations } from '../operations/test-operations.ts';
@@ -65,6 +65,29 @@ describe('the interface description', () => {
       }
   });
 
+  it('has no refusal of a field where there is none', () => {
+    for (const path of ['/v1/balance', '/v1/models'])
+      expect(Object.keys(itemOf(path, 'get').responses)).not.toContain('422');
+  });
+
+  it('speaks of calls, not of tools', () => {
+    const { paths, webhooks, components } = document;
+    const texts = JSON.stringify({ paths, webhooks, schemas: components.schemas });
+    expect(texts).not.toContain('wait_ms');
+    const described = [...texts.matchAll(/"description":"((?:[^"\\\\]|\\\\.)*)"/g)].map(
+      ([, text = '']) => text,
+    );
+    expect(described.length).toBeGreaterThan(100);
+    for (const { name } of operations)
+      expect(described.filter((text) => new RegExp(String.raw`\b${name}\b`).test(text))).toEqual([]);
+    expect(itemOf('/v1/images/generations', 'post').description).toContain('`GET /v1/jobs/{job_id}`');
+  });
+
+  it('says which operations have no tool', () => {
+    const withoutTool = operations.filter(({ tool }) => tool === null).map(({ name }) => `\`${name}\``);
+    expect(document.info.description).toContain(`but for ${[...withoutTool, '`get_result`'].join(' and ')}.`);
+  });
+
   it('names the headers of a retry, of an id, of a replay and of a payment where they come', () => {
     const headers = (path: string, method: string, status: number) =>
       Object.keys(itemOf(path, method).responses[String(status)]?.headers ?? {});
@@ -75,6 +98,12 @@ describe('the interface description', () => {
     expect(headers('/v1/images/generations', 'post', 503)).toContain('Retry-After');
     expect(headers('/v1/search', 'get', 402)).toContain('PAYMENT-REQUIRED');
     expect(headers('/v1/search', 'get', 200)).toContain('PAYMENT-RESPONSE');
+    expect(headers('/v1/search', 'get', 503)).toContain('X-Payment-Transaction');
+    for (const { name, rest } of operations.filter(({ payment }) => payment !== 'none'))
+      expect([
+        name,
+        headers(rest.path, rest.method.toLowerCase(), rest.accepted === true ? 202 : 200),
+      ]).toEqual([name, expect.arrayContaining(['X-Causeway-Sandbox', 'Idempotent-Replayed'])]);
   });
 
   it('takes an Idempotency-Key of 1 to 255 characters wherever something is created', () => {
@@ -247,7 +276,12 @@ describe('the contract in the description', () => {
 
 describe('the schemas', () => {
   it('hold for the real answers of a gateway', async () => {
-    const check = createAnswerCheck(gateway, document);
+    const checkAnswer = createAnswerCheck(gateway, document);
+    const templates = new Set<string>();
+    const check: typeof checkAnswer = (template, options) => {
+      templates.add(template);
+      return checkAnswer(template, options);
+    };
     const done: CheckedAnswer[] = [];
     for (const path of ['/v1/balance', '/v1/usage', '/v1/models'])
       done.push(await check(path, { status: 200 }));
@@ -280,6 +314,9 @@ describe('the schemas', () => {
     for (const list of ['/v1/jobs', '/v1/transactions'])
       done.push(await check(list, { path: `${list}?limit=2`, status: 200 }));
     expect(new Set(done.map(({ name }) => name)).size).toBe(10);
+    // A search is paid elsewhere, and bytes are looked at below.
+    const others = ['/v1/search', '/v1/videos/{video_id}/content', '/results/{name}'];
+    expect([...templates, ...others].toSorted()).toEqual(Object.keys(document.paths).toSorted());
 
     const compile = createCompiler(document);
     for (const [{ text }, name] of [
@@ -291,6 +328,35 @@ describe('the schemas', () => {
       const validate = compile({ $ref: `#/components/schemas/${name}` });
       expect(sent.flatMap((event) => (validate(event) ? [] : [event, validate.errors]))).toEqual([]);
     }
+  });
+
+  it('hold for what is answered as bytes, and for its refusals', async () => {
+    const check = createAnswerCheck(gateway, document);
+    const body = { model: 'videomodel-2.0', prompt: 'A pier.', duration: 4, resolution: '480p' };
+    const { id } = await check('/v1/videos', { body, status: 202 });
+    const content = '/v1/videos/{video_id}/content';
+    await check(content, { path: `/v1/videos/${id}/content`, status: 409 });
+    await vi.waitFor(
+      async () => {
+        const { text } = await check('/v1/videos/{video_id}', { path: `/v1/videos/${id}`, status: 200 });
+        expect(text).toContain('"status":"completed"');
+      },
+      { timeout: 25_000, interval: 100 },
+    );
+    const drawing = { model: 'imagemodel-1.0', prompt: 'A pier.' };
+    const { text } = await check('/v1/images/generations', { body: drawing, status: 200 });
+    const [{ url }] = (JSON.parse(text) as { data: [{ url: string }] }).data;
+    for (const [template, path] of [
+      [content, `/v1/videos/${id}/content`],
+      ['/results/{name}', new URL(url).pathname],
+    ] as const) {
+      const etag = (await gateway.call(path, { method: 'HEAD' })).headers.get('etag') ?? '';
+      await check(template, { path, status: 200 });
+      await check(template, { path, headers: { range: 'bytes=0-9' }, status: 206 });
+      await check(template, { path, headers: { 'if-none-match': etag }, status: 304 });
+      await check(template, { path, headers: { range: 'bytes=9-0' }, status: 416 });
+    }
+    await check('/results/{name}', { path: '/results/none.png', status: 404 });
   });
 
   it('hold for the real refusals of a gateway', async () => {
@@ -341,10 +407,48 @@ describe('the schemas', () => {
     ] as const)
       await refuse(chats, { body: { messages: [{ role: 'user', content: `[sandbox:${word}]` }] }, status });
     expect(new Set(done.map(({ name }) => name)).size).toBeGreaterThan(30);
+    const refused = new Set(done.map(({ name }) => name.replace(/ \d+$/, '')));
+    expect([...refused, '/results/{name}'].toSorted()).toEqual(Object.keys(document.paths).toSorted());
   });
 });
 
 describe('the examples', () => {
+  it.each<[template: string, path: string, body?: object]>([
+    ['/v1/search', '/v1/search?gender=x'],
+    ['/v1/models/{model}', `/v1/models/${'x'.repeat(129)}`],
+    ['/v1/usage', '/v1/usage?from=x'],
+    ['/v1/jobs', '/v1/jobs?limit=101'],
+    ['/v1/transactions', '/v1/transactions?limit=101'],
+    ['/v1/jobs/{job_id}', `/v1/jobs/${'x'.repeat(129)}`],
+    ['/v1/chat/completions', '/v1/chat/completions', {}],
+    ['/v1/responses', '/v1/responses', {}],
+    ['/v1/images/generations', '/v1/images/generations', { model: 'imagemodel-1.0' }],
+    ['/v1/videos', '/v1/videos', { model: 'videomodel-2.0', output_format: 'avi' }],
+    ['/v1/videos/{video_id}', `/v1/videos/${'x'.repeat(129)}`],
+    ['/v1/videos/{video_id}/content', '/v1/videos/none/content?variant=x'],
+  ])('of a wrong field of %s is what the gateway answers', async (template, path, body) => {
+    const answer = await gateway.call(path, body === undefined ? {} : { body });
+    const described = itemOf(template, body === undefined ? 'get' : 'post').responses['422'];
+    const example = described?.content?.['application/json']?.examples?.['invalid_parameter'];
+    expect([answer.status, await answer.json()]).toEqual([422, example?.value]);
+  });
+
+  it('of what is not there is what the gateway answers', async () => {
+    const example = (template: string): unknown =>
+      itemOf(template, 'get').responses['404']?.content?.['application/json']?.examples;
+    for (const [template, path] of [
+      ['/v1/models/{model}', '/v1/models/none'],
+      ['/v1/jobs/{job_id}', '/v1/jobs/none'],
+      ['/v1/responses/{response_id}', '/v1/responses/none'],
+      ['/v1/videos/{video_id}', '/v1/videos/none'],
+      ['/v1/videos/{video_id}/content', '/v1/videos/none/content'],
+      ['/results/{name}', '/results/none.png'],
+    ] as const) {
+      const answer = (await (await gateway.call(path)).json()) as { error: { code: string } };
+      expect([path, example(template)]).toEqual([path, { [answer.error.code]: { value: answer } }]);
+    }
+  });
+
   it('are there for every operation, and for nothing else', () => {
     expect(Object.keys(operationExamples).toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
   });

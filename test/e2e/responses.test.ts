@@ -448,7 +448,7 @@ describe('a reference to an item of earlier output', () => {
       id,
       `msg_${crypto.randomUUID()}_0`,
     ];
-    const refused = { error: { code: 'invalid_value', param: 'input[1].id' } };
+    const refused = { error: { code: 'invalid_value', param: 'input.1.id' } };
     const inputFor = (reference: string) => ({
       input: [
         { role: 'user', content: 'x' },

@@ -8,6 +8,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startChains, type Chains } from '../chains/start-chains.ts';
+import { createAnswerCheck, type Description } from './interface-description.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
 
 let chains: Chains;
@@ -114,6 +115,21 @@ describe('an unpaid search', () => {
   ])('with limit %i costs %s of the smallest unit', async (limit, amount) => {
     const { accepts } = await termsOf(`limit=${limit}`);
     expect(accepts.map((term) => term.amount)).toEqual([amount, amount]);
+  });
+});
+
+describe('the interface description', () => {
+  it('tells of a search without and with a payment what is answered', async () => {
+    const document = await (await gateway.call('/openapi.json', { apiKey: null })).json();
+    const check = createAnswerCheck(gateway, document as Description);
+    const query = 'query=harbour';
+    const headers = await pay('base', query);
+    const checked = [
+      await check('/v1/search', { path: `/v1/search?${query}`, apiKey: null }),
+      await check('/v1/search', { path: `/v1/search?${query}`, apiKey: null, headers }),
+      await check('/v1/search', { path: `/v1/search?${query}&limit=3`, apiKey: null, headers }),
+    ];
+    expect(checked.map(({ name }) => name)).toEqual(['/v1/search 402', '/v1/search 200', '/v1/search 409']);
   });
 });
 

@@ -76,6 +76,36 @@ describe('a memory budget', () => {
     expect(order).toEqual(['greedy', 'late', 'modest']);
   });
 
+  it('takes back a part, once', async () => {
+    const budget = createMemoryBudget({ totalBytes: 10 });
+    const release = await budget.reserve(10, { signal: never, accountId: 'one' });
+    release(4);
+    release(7);
+    (await budget.reserve(6, { signal: never }))();
+    const order: string[] = [];
+    const waiting = budget.reserve(7, { signal: never }).then((next) => (order.push('admitted'), next));
+    await settled();
+    expect(order).toEqual([]);
+    release();
+    (await waiting)();
+    const all = await budget.reserve(10, { signal: AbortSignal.timeout(1_000), accountId: 'one' });
+    all();
+  });
+
+  it('gives a request that holds some already the rest, when its account holds nothing beside it', async () => {
+    const budget = createMemoryBudget({ totalBytes: 100 });
+    const signal = AbortSignal.timeout(1_000);
+    const first = await budget.reserve(60, { signal, accountId: 'one' });
+    const more = await budget.reserve(500, { signal, accountId: 'one', heldBytes: 60 });
+    const order: string[] = [];
+    const waiting = budget.reserve(100, { signal }).then((release) => (order.push('admitted'), release));
+    first();
+    await settled();
+    expect(order).toEqual([]);
+    more();
+    (await waiting)();
+  });
+
   it('forgets a request whose client has gone', async () => {
     const budget = createMemoryBudget({ totalBytes: 10 });
     const release = await budget.reserve(10, { signal: never });

@@ -263,7 +263,6 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         client.callTool('create_chat_completion', {
           ...chatInput,
           stream: true,
-          webhook_url: 'https://example.com',
         }),
       );
       expect(result.structuredContent).toMatchObject({ object: 'chat.completion' });

@@ -1,9 +1,12 @@
 import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createAuthenticate } from '../../src/auth/authenticate.ts';
+import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { clientKinds } from './clients.ts';
 import { createExampleOperations, secretOfTheUpstream } from './example-operations.ts';
+import { serveMount } from './serve-mount.ts';
 import { startGateway, type TestGateway } from './start-gateway.ts';
 
 const { log, lines } = createRecordedLog();
@@ -111,6 +114,26 @@ describe('the MCP mount', () => {
     );
     chunked.destroy();
     expect(status).toBe(413);
+  });
+
+  it('cuts off a sender of next to nothing', async () => {
+    const { services } = gateway;
+    const authenticate = createAuthenticate(services);
+    const options = { services, operations, authenticate, sender: { periodMs: 100 } };
+    const { url, close } = await serveMount(createMcpMount(options));
+    onTestFinished(() => close());
+    const body = httpRequest(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...withKey(), 'content-type': 'application/json', 'content-length': 4_000 },
+    });
+    const cut = once(body, 'close');
+    body.on('error', () => undefined).write('{');
+    const dripping = setInterval(() => body.write(' '), 10);
+    onTestFinished(() => {
+      clearInterval(dripping);
+      body.destroy();
+    });
+    await expect(cut).rejects.toThrow(/socket hang up|ECONNRESET|EPIPE/);
   });
 
   it('says that a tool does not exist as an error of the protocol', async () => {

@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { formatUsd } from '../../src/money.ts';
 import type { JobKind, MediaRole } from '../../src/store/store.ts';
 import { finishing, openJob, opening, resultMedia, runningJob, worker } from '../store/builders.ts';
 import { clientKinds, type TestClient } from './clients.ts';
@@ -286,6 +289,23 @@ describe('a medium that cannot be put into a message', () => {
     const [image] = await client.readResource(url);
     expect(Buffer.from(image?.blob ?? '', 'base64')).toHaveLength(largestBlobBytes);
     await client.close();
+  });
+
+  it('is paid back once, when it is a video whose bytes were lost', async () => {
+    const { store, config } = gateway.services;
+    const video = await makeMedium({ kind: 'video', role: 'video', contentType: 'video/mp4' });
+    const charged = (await store.getJob({ id: video.jobId, accountId: gateway.accountId }))?.charged ?? 0n;
+    expect(charged).toBeGreaterThan(0n);
+    const [row] = await store.listMedia(video.jobId);
+    if (row === undefined) throw new Error('there is no medium');
+    await rm(join(config.dataDir, 'media', row.id.slice(0, 2), row.id));
+    for (let asked = 0; asked < 2; asked += 1) {
+      const refusal = await refused(contentOf(video.jobId));
+      expect(codeOf(refusal)).toBe('upstream_error');
+      expect(refusal.message).toContain(`it is lost. The charge of $${formatUsd(charged)} was given back.`);
+    }
+    const job = await store.getJob({ id: video.jobId, accountId: gateway.accountId });
+    expect(job).toMatchObject({ charged, refunded: charged });
   });
 
   it('is told to be gone after its time', async () => {

@@ -9,7 +9,7 @@ import { OutboundError, type Outbound, type OutboundFailure } from '../../src/ou
 import { listen, openOutbound, startHttp } from '../outbound/local-hosts.ts';
 import { makeCertificate } from '../outbound/make-certificate.ts';
 import { noAbort, rejectionOf } from '../providers/collect.ts';
-import { dataUri, makeBomb, makeImage, makeNoise, svg } from './input-images.ts';
+import { dataUri, makeBomb, makeImage, makeNoise, makeScans, svg } from './input-images.ts';
 
 let png: Buffer;
 let jpeg: Buffer;
@@ -60,7 +60,7 @@ const refusal = (words: string): unknown =>
     status: 422,
     param: 'image.3',
     message: expect.stringMatching(new RegExp(`^image\\.3: .*${words}`)),
-    issues: [{ loc: ['body', 'image', '3'], msg: expect.stringContaining(words), type: 'value_error' }],
+    issues: [{ loc: ['body', 'image', 3], msg: expect.stringContaining(words), type: 'value_error' }],
   });
 
 describe('a data URI', () => {
@@ -95,6 +95,7 @@ describe('a data URI', () => {
     ['parameters', () => dataUri('image/png;charset=utf-8', png), 'is not a data URI of the form'],
     ['no type', () => dataUri('', png), 'is not a data URI of the form'],
     ['a cut-off image', () => dataUri('image/png', noise.subarray(0, 5_000)), 'broken or cut off'],
+    ['an image of very many scans', () => dataUri('image/jpeg', makeScans(101)), 'far more scans, texts'],
     ['too many pixels', () => dataUri('image/png', makeBomb(8_000, 8_000)), 'more than 50 million pixels'],
   ])('with %s is refused', async (_name, uri, words) => {
     expect(await rejectionOf(fetchText(uri()))).toEqual(refusal(words));
@@ -378,6 +379,24 @@ describe('a video that is streamed', () => {
       code: 'invalid_parameter',
       message: 'content.0: is larger than 1 MB',
     });
+  });
+});
+
+describe('an account', () => {
+  it('is known to whoever downloads for it, of an image and of a video alike', async () => {
+    const known: (string | undefined)[] = [];
+    const download: Outbound['download'] = async (_url, { accountId }) => {
+      known.push(accountId);
+      throw new OutboundError('busy', 'no place');
+    };
+    const options = { ...imageOptions, accountId: 'account-1' };
+    const url = 'https://example.com/x';
+    const failures = [
+      await rejectionOf(createFetchInput({ download })(url, options)),
+      await rejectionOf(createStreamInput({ download })(url, { ...options, kinds: ['video'] })),
+    ];
+    expect(known).toEqual(['account-1', 'account-1']);
+    expect(failures).toMatchObject([{ code: 'overloaded' }, { code: 'overloaded' }]);
   });
 });
 

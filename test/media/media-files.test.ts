@@ -183,6 +183,23 @@ describe.each([
     expect(await place.files.size(kept)).toBe(10);
   });
 
+  it('tells since when its place has been used, which another place has not', async () => {
+    // Clocks of disks and buckets may be rougher than ours.
+    const before = Date.now() - 2_000;
+    const since = await place.files.usedSince();
+    expect(since).toBeGreaterThan(before);
+    expect(since).toBeLessThan(Date.now() + 2_000);
+    await place.files.write(newMediaId(), patterned(10), patient());
+    expect(await place.files.usedSince()).toBe(since);
+    const another = place.openAnother();
+    expect(await another.usedSince()).toBeGreaterThanOrEqual(since);
+    expect(await another.read(newMediaId()).catch(() => null)).toBeNull();
+    await another.close();
+    const broken = await place.openBroken();
+    await expect(broken.usedSince()).rejects.toThrow(/EEXIST|NoSuchBucket/);
+    await broken.close();
+  });
+
   it('tells whether its place answers', async () => {
     const signal = AbortSignal.timeout(10_000);
     await place.files.check({ signal });

@@ -12,10 +12,12 @@ import { startS3Server } from './s3-server.ts';
 /** A place for media of its own. */
 export interface TestFiles {
   files: MediaFiles;
-  /** Names of everything that is kept, also of unfinished writes. */
+  /** Names of everything that is kept, also of unfinished writes; without the mark of the place. */
   contents(): Promise<string[]>;
   /** Leaves what a write leaves whose process died `ageMs` ago. */
   plantLeftover(id: string, ageMs: number): Promise<void>;
+  /** Opens an empty place beside it. */
+  openAnother(): MediaFiles;
   /** Opens a place that is not there. */
   openBroken(): Promise<MediaFiles>;
   remove(): Promise<void>;
@@ -41,7 +43,8 @@ export const openDiskFiles = async (): Promise<TestFiles> => {
     files,
     contents: async () => {
       const entries = await readdir(parent, { recursive: true, withFileTypes: true });
-      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+      const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+      return names.filter((name) => name !== 'used-since');
     },
     plantLeftover: async (id, ageMs) => {
       const path = join(folder, 'tmp', `${id}.tmp`);
@@ -49,6 +52,7 @@ export const openDiskFiles = async (): Promise<TestFiles> => {
       await writeFile(path, 'half of it');
       await utimes(path, new Date(), new Date(Date.now() - ageMs));
     },
+    openAnother: () => createDiskMedia(join(parent, 'another')),
     openBroken: async () => {
       const file = join(parent, 'no folder');
       await writeFile(file, '');
@@ -65,11 +69,12 @@ export const openS3Files = async (): Promise<TestFiles> => {
     files,
     contents: async () => {
       if (server.falseBodies.length > 0) throw new Error(`a wrong hash of ${server.falseBodies.join()}`);
-      return server.contents();
+      return (await server.contents()).filter((name) => !name.includes('used-since'));
     },
     plantLeftover: async (id, ageMs) => {
       await utimes(await server.beginUpload(id), new Date(), new Date(Date.now() - ageMs));
     },
+    openAnother: () => createS3Media({ ...server.config, prefix: 'another/' }, { log: silentLog }),
     openBroken: async () => createS3Media({ ...server.config, bucket: 'another-bucket' }, { log: silentLog }),
     remove: async () => {
       await files.close();

@@ -209,7 +209,7 @@ describe('a bucket', () => {
   });
 
   it('that says nothing is given up after the time of an attempt', async () => {
-    const files = open({ attemptMs: 60, uploadMs: 60, attempts: 2 });
+    const files = open({ attemptMs: 150, uploadMs: 150, attempts: 2 });
     s3.intercept = saysNothing;
     expect(await thrownBy(files.size(newMediaId()))).toMatchObject({ status: null });
     expect(await thrownBy(files.remove(newMediaId()))).toMatchObject({ status: null });
@@ -290,6 +290,26 @@ describe('a bucket', () => {
     await unreachable.close();
   });
 
+  it.each([
+    ['a page of a proxy', 'text/html', '<html><body>404 Not Found</body></html>'],
+    ['nothing', 'text/plain', ''],
+    ['another error', 'application/xml', '<Error><Code>NoSuchRoute</Code></Error>'],
+  ])('has not lost a medium of which a 404 with %s is answered', async (_what, contentType, body) => {
+    const files = open();
+    const id = newMediaId();
+    await files.write(id, Buffer.alloc(10), patient());
+    s3.intercept = (request, response) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      response.writeHead(404, { 'content-type': contentType }).end(request.method === 'GET' ? body : '');
+      return true;
+    };
+    expect(await thrownBy(files.read(id))).toMatchObject({ status: 404 });
+    await thrownBy(files.size(id));
+    s3.intercept = () => false;
+    expect(await files.size(id)).toBe(10);
+    await files.close();
+  });
+
   it('is told neither in errors nor in the log by which key it is opened', async () => {
     const { log, lines } = createRecordedLog();
     const secrets = { accessKeyId: 'AKIAVERYSECRETID', secretAccessKey: 'the-very-secret-key' };
@@ -322,6 +342,17 @@ describe('a bucket', () => {
       answerXml(response, 501, '<Error><Code>NotImplemented</Code></Error>');
       return true;
     };
+    expect(await files.removeLeftovers(options)).toBe(0);
+    await files.close();
+  });
+
+  it('is asked for its uploads page by page', async () => {
+    const files = open();
+    s3.uploadsPerPage = 2;
+    const own = Array.from({ length: 5 }, newMediaId);
+    for (const id of own) await s3.beginUpload(id);
+    const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
+    expect(await files.removeLeftovers(options)).toBe(5);
     expect(await files.removeLeftovers(options)).toBe(0);
     await files.close();
   });

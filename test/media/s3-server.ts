@@ -25,6 +25,8 @@ export interface S3Server {
   serve: (request: IncomingMessage, response: ServerResponse) => void;
   /** Names of the objects and uploads that the bucket holds, the prefix and all. */
   contents(): Promise<string[]>;
+  /** How many uploads under way a page tells of. */
+  uploadsPerPage: number;
   /** Begins an upload in parts under a name; answers its folder, whose time is the upload's. */
   beginUpload(name: string): Promise<string>;
   stop(): Promise<void>;
@@ -61,7 +63,7 @@ export const startS3Server = async (): Promise<S3Server> => {
     checkBody(request, () => falseBodies.push(`${method} ${target}`));
     // s3rver takes this header for one of its second version, whose hash is another one.
     delete headers['authorization'];
-    void serveUploads({ request, response, uploadsFolder }).then((isServed) => {
+    void serveUploads({ request, response, uploadsFolder, perPage: s3.uploadsPerPage }).then((isServed) => {
       if (!isServed) passOn(request, response);
     });
   };
@@ -87,6 +89,7 @@ export const startS3Server = async (): Promise<S3Server> => {
     falseBodies,
     intercept: () => false,
     serve,
+    uploadsPerPage: 1_000,
     beginUpload: async (name) => {
       const path = join(uploadsFolder, randomBytes(16).toString('hex'));
       await mkdir(path, { recursive: true });
@@ -133,9 +136,10 @@ interface UploadsCall {
   request: IncomingMessage;
   response: ServerResponse;
   uploadsFolder: string;
+  perPage: number;
 }
 
-const serveUploads = async ({ request, response, uploadsFolder }: UploadsCall): Promise<boolean> => {
+const serveUploads = async ({ request, response, uploadsFolder, perPage }: UploadsCall): Promise<boolean> => {
   const { searchParams: query } = new URL(request.url ?? '/', 'http://localhost');
   const uploadId = query.get('uploadId');
   const isKnown = uploadId !== null && (await filesIn(uploadsFolder)).includes(uploadId);
@@ -150,26 +154,42 @@ const serveUploads = async ({ request, response, uploadsFolder }: UploadsCall): 
     return true;
   }
   if (request.method === 'GET' && query.has('uploads')) {
-    const list = await listUploads(uploadsFolder, query.get('prefix') ?? '');
-    answerXml(response, 200, `<ListMultipartUploadsResult>${list}</ListMultipartUploadsResult>`);
+    const uploads = await listUploads(uploadsFolder, query.get('prefix') ?? '');
+    const after = [query.get('key-marker') ?? '', query.get('upload-id-marker') ?? ''].join('\n');
+    const left = uploads.filter(({ place }) => place > after);
+    const page = left.slice(0, perPage);
+    const [nextKey = '', nextId = ''] = page.at(-1)?.place.split('\n') ?? [];
+    const next =
+      left.length > page.length
+        ? `<IsTruncated>true</IsTruncated><NextKeyMarker>${nextKey}</NextKeyMarker>` +
+          `<NextUploadIdMarker>${nextId}</NextUploadIdMarker>`
+        : '<IsTruncated>false</IsTruncated>';
+    const elements = page.map(({ xml }) => xml).join('');
+    answerXml(response, 200, `<ListMultipartUploadsResult>${next}${elements}</ListMultipartUploadsResult>`);
     return true;
   }
   return false;
 };
 
-const listUploads = async (uploadsFolder: string, prefix: string): Promise<string> => {
-  const elements = await Promise.all(
+interface ListedUpload {
+  /** By which pages are ordered: the key and the id, a line each. */
+  place: string;
+  xml: string;
+}
+
+const listUploads = async (uploadsFolder: string, prefix: string): Promise<ListedUpload[]> => {
+  const uploads = await Promise.all(
     (await filesIn(uploadsFolder)).map(async (uploadId) => {
       const key = await readFile(join(uploadsFolder, uploadId, 'key'), 'utf8');
       const { mtime } = await stat(join(uploadsFolder, uploadId));
-      if (!key.startsWith(prefix)) return '';
-      return (
+      if (!key.startsWith(prefix)) return [];
+      const xml =
         `<Upload><Key>${key}</Key><UploadId>${uploadId}</UploadId><Initiator><ID>1</ID></Initiator>` +
-        `<StorageClass>STANDARD</StorageClass><Initiated>${mtime.toISOString()}</Initiated></Upload>`
-      );
+        `<StorageClass>STANDARD</StorageClass><Initiated>${mtime.toISOString()}</Initiated></Upload>`;
+      return [{ place: `${key}\n${uploadId}`, xml }];
     }),
   );
-  return elements.join('');
+  return uploads.flat().sort((one, other) => (one.place < other.place ? -1 : 1));
 };
 
 export const answerXml = (response: ServerResponse, status: number, xml: string): void => {

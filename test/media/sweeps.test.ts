@@ -14,6 +14,7 @@ import {
   openJob,
   opening,
   reservedMedia,
+  resultMedia,
   runningJob,
   start,
   type Owner,
@@ -83,6 +84,28 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
     expect(await test.store.getMedia(taken)).toMatchObject({ jobId, removedAt: start });
     expect(await test.store.getMedia(untaken)).toBeNull();
     expect(await place.contents()).toEqual([]);
+  });
+
+  it('leave the job, its bill and its place in the history as they were', async () => {
+    const { accountId } = owner;
+    const jobId = await openJob(test.store, opening(runningJob(owner)));
+    const id = await keep(start + 5);
+    const media = resultMedia({ accountId, jobId }, { id, expiresAt: start });
+    await test.store.finishJob(finishing(jobId, { media: [media], charge: 60n, now: start }));
+    const records = async () => ({
+      job: await test.store.getJob({ id: jobId, accountId }),
+      jobs: await test.store.listJobs({ accountId, limit: 10, before: null }),
+      entries: await test.store.listEntries({ accountId, limit: 10, before: null }),
+      usage: await test.store.sumUsage({ accountId, from: 0, to: start + 1 }),
+      account: await test.store.getAccount(accountId),
+    });
+    const before = await records();
+    expect(before.job).toMatchObject({ status: 'done', charged: 60n });
+    expect(before.jobs).toContainEqual(expect.objectContaining({ id: jobId }));
+    expect(before.entries).toContainEqual(expect.objectContaining({ amount: -60n, jobId }));
+    expect(await sweep()).toBe(1);
+    expect(await place.contents()).toEqual([]);
+    expect(await records()).toEqual(before);
   });
 
   it('of several processes at once remove everything once', async () => {
@@ -168,7 +191,22 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
     await place.plantLeftover(newMediaId(), Date.now() - start + 25 * 3_600_000);
     const { log, lines } = createRecordedLog();
     const stop = new AbortController();
-    const ended = createSweeps({ store: test.store, files: place.files, clock, log }).begin(stop.signal);
+    let isSwept = false;
+    let isMarked = false;
+    const ended = createSweeps({
+      store: test.store,
+      files: {
+        ...place.files,
+        usedSince: async () => {
+          isMarked = true;
+          return start;
+        },
+      },
+      inputFolder: { sweep: async () => void (isSwept = true) },
+      clock,
+      log,
+    }).begin(stop.signal);
+    await expect.poll(() => isSwept && isMarked).toBe(true);
     const keysLeft = async (): Promise<number> => (await test.sql('select * from idempotency_keys')).length;
     await expect.poll(async () => (await place.contents()).length + (await keysLeft())).toBe(0);
     expect(await left()).toEqual([]);
@@ -185,7 +223,13 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
     const { log, lines } = createRecordedLog();
     const broken = await place.openBroken();
     const stop = new AbortController();
-    const ended = createSweeps({ store: test.store, files: broken, clock, log }).begin(stop.signal);
+    const ended = createSweeps({
+      store: test.store,
+      files: broken,
+      inputFolder: { sweep: async () => {} },
+      clock,
+      log,
+    }).begin(stop.signal);
     const warning = expect.objectContaining({ level: 40, msg: expect.stringContaining(broken.place) });
     await expect.poll(() => lines).toContainEqual(warning);
     stop.abort();

@@ -5,7 +5,7 @@ import { toMessages } from '../../src/operations/response-messages.ts';
 
 const translate = (items: ResponseItem[], instructions: string | null = null) =>
   toMessages(
-    items.map((item, index) => ({ item, param: `input[${index}]` })),
+    items.map((item, index) => ({ item, param: `input.${index}` })),
     instructions,
   );
 
@@ -150,13 +150,13 @@ describe('a Responses conversation in chat form', () => {
 
   it('refuses a second output of one call', () => {
     expect(() => translate([call('a'), output('a', 'sun'), output('a', 'rain')])).toThrow(
-      expect.objectContaining({ code: 'invalid_value', param: 'input[2].call_id' }),
+      expect.objectContaining({ code: 'invalid_value', param: 'input.2.call_id' }),
     );
   });
 
   it('refuses an output without its call, and a conversation without a message', () => {
     expect(() => translate([user('x'), output('a', 'sun')])).toThrow(
-      expect.objectContaining({ code: 'invalid_value', param: 'input[1].call_id' }),
+      expect.objectContaining({ code: 'invalid_value', param: 'input.1.call_id' }),
     );
     expect(() => translate([{ type: 'reasoning', summary: [] }])).toThrow(
       expect.objectContaining({ code: 'invalid_value', param: 'input' }),

@@ -34,9 +34,9 @@ describe('references in a request', () => {
     const store = storeOf();
     const placed = await resolve([itemIdOf(1), itemIdOf(2), itemIdOf(1)], store);
     expect(placed.map(({ item, param }) => [item['id'], param])).toEqual([
-      [itemIdOf(1), 'input[0]'],
-      [itemIdOf(2), 'input[1]'],
-      [itemIdOf(1), 'input[2]'],
+      [itemIdOf(1), 'input.0'],
+      [itemIdOf(2), 'input.1'],
+      [itemIdOf(1), 'input.2'],
     ]);
     expect(store.asked).toEqual([jobIdOf(1), jobIdOf(2)]);
   });
@@ -46,7 +46,7 @@ describe('references in a request', () => {
     const store = storeOf();
     await expect(resolve(ids, store)).rejects.toMatchObject({
       code: 'invalid_value',
-      param: 'input[256].id',
+      param: 'input.256.id',
     });
     expect(store.asked).toHaveLength(256);
     expect(await resolve(ids.slice(1))).toHaveLength(256);

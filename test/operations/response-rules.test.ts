@@ -116,12 +116,9 @@ describe('a Responses request', () => {
   });
 
   it.each<[string, object]>([
-    ['tools[0].type', { ...fine, tools: [{ type: 'web_search' }] }],
-    [
-      'tools[1].type',
-      { ...fine, tools: [now, { type: 'custom', name: 'sql', format: { type: 'grammar' } }] },
-    ],
-    ['tools[0].type', { ...fine, tools: [{ type: 'mcp', server_label: 'x' }] }],
+    ['tools.0.type', { ...fine, tools: [{ type: 'web_search' }] }],
+    ['tools.1.type', { ...fine, tools: [now, { type: 'custom', name: 'sql', format: { type: 'grammar' } }] }],
+    ['tools.0.type', { ...fine, tools: [{ type: 'mcp', server_label: 'x' }] }],
     ['tool_choice', { ...fine, tool_choice: 'maybe' }],
     ['tool_choice', { ...fine, tool_choice: 'required' }],
     ['tool_choice.type', { ...fine, tools: [now], tool_choice: { type: 'allowed_tools', mode: 'auto' } }],
@@ -140,16 +137,16 @@ describe('a Responses request', () => {
     ],
     ['metadata', { ...fine, metadata: { ['k'.repeat(65)]: '' } }],
     ['metadata', { ...fine, metadata: { k: 'v'.repeat(513) } }],
-    ['input[0].type', { input: [{ type: 'web_search_call', id: 'x' }] }],
-    ['input[1].type', { input: [{ role: 'user', content: 'a' }, { type: 'custom_tool_call_output' }] }],
-    ['input[0].type', { input: [{ type: 'toString' }] }],
-    ['input[0].role', { input: [{ role: 'tool', content: 'a' }] }],
-    ['input[0].content[0].type', message({ type: 'input_image', image_url: 'https://example.com/a.png' })],
-    ['input[0].content[0].type', message({ type: 'input_file', file_id: 'x' })],
-    ['input[0].content[0].type', message({ type: 'input_audio', input_audio: {} })],
-    ['input[0].content[0].type', message({ type: 'refusal', refusal: 'x' })],
+    ['input.0.type', { input: [{ type: 'web_search_call', id: 'x' }] }],
+    ['input.1.type', { input: [{ role: 'user', content: 'a' }, { type: 'custom_tool_call_output' }] }],
+    ['input.0.type', { input: [{ type: 'toString' }] }],
+    ['input.0.role', { input: [{ role: 'tool', content: 'a' }] }],
+    ['input.0.content.0.type', message({ type: 'input_image', image_url: 'https://example.com/a.png' })],
+    ['input.0.content.0.type', message({ type: 'input_file', file_id: 'x' })],
+    ['input.0.content.0.type', message({ type: 'input_audio', input_audio: {} })],
+    ['input.0.content.0.type', message({ type: 'refusal', refusal: 'x' })],
     [
-      'input[0].output[0].type',
+      'input.0.output.0.type',
       { input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image' }] }] },
     ],
   ])('is refused for the value of %s in %j', (param, request) => {
@@ -183,7 +180,7 @@ describe('a Responses request', () => {
   ])('of a wrong form is a 422 that names %s: %j', (param, request) => {
     const refusal = refusalOf(request);
     expect(refusal).toMatchObject({ status: 422, code: 'invalid_parameter', param });
-    expect(refusal?.issues?.[0]).toMatchObject({ loc: ['body', ...param.split('.')] });
+    expect(refusal?.issues?.[0]?.loc.join('.')).toBe(`body.${param}`);
   });
 
   it('says in plain words what is wrong with a member of an item', () => {

@@ -164,7 +164,7 @@ describe('the events of a response', () => {
     const answer = await createResponse.answer(
       { job: responsesJob, isReplayed: false },
       { input: 'Hi', stream: true },
-      { signal: never } as AccountCall,
+      { transport: 'rest', signal: never } as AccountCall,
       { jobs, config: { chatDeadlineMs: 1_000 } } as unknown as Services,
     );
     if (answer.kind !== 'stream') throw new Error('it is no stream');

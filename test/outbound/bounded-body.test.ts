@@ -12,7 +12,7 @@ test('what nobody reads is not taken in', async () => {
       this.push(Buffer.alloc(16_384));
     },
   });
-  const deadline = startDeadline({ totalMs: 60_000, signals: [] });
+  const deadline = startDeadline({ failure: 'timeout', totalMs: 60_000, signals: [] });
   const body = boundedBody(endless, { maxBytes: Infinity, deadline, onClose: () => deadline.end() });
   body.read(1);
   for (let turn = 0; turn < 200; turn += 1) await nextTurn();

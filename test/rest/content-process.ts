@@ -18,7 +18,7 @@ await truncate(join(folder, media.id.slice(0, 2), media.id), Number(size));
 const server = createContentServer({
   files,
   log: silentLog,
-  streams: 64,
+  streams: 100,
   media: new Map([[media.id, media]]),
   fileName: 'video.mp4',
 });

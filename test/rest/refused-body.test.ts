@@ -105,7 +105,7 @@ test.each(['keep-alive', 'close'])(
 );
 
 test('a client that stops in the middle of its body is cut off, and its body given up', async () => {
-  const { port, failures } = await serve({ stalledMs: 100 });
+  const { port, failures } = await serve({ sender: { periodMs: 100 } });
   const socket = connect(port, '127.0.0.1');
   const closed = once(socket, 'close');
   socket.on('error', () => undefined).resume();
@@ -114,10 +114,47 @@ test('a client that stops in the middle of its body is cut off, and its body giv
   await expect.poll(() => failures).toHaveLength(1);
 });
 
+test('a client that sends next to nothing is cut off, however steadily', async () => {
+  const { port, failures } = await serve({ maxBytes: 1_000_000, sender: { periodMs: 200 } });
+  const socket = connect(port, '127.0.0.1');
+  const closed = once(socket, 'close');
+  socket.on('error', () => undefined).resume();
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n{');
+  const dripping = setInterval(() => socket.write(' '), 10);
+  onTestFinished(() => {
+    clearInterval(dripping);
+  });
+  await closed;
+  await expect.poll(() => failures).toHaveLength(1);
+});
+
+test('a client that keeps the least rate is heard to the end', async () => {
+  const { port, failures } = await serve({
+    maxBytes: 10_000,
+    sender: { periodMs: 200, leastBytes: 10 },
+  });
+  const socket = connect(port, '127.0.0.1');
+  const answered = once(socket, 'data');
+  const body = `{}${' '.repeat(60)}`;
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length * 10}\r\n\r\n`);
+  let sent = 0;
+  const sending = setInterval(() => {
+    socket.write(sent === 0 ? body : ' '.repeat(body.length));
+    sent += 1;
+    if (sent === 10) clearInterval(sending);
+  }, 60);
+  onTestFinished(() => {
+    clearInterval(sending);
+    socket.destroy();
+  });
+  const [answer] = (await answered) as [Buffer];
+  expect([answer.toString('latin1').split('\r\n', 1)[0], failures]).toEqual(['HTTP/1.1 200 OK', []]);
+});
+
 test('the wait for memory does not count as the client’s', async () => {
   const memory = Promise.withResolvers<void>();
   const { port, failures } = await serve({
-    stalledMs: 50,
+    sender: { periodMs: 50 },
     maxBytes: bytes.length,
     reserve: () => memory.promise,
   });

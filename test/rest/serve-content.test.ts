@@ -3,6 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDiskMedia } from '../../src/media/disk-media.ts';
 import type { MediaFiles } from '../../src/media/media-files.ts';
@@ -12,7 +13,7 @@ import type { Media } from '../../src/store/store.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { startS3Server } from '../media/s3-server.ts';
-import { createContentServer, newMedia, now } from './serve-media.ts';
+import { createContentServer, newMedia, now, type ContentServerOptions } from './serve-media.ts';
 
 const bytes = Buffer.from(Array.from({ length: 5_000 }, (_, index) => index % 251));
 const signal = new AbortController().signal;
@@ -23,13 +24,14 @@ let media: Map<string, Media>;
 let server: Listening;
 let logged: ReturnType<typeof createRecordedLog>;
 
-const start = async (
-  options: { streams?: number; stalledMs?: number; fileName?: string; from?: MediaFiles } = {},
-): Promise<void> => {
-  const { streams = 10, stalledMs, fileName = 'video.mp4', from = files } = options;
+const start = async ({
+  from = files,
+  ...options
+}: Partial<ContentServerOptions> & { from?: MediaFiles } = {}): Promise<void> => {
   logged = createRecordedLog();
+  const { log } = logged;
   server = await listenOnLoopback(
-    createContentServer({ files: from, log: logged.log, streams, stalledMs, fileName, media }),
+    createContentServer({ files: from, log, streams: 10, fileName: 'video.mp4', media, ...options }),
   );
 };
 
@@ -56,11 +58,11 @@ const get = ({ id }: Media, headers: Record<string, string> = {}, method = 'GET'
 const bodyOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
 /** A reader that takes nothing but what is read from it by hand. */
-const openSlowReader = async ({ id }: Media): Promise<Socket> => {
+const openSlowReader = async (...of: Media[]): Promise<Socket> => {
   const { hostname, port } = new URL(server.url);
   const socket = createConnection({ host: hostname, port: Number(port) });
   socket.on('error', () => {});
-  socket.write(`GET /${id} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  for (const { id } of of) socket.write(`GET /${id} HTTP/1.1\r\nhost: x\r\n\r\n`);
   await once(socket, 'readable');
   return socket;
 };
@@ -248,8 +250,9 @@ describe('the content of a video', () => {
 
   it('is streamed to so many readers at once, and the next is told when to come again', async () => {
     await start({ streams: 2 });
-    const [kept, small] = [await keep(large), await keep(bytes)];
-    const readers = [await openSlowReader(kept), await openSlowReader(kept)];
+    const [first, second] = [await keep(large, { accountId: 'a' }), await keep(large, { accountId: 'b' })];
+    const small = await keep(bytes);
+    const readers = [await openSlowReader(first), await openSlowReader(second)];
     const refused = await get(small);
     expect(refused.status).toBe(503);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -259,6 +262,62 @@ describe('the content of a video', () => {
     readers[0]?.destroy();
     await expect.poll(async () => (await get(small)).status).toBe(200);
     readers[1]?.destroy();
+  });
+
+  it('is streamed to a quarter of the readers for one account at most, which leaves places to others', async () => {
+    await start({ streams: 8 });
+    const theirs = await keep(large, { accountId: 'greedy' });
+    const [small, other] = [await keep(bytes, { accountId: 'greedy' }), await keep(bytes)];
+    const readers = [await openSlowReader(theirs), await openSlowReader(theirs)];
+    const refused = await get(small);
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+    expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } });
+    expect((await get(other)).status).toBe(200);
+    readers[0]?.destroy();
+    await expect.poll(async () => (await get(small)).status).toBe(200);
+    readers[1]?.destroy();
+  });
+
+  it('is no longer held for a reader that takes less than the least rate, though never silent for long', async () => {
+    const slices = Array.from({ length: 1_024 }, () => Buffer.alloc(64 * 1024));
+    const read: MediaFiles['read'] = async () => Readable.from(slices);
+    await start({ stalledMs: 1_000, leastBytesPerSecond: 1024 ** 3, from: { ...files, read } });
+    const kept = newMedia(large.byteLength);
+    media.set(kept.id, kept);
+    const reader = await openSlowReader(kept);
+    const closed = once(reader, 'close');
+    const sipping = setInterval(() => reader.read(200 * 1024) ?? reader.read(), 20);
+    await closed;
+    clearInterval(sipping);
+    expect(reader.bytesRead).toBeLessThan(large.byteLength);
+    expect(logged.lines).toEqual([]);
+  });
+
+  it('goes on for a reader that waits for slow bytes, however long that takes', async () => {
+    const slowly = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const chunk of source) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        yield chunk;
+      }
+    };
+    const read: MediaFiles['read'] = async (id, options) => {
+      const source = await files.read(id, options);
+      return source === null ? null : Readable.from(slowly(source));
+    };
+    await start({ stalledMs: 150, leastBytesPerSecond: 1024 ** 3, from: { ...files, read } });
+    const long = Buffer.alloc(512 * 1024, 7);
+    const answer = await get(await keep(long));
+    expect((await bodyOf(answer)).equals(long)).toBe(true);
+  });
+
+  it('is no longer held for a reader who asked for it twice over one connection and left', async () => {
+    await start({ streams: 2 });
+    const [first, second] = [await keep(large, { accountId: 'a' }), await keep(large, { accountId: 'b' })];
+    const small = [await keep(bytes, { accountId: 'a' }), await keep(bytes, { accountId: 'b' })];
+    const reader = await openSlowReader(first, second);
+    for (const each of small) await expect.poll(async () => (await get(each)).status).toBe(503);
+    reader.destroy();
+    for (const each of small) await expect.poll(async () => (await get(each)).status).toBe(200);
   });
 
   it('is no longer held for a reader that stalls', async () => {

@@ -26,6 +26,7 @@ export interface ContentServerOptions {
   log: Log;
   streams: number;
   stalledMs?: number;
+  leastBytesPerSecond?: number;
   /** What is served under `/{id}`. */
   media: Map<string, Media>;
   fileName: string;

@@ -36,7 +36,7 @@ describe.each(await testEngines())('a result URL on $kind', ({ create }) => {
     server = await listenOnLoopback(
       createServer((request, response) => {
         const name = (request.url ?? '').replace('/results/', '');
-        void serveResult(name, request, response, 'req_1');
+        void serveResult(name, { request, response, requestId: 'req_1', clientAddress: '192.0.2.1' });
       }),
     );
   });

@@ -1,66 +1,46 @@
-import { imageContentType } from './image-content-type.ts';
-import { loadSharp } from './load-sharp.ts';
-import { createTurns, TooManyWaitingError } from './create-turns.ts';
+import type { Metadata, Sharp } from 'sharp';
+import { TooManyWaitingError } from './create-turns.ts';
+import { decodeImage, ImageError, type DecodeOptions, type ImageProblem } from './decode-image.ts';
 
-/** Decoded, an image of this size takes 200 MB; no upstream takes a larger one. */
-export const mostPixels = 50_000_000;
+const longestWaitMs = 20_000;
 
-/** Decoding the largest takes two seconds. */
-const decodeSeconds = 15;
-
-export type ImageProblem =
-  /** Not PNG, JPEG or WebP. */
-  | 'other_type'
-  | 'too_many_pixels'
-  /** Broken or cut off. */
-  | 'undecodable'
-  /** Too many images are being checked; nothing is known of this one. */
-  | 'busy';
-
-/** Null for an image that can be decoded to its last row. Rejects with the signal's reason alone. */
-export type CheckImage = (bytes: Uint8Array, signal: AbortSignal) => Promise<ImageProblem | null>;
-
-/** Decodes images off the event loop, a few at once. */
-export const createCheckImage = (): CheckImage => {
-  const inTurn = createTurns({ atOnce: 2, queueLimit: 200 });
-  return async (bytes, signal) => {
-    if (imageContentType(bytes) === null) return 'other_type';
-    try {
-      return await inTurn(() => decode(bytes), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof TooManyWaitingError) return 'busy';
-      throw error;
-    }
-  };
-};
-
-const decode = async (bytes: Uint8Array): Promise<ImageProblem | null> => {
-  const sharp = await loadSharp();
-  // The header is looked at first: what it claims is refused before memory is taken for it.
-  const size = await headerOf(sharp(bytes, { limitInputPixels: false }));
-  if (size === null) return 'undecodable';
-  if (size.width * size.height > mostPixels) return 'too_many_pixels';
+/**
+ * Null for an image that can be decoded to its last row; `busy` when too many are being checked, and nothing is known of
+ * this one. Rejects with the signal's reason alone.
+ */
+export const checkImage = async (
+  bytes: Uint8Array,
+  { signal, accountId }: DecodeOptions,
+): Promise<ImageProblem | 'busy' | null> => {
+  const tooLong = AbortSignal.timeout(longestWaitMs);
   try {
-    // To give the last row, the decoder must go through all of them; the rows themselves are not kept.
-    await sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' })
-      .extract({ left: 0, top: size.height - 1, width: size.width, height: 1 })
-      .timeout({ seconds: decodeSeconds })
-      .raw()
-      .toBuffer();
+    await decodeImage(bytes, decodeAll, { signal: AbortSignal.any([signal, tooLong]), accountId });
     return null;
-  } catch {
-    return 'undecodable';
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ImageError) return error.problem;
+    if (error instanceof TooManyWaitingError || error === tooLong.reason) return 'busy';
+    throw error;
   }
 };
 
-const headerOf = async (image: {
-  metadata(): Promise<{ width?: number; height?: number }>;
-}): Promise<{ width: number; height: number } | null> => {
-  try {
-    const { width = 0, height = 0 } = await image.metadata();
-    return width > 0 && height > 0 ? { width, height } : null;
-  } catch {
-    return null;
-  }
-};
+/** How many times smaller a WebP is made while it is decoded: a lossy one of 49 megapixels takes 10 MB so, and 380 MB whole. */
+const webpShrink = 8;
+
+/** All rows go through the decoder; next to nothing of them is kept. */
+const decodeAll = (image: Sharp, { format, width, height }: Metadata): Promise<Buffer> =>
+  format === 'webp'
+    ? image
+        .resize({
+          width: Math.ceil(width / webpShrink),
+          height: Math.ceil(height / webpShrink),
+          fit: 'fill',
+          kernel: 'nearest',
+        })
+        .raw()
+        .toBuffer()
+    : // To give the last row, the decoder must go through all of them.
+      image
+        .extract({ left: 0, top: height - 1, width, height: 1 })
+        .raw()
+        .toBuffer();

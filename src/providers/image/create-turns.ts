@@ -1,4 +1,7 @@
-/** There are more tasks waiting than may. */
+import { OutboundError } from '../../outbound/outbound.ts';
+import { createSlots, type Slots, type TakeOptions } from '../../outbound/slots.ts';
+
+/** There are more tasks waiting than may, of all or of one holder. */
 export class TooManyWaitingError extends Error {
   override readonly name = 'TooManyWaitingError';
 
@@ -14,54 +17,28 @@ export interface TurnsOptions {
 }
 
 /**
- * Runs `work` when its turn comes. Rejects with TooManyWaitingError, with the signal's reason while it waits, and with
+ * Runs `work` when its turn comes: first come, first served, a fixed number at once, and of both the turns and the queue
+ * no account has more than a share. Rejects with TooManyWaitingError, with the signal's reason while it waits, and with
  * what `work` throws.
  */
-export type Turns = <Result>(work: () => Promise<Result>, signal: AbortSignal) => Promise<Result>;
+export type Turns = <Result>(work: () => Promise<Result>, options: TakeOptions) => Promise<Result>;
 
-/** First come, first served, a fixed number at once. */
 export const createTurns = ({ atOnce, queueLimit }: TurnsOptions): Turns => {
-  const waiting = new Set<() => void>();
-  let running = 0;
-
-  const enter = async (signal: AbortSignal): Promise<void> => {
-    signal.throwIfAborted();
-    if (running < atOnce) {
-      running += 1;
-      return;
-    }
-    if (waiting.size >= queueLimit) throw new TooManyWaitingError();
-    await new Promise<void>((resolve, reject) => {
-      const admit = (): void => {
-        leave();
-        resolve();
-      };
-      const giveUp = (): void => {
-        leave();
-        reject(signal.reason);
-      };
-      const leave = (): void => {
-        waiting.delete(admit);
-        signal.removeEventListener('abort', giveUp);
-      };
-      waiting.add(admit);
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
-  };
-
-  /** The next takes over the turn as it is, so that nobody can slip in between. */
-  const leave = (): void => {
-    const [next] = waiting;
-    if (next === undefined) running -= 1;
-    else next();
-  };
-
-  return async (work, signal) => {
-    await enter(signal);
+  const slots = createSlots({ atOnce, waiting: queueLimit });
+  return async (work, options) => {
+    const release = await takeSlot(slots, options);
     try {
       return await work();
     } finally {
-      leave();
+      release();
     }
   };
+};
+
+const takeSlot = async (slots: Slots, options: TakeOptions): Promise<() => void> => {
+  try {
+    return await slots.take(options);
+  } catch (error) {
+    throw error instanceof OutboundError ? new TooManyWaitingError() : error;
+  }
 };

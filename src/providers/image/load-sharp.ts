@@ -7,8 +7,7 @@ const openLoaders = ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLo
 
 /**
  * The image library, loaded when first needed (0.1 s). From then on the whole process decodes PNG, JPEG and WebP from
- * memory and nothing else. Its work runs on Node's thread pool, of whose four threads others need some: bound it with
- * `createTurns`.
+ * memory and nothing else. Its work runs on Node's thread pool, so it is for `decode-image.ts` to call, which bounds it.
  */
 export const loadSharp = async (): Promise<SharpModule> => {
   const { default: sharp } = await import('sharp');

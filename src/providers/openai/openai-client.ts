@@ -15,21 +15,20 @@ export interface OpenAiClientOptions {
 /** One upstream with its connections, shared by its text and image adapters. */
 export interface OpenAiClient {
   baseUrl: string;
-  /** The package's client and a fetch with the same limits; both are loaded when first needed. */
+  /** The package's client, loaded when first needed. */
   open(): Promise<OpenAiConnection>;
   close(): Promise<void>;
 }
 
 interface OpenAiConnection {
   api: OpenAI;
-  fetch: Fetch;
 }
 
 /** The package's timers measure the headers only; ours measure all, so its own wait as long as a timer can. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
-  let opening: Promise<OpenAiConnection & UpstreamFetch> | null = null;
+  let opening: Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> | null = null;
   return {
     baseUrl: options.baseUrl,
     open: () => (opening ??= connect(options)),
@@ -39,7 +38,9 @@ export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient =
   };
 };
 
-const connect = async (options: OpenAiClientOptions): Promise<OpenAiConnection & UpstreamFetch> => {
+const connect = async (
+  options: OpenAiClientOptions,
+): Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> => {
   const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
   const { baseUrl, apiKey } = options;
   // Every setting that the package would otherwise take from the environment is given.
@@ -56,7 +57,7 @@ const connect = async (options: OpenAiClientOptions): Promise<OpenAiConnection &
     fetch: upstream.fetch,
     ...(apiKey === null ? { defaultHeaders: { authorization: null } } : {}),
   });
-  return { api, ...upstream };
+  return { api, close: upstream.close };
 };
 
 const openFetch = async ({ fetch, timeouts }: OpenAiClientOptions): Promise<UpstreamFetch> => {

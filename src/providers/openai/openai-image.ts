@@ -1,11 +1,23 @@
+import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { ProviderTimeouts } from '../../config.ts';
+import { OutboundError, type Outbound } from '../../outbound/outbound.ts';
 import { imageContentType } from '../image/image-content-type.ts';
 import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import { upstreamSize } from './image-size.ts';
 import type { OpenAiClient } from './openai-client.ts';
 import { toProviderFailure } from './to-provider-failure.ts';
-import type { Fetch } from './upstream-fetch.ts';
+
+export interface OpenAiImageOptions {
+  client: OpenAiClient;
+  /** By which an image is fetched from an address that the upstream names. */
+  outbound: Pick<Outbound, 'download'>;
+  timeouts: ProviderTimeouts;
+}
+
+/** The largest image that is taken over by its address. */
+const largestImage = 32 * 1024 ** 2;
 
 const text = z.string().min(1).optional().catch(undefined);
 const answerSchema = z.object({
@@ -18,10 +30,10 @@ type AnswerImage = z.infer<typeof answerSchema>['data'][number];
  * One image at a time by `images/generations` of an OpenAI-compatible upstream, or `images/edits` where there are images
  * to edit; base64 and URL answers.
  */
-export const createOpenAiImage = ({ client }: { client: OpenAiClient }): ImageProvider => ({
+export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
     try {
-      const { api, fetch } = await client.open();
+      const { api } = await client.open();
       const answer: unknown =
         request.inputs.length === 0
           ? await api.post('/images/generations', { body: toFields(request), signal })
@@ -29,7 +41,7 @@ export const createOpenAiImage = ({ client }: { client: OpenAiClient }): ImagePr
       const parsed = answerSchema.safeParse(answer);
       const image = parsed.data?.data[0];
       if (image === undefined) throw unusable('the upstream answer has no image');
-      return [await toImage(image, { fetch, signal })];
+      return [await toImage(image, { ...downloads, signal })];
     } catch (error) {
       throw await toProviderFailure(error, signal);
     }
@@ -58,29 +70,43 @@ const toForm = async (
   };
 };
 
-const toImage = async (
-  image: AnswerImage,
-  { fetch, signal }: { fetch: Fetch; signal: AbortSignal },
-): Promise<GeneratedImage> => {
-  const bytes = await imageBytes(image, fetch, signal);
+type DownloadOptions = Omit<OpenAiImageOptions, 'client'> & { signal: AbortSignal };
+
+const toImage = async (image: AnswerImage, options: DownloadOptions): Promise<GeneratedImage> => {
+  const bytes = await imageBytes(image, options);
   const contentType = imageContentType(bytes);
   if (contentType === null) throw unusable('the upstream answered bytes that are no PNG, JPEG or WebP');
   return { bytes, contentType, revisedPrompt: image.revised_prompt ?? null };
 };
 
-const imageBytes = async (image: AnswerImage, fetch: Fetch, signal: AbortSignal): Promise<Uint8Array> => {
+const imageBytes = async (image: AnswerImage, options: DownloadOptions): Promise<Uint8Array> => {
   if (image.b64_json !== undefined) return Buffer.from(image.b64_json, 'base64');
   if (image.url === undefined) throw unusable('the upstream answer has neither base64 nor a URL');
   if (image.url.startsWith('data:'))
     return Buffer.from(image.url.slice(image.url.indexOf(',') + 1), 'base64');
-  if (!URL.canParse(image.url)) throw unusable('the upstream answered a URL that is none');
-  // No key goes along: the address is often another host's.
-  const answer = await fetch(image.url, { signal });
-  const bytes = new Uint8Array(await answer.arrayBuffer());
-  if (!answer.ok) throw unusable(`the upstream's image URL answered ${answer.status}`);
-  return bytes;
+  return download(image.url, options);
+};
+
+/** No key goes along: the address is often another host's. */
+const download = async (
+  url: string,
+  { outbound, timeouts, signal }: DownloadOptions,
+): Promise<Uint8Array> => {
+  const { totalMs } = timeouts;
+  try {
+    const { body } = await outbound.download(url, {
+      lane: 'results',
+      maxBytes: largestImage,
+      totalMs,
+      signal,
+    });
+    return await buffer(body);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    throw unusable(`the upstream's image could not be fetched: ${error.message}`, error);
+  }
 };
 
 /** The image was made, and maybe paid for: asking again would make another. */
-const unusable = (message: string): ProviderError =>
-  new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error' });
+const unusable = (message: string, cause?: OutboundError): ProviderError =>
+  new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error', cause });

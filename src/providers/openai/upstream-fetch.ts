@@ -9,7 +9,7 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 
 export interface UpstreamFetch {
   /**
-   * The part of WHATWG fetch that the `openai` package and our downloads use: a string or bytes as body in; status, headers,
+   * The part of WHATWG fetch that the `openai` package uses: a string or bytes as body in; status, headers,
    * text(), json() and an async iterable `body` out. Follows no redirects. Throws ProviderError, or the reason of
    * an aborted signal, also while the body is read.
    */
@@ -110,7 +110,6 @@ const toResponse = (answer: Dispatcher.ResponseData, deadlines: Deadlines): Resp
     body: { value: body },
     text: { value: text },
     json: { value: async () => JSON.parse(await text()) },
-    arrayBuffer: { value: async () => new Uint8Array(await gather(body)).buffer },
   });
 };
 

@@ -1,4 +1,5 @@
 import { createTurns, TooManyWaitingError } from '../image/create-turns.ts';
+import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
@@ -35,7 +36,7 @@ export const createSandboxImage = (): SandboxImage => {
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
     return orAborted(
-      inTurn(() => editPictures({ inputs, aspectRatio, signal, overlay }), signal),
+      inTurn(() => editPictures({ inputs, aspectRatio, signal, overlay }), { signal }),
       signal,
     );
   };
@@ -67,6 +68,7 @@ const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<
 const toProviderError = (cause: unknown): ProviderError => {
   const isBusy =
     cause instanceof TooManyWaitingError ||
+    (cause instanceof ImageError && cause.problem === 'too_slow') ||
     (cause instanceof WorkerPoolError && (cause.reason === 'full' || cause.reason === 'closed'));
   return new ProviderError(`the sandbox drew no picture: ${cause instanceof Error ? cause.message : ''}`, {
     failure: 'retry_other',

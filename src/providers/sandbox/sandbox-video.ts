@@ -88,7 +88,7 @@ export const createSandboxVideo = ({
             },
             signal: closing.signal,
           }),
-        closing.signal,
+        { signal: closing.signal },
       );
     } catch (error) {
       if (closing.signal.aborted) return;

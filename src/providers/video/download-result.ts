@@ -16,7 +16,8 @@ export const downloadResult = async (
   const maxBytes = largestResult[part];
   const toFailure = (error: unknown): unknown => (signal.aborted ? signal.reason : toResultFailure(error));
   try {
-    const { body } = await outbound.download(url, { maxBytes, totalMs: timeouts.totalMs, signal });
+    const { totalMs } = timeouts;
+    const { body } = await outbound.download(url, { lane: 'results', maxBytes, totalMs, signal });
     return pacedBody(body, { maxBytes, idleMs: timeouts.idleMs, toFailure });
   } catch (error) {
     throw toFailure(error);

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../errors.ts';
+import { issueExample } from './issue-examples.ts';
 
 interface ErrorText {
   /** When it happens, for the description of an answer. */
@@ -10,7 +11,7 @@ interface ErrorText {
 }
 
 /** What each public error means, with an example of its message. */
-export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
+const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_api_key: {
     when: 'The key is missing, wrong or revoked, or its account is suspended.',
     message: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
@@ -18,7 +19,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   insufficient_balance: {
     when: 'The available balance does not cover what the request may cost.',
     message:
-      'The request may cost up to $0.04 and $0.01 is available. Top up the account, or ask for less output.',
+      'The balance does not cover what the request may cost. Top up the account, or ask for less output.',
   },
   payment_required: {
     when: 'There was no payment, or it cannot be taken. The terms are in the header and the body.',
@@ -26,12 +27,11 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   invalid_json: {
     when: 'The body is not JSON in UTF-8.',
-    message: 'The body is not valid JSON in UTF-8. Send one JSON object.',
+    message: 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
   },
   invalid_parameter: {
     when: 'A field has a value that is not allowed; `param` names it.',
     message: 'model: must have at most 128 characters',
-    param: 'model',
   },
   unsupported_response_format: {
     when: 'Images are answered as URLs only.',
@@ -86,6 +86,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   response_not_found: {
     when: 'The account has no response with this id.',
     message: 'This account has no response with that id. Check the id.',
+    param: 'response_id',
   },
   video_not_found: {
     when: 'The account has no video with this id, or the video has no such variant.',
@@ -103,11 +104,12 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   payment_conflict: {
     when: 'The payment proof has paid another request.',
-    message: 'This payment was made for another request. Make a new payment.',
+    message: 'This payment proof was used for a different request. Sign a new payment for this request.',
   },
   payment_in_progress: {
     when: 'A request with the same payment proof is being worked on.',
-    message: 'A request with this payment is being worked on. Wait for its answer.',
+    message:
+      'A request with this payment proof is being served. Send the same request again in a second; do not pay again.',
   },
   video_not_completed: {
     when: 'The video is not completed, or it failed.',
@@ -135,7 +137,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   too_many_active_jobs: {
     when: 'The account has as many jobs of this kind under way as it may.',
-    message: 'This account has 5 jobs of this kind under way, as many as it may. Wait until one ends.',
+    message: 'This account has as many jobs of this kind under way as it may. Wait until one ends.',
   },
   server_error: {
     when: 'A temporary fault of the service.',
@@ -167,4 +169,38 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'No payment network can be used right now. Try again shortly.',
   },
   shutting_down: { when: 'The service is restarting.', message: 'The service is restarting. Try again.' },
+};
+
+const lostContent = {
+  when: 'The bytes could not be read.',
+  message: 'The content could not be read. Try again.',
+};
+
+/** What an error means to one operation, where that is something of its own. */
+const ownTexts: Readonly<Record<string, Readonly<Partial<Record<ErrorCode, ErrorText>>>>> = {
+  get_model: {
+    not_found: {
+      when: 'The account has no such SKU.',
+      message: 'model: this account has no such SKU. See GET /v1/models.',
+      param: 'model',
+    },
+  },
+  get_video_content: { upstream_error: lostContent },
+  get_result: {
+    not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },
+    content_expired: {
+      when: 'The bytes were kept for their time and are gone.',
+      message: 'This result was kept for its time and is gone. Make it again.',
+    },
+    upstream_error: lostContent,
+  },
+};
+
+/** What an error of an operation means, with an example of its message. */
+export const errorTextOf = (operation: string, code: ErrorCode): ErrorText => {
+  const own = ownTexts[operation]?.[code];
+  if (own !== undefined) return own;
+  if (code !== 'invalid_parameter') return errorTexts[code];
+  const { field, msg } = issueExample(operation);
+  return { ...errorTexts[code], message: `${field}: ${msg}`, param: field };
 };

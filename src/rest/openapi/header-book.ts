@@ -17,13 +17,16 @@ const descriptions = {
   'X-Chat-Completion-Id': ['`chatcmpl-` and the job id: the way to recover the answer.', text],
   'X-Conversation-Id': ['The conversation_id of the request.', text],
   'X-Response-Id': ['`resp_` and the job id: the way to recover the answer.', text],
-  'PAYMENT-RESPONSE': ['The receipt of the settled payment: x402 v2, base64 of JSON.', text],
+  'PAYMENT-RESPONSE': ['The receipt of the payment, settled or not: x402 v2, base64 of JSON.', text],
   'X-PAYMENT-RESPONSE': ['The same receipt for x402 v1 clients.', text],
+  'X-Payment-Transaction': ['Of a payment whose settlement is not known yet, where there is one.', text],
   'Accept-Ranges': ['`bytes`.', { ...text, const: 'bytes' }],
   'Content-Range': ['Which bytes of how many these are, on 206 and 416.', text],
   'Content-Disposition': ['A file name.', text],
   ETag: ['For If-Range and If-None-Match.', text],
   'Cache-Control': ['How long the answer may be kept.', text],
+  'X-Content-Type-Options': ['`nosniff`.', { ...text, const: 'nosniff' }],
+  'Content-Security-Policy': ['What a browser may do with the bytes: nothing beside showing them.', text],
 } as const satisfies Record<string, readonly [string, object]>;
 
 export type HeaderName = keyof typeof descriptions;
@@ -31,13 +34,19 @@ export type HeaderName = keyof typeof descriptions;
 const componentName = (name: HeaderName): string => name.replaceAll('-', '');
 
 /** `components.headers`. */
-export const headerComponents = (): Record<string, object> =>
-  Object.fromEntries(
+export const headerComponents = (): Record<string, object> => ({
+  ...Object.fromEntries(
     Object.entries(descriptions).map(([name, [description, schema]]) => [
       componentName(name as HeaderName),
       { description, schema },
     ]),
-  );
+  ),
+  [sandboxComponent]: {
+    description:
+      'On JSON only, and there only when a sandbox made it, with no real model or real profiles behind it.',
+    schema: flag,
+  },
+});
 
 /** The `headers` of one answer. */
 export const headersOf = (names: readonly HeaderName[]): Record<string, object> =>
@@ -50,29 +59,60 @@ const idHeaders: Record<string, readonly HeaderName[]> = {
   get_response: ['X-Response-Id'],
 };
 
+const sandboxComponent = 'XSandbox';
+
+/** The operations whose answers tell of what a sandbox made. */
+const tellOfSandbox: ReadonlySet<string> = new Set([
+  'search_leads',
+  'create_chat_completion',
+  'create_response',
+  'get_response',
+  'create_image',
+  'get_job',
+  'create_video',
+  'get_video',
+]);
+
+/** The header that marks what a sandbox made, where an operation's answers may carry it. */
+export const sandboxHeader = ({ name }: Operation, brand: string): Record<string, object> =>
+  tellOfSandbox.has(name)
+    ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } }
+    : {};
+
+/** Of a settled payment, and of one whose settlement failed. */
+const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
+
 export const successHeaders = ({ name, payment, rest }: Operation): HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
   ...(idHeaders[name] ?? []),
   ...(payment === 'none' ? [] : (['Idempotent-Replayed'] as const)),
-  ...(payment === 'x402' ? (['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const) : []),
-  ...(rest.content === undefined ? [] : (['Accept-Ranges', 'Content-Disposition', 'ETag'] as const)),
+  ...(payment === 'x402' ? receiptHeaders : []),
+  ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
 ];
+
+/** Of everything that is answered as bytes. */
+export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options'] as const;
 
 /** Whether a refusal may tell how a text job ended: it names the job then, and is repeated under its key. */
 const tellsOfJob = (name: string, status: number): boolean =>
   (name === 'create_chat_completion' || name === 'create_response') &&
   [400, 408, 429, 500, 502, 503].includes(status);
 
+/** Of a 416. */
+export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
+
 export const errorHeaderNames = ({ name, payment }: Operation, status: number): HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
   ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-  ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
-  ...(status === 416 ? (['Content-Range'] as const) : []),
-  ...(payment === 'hold' && (status === 409 || tellsOfJob(name, status))
-    ? (['X-Should-Retry'] as const)
+  ...(status === 429 || status === 503 || (payment === 'x402' && status === 409)
+    ? (['Retry-After'] as const)
     : []),
+  ...(status === 416 ? unsatisfiableHeaders : []),
+  ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
+  ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
+  ...(status === 409 || tellsOfJob(name, status) ? (['X-Should-Retry'] as const) : []),
   ...(tellsOfJob(name, status) ? ([...(idHeaders[name] ?? []), 'Idempotent-Replayed'] as const) : []),
 ];
 

@@ -3,10 +3,22 @@ import { operationExamples } from './examples.ts';
 import { fieldText } from './field-texts.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './header-book.ts';
 import { errorResponses, exampleKey, successResponses } from './responses.ts';
+import { operationText } from './rest-words.ts';
 import { reference, type JsonSchema, type SchemaBook } from './schema-book.ts';
 
+export interface OperationPlace {
+  book: SchemaBook;
+  /** The schema of its answer. */
+  answerName: string;
+  /** As people read it. */
+  brand: string;
+}
+
 /** One operation as OpenAPI's operation object. */
-export const toOperationObject = (operation: Operation, book: SchemaBook, answerName: string): object => {
+export const toOperationObject = (
+  operation: Operation,
+  { book, answerName, brand }: OperationPlace,
+): object => {
   const { name, payment, rest } = operation;
   const requestName = `${pascalCase(name)}Request`;
   const input = book.convert(operation.input, { io: 'input', name: requestName });
@@ -14,7 +26,7 @@ export const toOperationObject = (operation: Operation, book: SchemaBook, answer
   return {
     operationId: name,
     summary: operation.title,
-    description: operation.description,
+    description: operationText(operation),
     tags: [operation.group],
     security: payment === 'x402' ? [] : [{ apiKey: [] }],
     parameters: [
@@ -28,7 +40,7 @@ export const toOperationObject = (operation: Operation, book: SchemaBook, answer
       ? { requestBody: requestBody(operation, book.add(requestName, bodyOf(operation, input))) }
       : {}),
     responses: {
-      ...successResponses(operation, reference(answerName)),
+      ...successResponses(operation, { answer: reference(answerName), brand }),
       ...errorResponses(operation),
     },
   };

@@ -1,17 +1,27 @@
 import { errorTable, type ErrorCode } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { errorTexts } from './error-texts.ts';
+import { errorTextOf } from './error-texts.ts';
 import { operationExamples, paymentRequiredExample, type OperationExample } from './examples.ts';
-import { errorHeaderNames, headersOf, successHeaders, type HeaderName } from './header-book.ts';
+import {
+  errorHeaderNames,
+  headersOf,
+  sandboxHeader,
+  successHeaders,
+  type HeaderName,
+} from './header-book.ts';
+import { issueExample } from './issue-examples.ts';
 import { reference } from './schema-book.ts';
 
 const json = (schema: object, examples: object): object => ({ 'application/json': { schema, examples } });
 
 /** The successes of an operation by status, with the schema of its JSON answer. */
-export const successResponses = (operation: Operation, answer: object): Record<string, object> => {
+export const successResponses = (
+  operation: Operation,
+  { answer, brand }: { answer: object; brand: string },
+): Record<string, object> => {
   const { content } = operation.rest;
-  const headers = headersOf(successHeaders(operation));
+  const headers = { ...headersOf(successHeaders(operation)), ...sandboxHeader(operation, brand) };
   if (content !== undefined) return contentResponses(content, headers);
   const examples = operationExamples[operation.name] ?? [];
   const statuses = new Set(examples.map(({ status }) => status));
@@ -55,7 +65,7 @@ const contentResponses = (types: readonly string[], headers: object): Record<str
       headers: { ...headers, ...headersOf(['Content-Range']) },
       content,
     },
-    304: { description: 'If-None-Match names this content.', headers: headersOf(['ETag', 'X-Request-Id']) },
+    304: { description: 'If-None-Match names this content.', headers },
   };
 };
 
@@ -85,7 +95,9 @@ const commonCodes = ({ payment, rest }: Operation): ErrorCode[] => [
   ...(rest.method === 'POST'
     ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
     : []),
-  'invalid_parameter',
+  ...(rest.method === 'POST' || rest.query.length > 0 || rest.path.includes('{')
+    ? (['invalid_parameter'] as const)
+    : []),
   'server_error',
   'shutting_down',
 ];
@@ -104,7 +116,7 @@ export const errorResponses = (operation: Operation): Record<string, object> => 
 const errorResponse = (operation: Operation, status: number, codes: readonly ErrorCode[]): object => {
   const isPaymentRequired = status === 402 && codes.includes('payment_required');
   return {
-    description: codes.map((code) => `\`${code}\`: ${errorTexts[code].when}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation.name, code).when}`).join('\n\n'),
     headers: {
       ...headersOf(errorHeaderNames(operation, status)),
       ...(isPaymentRequired ? paymentRequiredHeader : {}),
@@ -139,25 +151,25 @@ const errorBody = ({ rest }: Operation, status: number): object => {
     : { allOf: [reference('ValidationErrors'), reference('Error')] };
 };
 
-const errorExample = ({ rest }: Operation, status: number, code: ErrorCode): JsonObject => {
-  const { message, param } = errorTexts[code];
+const errorExample = ({ name, rest }: Operation, status: number, code: ErrorCode): JsonObject => {
+  const { message, param } = errorTextOf(name, code);
   const error = { type: errorTable[code][1], code, message, ...(param === undefined ? {} : { param }) };
   if (status !== 422 || rest.validation === 'envelope') return { error };
-  if (rest.validation === 'detail')
-    return { detail: [{ loc: ['query', 'limit'], msg: 'must be at most 100', type: 'less_than_equal' }] };
-  const field = param ?? 'model';
-  return {
-    detail: [{ loc: ['body', field], msg: 'must have at most 128 characters', type: 'less_than_equal' }],
-    error,
-  };
+  const { place, field, msg, type } = issueExample(name);
+  const detail = [{ loc: [place, field], msg, type }];
+  return rest.validation === 'detail' ? { detail } : { detail, error };
 };
 
-/** The answer of an address outside the operations. */
-export const plainErrors = (codes: readonly ErrorCode[], headers: Record<number, HeaderName[]>): object =>
+/** The refusals of an address outside the operations, with the headers of each status. */
+export const plainErrors = (
+  name: string,
+  codes: readonly ErrorCode[],
+  headers: Record<number, readonly HeaderName[]>,
+): object =>
   Object.fromEntries(
     codes.map((code) => {
       const [status, type] = errorTable[code];
-      const { when, message } = errorTexts[code];
+      const { when, message } = errorTextOf(name, code);
       return [
         status,
         {

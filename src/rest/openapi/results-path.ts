@@ -1,4 +1,4 @@
-import { headersOf, rangeParameter } from './header-book.ts';
+import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './header-book.ts';
 import { plainErrors } from './responses.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp'];
@@ -6,7 +6,7 @@ const types = ['image/png', 'image/jpeg', 'image/webp'];
 /** `/results/{name}`: the bytes behind a result URL. */
 export const resultsPath = (): object => {
   const content = Object.fromEntries(types.map((type) => [type, {}]));
-  const headers = headersOf(['X-Request-Id', 'ETag', 'Cache-Control', 'Accept-Ranges']);
+  const headers = headersOf(['X-Request-Id', 'Cache-Control', ...mediumHeaders, 'Content-Security-Policy']);
   return {
     get: {
       operationId: 'get_result',
@@ -34,10 +34,19 @@ export const resultsPath = (): object => {
           headers: { ...headers, ...headersOf(['Content-Range']) },
           content,
         },
-        304: { description: 'If-None-Match names this content.', headers: headersOf(['ETag']) },
-        ...plainErrors(['not_found', 'content_expired', 'range_not_satisfiable', 'server_error'], {
-          416: ['Content-Range'],
-        }),
+        304: { description: 'If-None-Match names this content.', headers },
+        ...plainErrors(
+          'get_result',
+          [
+            'not_found',
+            'content_expired',
+            'range_not_satisfiable',
+            'server_error',
+            'upstream_error',
+            'overloaded',
+          ],
+          { 416: unsatisfiableHeaders, 503: ['Retry-After'] },
+        ),
       },
     },
   };

@@ -3,6 +3,14 @@ import { reference } from './schema-book.ts';
 
 const text = { type: 'string' };
 
+/** `metadata` of what a sandbox made. */
+export const sandboxMarkSchema = {
+  type: 'object',
+  description: 'There only when a sandbox made the result, with no real model behind it.',
+  properties: { sandbox: { type: 'boolean', const: true } },
+  required: ['sandbox'],
+};
+
 /** What is wrong, in refusals and in failed jobs. */
 export const errorEnvelopeSchema = {
   type: 'object',
@@ -12,7 +20,10 @@ export const errorEnvelopeSchema = {
     type: { type: 'string', enum: [...new Set(Object.values(errorTable).map(([, type]) => type))] },
     code: { type: 'string', enum: Object.keys(errorTable) },
     message: { type: 'string', description: 'Says what to do. Fixed text, but for refusals by policy.' },
-    param: { type: ['string', 'null'], description: 'The offending field.' },
+    param: {
+      type: ['string', 'null'],
+      description: 'The offending field; one within others as `messages.0.content`.',
+    },
   },
 };
 
@@ -38,8 +49,9 @@ export const validationErrorsSchema = {
         properties: {
           loc: {
             type: 'array',
-            items: { type: 'string' },
-            description: 'The way to the field, beginning with query, body, path or header.',
+            items: { type: ['string', 'integer'] },
+            description:
+              'The way to the field, beginning with query, body, path or header; indices of arrays are integers.',
           },
           msg: text,
           type: text,

@@ -1,3 +1,5 @@
+import { sandboxMarkSchema } from './shared-schemas.ts';
+
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
 const orNull = (schema: { type: string }): object => ({ ...schema, type: [schema.type, 'null'] });
@@ -12,8 +14,7 @@ const counts = (...names: readonly string[]): object => ({
   properties: Object.fromEntries(names.map((name) => [name, { type: ['integer', 'null'], minimum: 0 }])),
 });
 
-/** The whole public chat completion; a model reads less of it in its tool's schema. */
-export const chatCompletionSchema = object({
+const completionMembers = {
   id: { ...text, description: '`chatcmpl-` and the job id.' },
   object: { ...text, const: 'chat.completion' },
   created: { type: 'integer', description: 'Unix seconds.' },
@@ -71,7 +72,13 @@ export const chatCompletionSchema = object({
     ['prompt_tokens', 'completion_tokens', 'total_tokens'],
   ),
   conversation_id: { ...orNull(text), description: 'As it was sent.' },
-});
+};
+
+/** The whole public chat completion; a model reads less of it in its tool's schema. */
+export const chatCompletionSchema = object(
+  { ...completionMembers, metadata: sandboxMarkSchema },
+  Object.keys(completionMembers),
+);
 
 const outputItem = {
   type: 'object',

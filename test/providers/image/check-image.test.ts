@@ -1,11 +1,12 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCheckImage, mostPixels } from '../../../src/providers/image/check-image.ts';
+import { checkImage } from '../../../src/providers/image/check-image.ts';
+import { mostPixels } from '../../../src/providers/image/decode-image.ts';
 import { loadSharp } from '../../../src/providers/image/load-sharp.ts';
 import { makeBomb, makeImage, makeNoise, svg } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 
-const check = createCheckImage();
+const check = (bytes: Uint8Array, signal = noAbort()) => checkImage(bytes, { signal });
 const formats = ['png', 'jpeg', 'webp'] as const;
 const images = new Map<string, Buffer>();
 
@@ -24,46 +25,44 @@ const image = (name: string): Buffer => images.get(name) ?? Buffer.alloc(0);
 
 describe('an image that is checked', () => {
   it.each([...formats, 'interlaced png', 'progressive jpeg'])('is sound as %s', async (name) => {
-    expect(await check(image(name), noAbort())).toBeNull();
+    expect(await check(image(name))).toBeNull();
   });
 
   it.each(['gif', 'avif'])('is of another type as %s', async (name) => {
     expect(image(name).length).toBeGreaterThan(0);
-    expect(await check(image(name), noAbort())).toBe('other_type');
+    expect(await check(image(name))).toBe('other_type');
   });
 
   it('is of another type as SVG', async () => {
-    expect(await check(svg, noAbort())).toBe('other_type');
+    expect(await check(svg)).toBe('other_type');
   });
 
   it.each(['png noise', 'jpeg noise', 'webp noise', 'interlaced png', 'progressive jpeg'])(
     'is found cut off anywhere as %s',
     async (name) => {
       const whole = image(name);
-      expect(await check(whole, noAbort())).toBeNull();
+      expect(await check(whole)).toBeNull();
       for (const part of [0.05, 0.3, 0.6, 0.9, 0.98])
-        expect(await check(whole.subarray(0, Math.floor(whole.length * part)), noAbort())).toBe(
-          'undecodable',
-        );
+        expect(await check(whole.subarray(0, Math.floor(whole.length * part)))).toBe('undecodable');
     },
   );
 
   it('is undecodable when only its first bytes are those of an image', async () => {
     const lie = Buffer.concat([image('png').subarray(0, 8), Buffer.alloc(500, 7)]);
-    expect(await check(lie, noAbort())).toBe('undecodable');
-    expect(await check(Buffer.concat([image('png').subarray(0, 8), svg]), noAbort())).toBe('undecodable');
+    expect(await check(lie)).toBe('undecodable');
+    expect(await check(Buffer.concat([image('png').subarray(0, 8), svg]))).toBe('undecodable');
   });
 
   it('may be large, but not larger than the limit however few bytes it has', async () => {
     const large = makeBomb(10_000, mostPixels / 10_000);
     const tooLarge = makeBomb(10_000, mostPixels / 10_000 + 1);
     expect(tooLarge.length).toBeLessThan(20_000);
-    expect(await check(large, noAbort())).toBeNull();
-    expect(await check(tooLarge, noAbort())).toBe('too_many_pixels');
+    expect(await check(large)).toBeNull();
+    expect(await check(tooLarge)).toBe('too_many_pixels');
   });
 
   it('is refused by its header alone when that claims a monstrous size', async () => {
-    expect(await check(makeBomb(200_000, 200_000, 10), noAbort())).toBe('too_many_pixels');
+    expect(await check(makeBomb(200_000, 200_000, 10))).toBe('too_many_pixels');
   });
 
   it('is left alone when the caller has gone', async () => {

@@ -16,11 +16,14 @@ describe('turns', () => {
     const tasks = Array.from({ length: 5 }, openTask);
     const begun: number[] = [];
     const all = tasks.map(({ run }, index) =>
-      inTurn(async () => {
-        begun.push(index);
-        await run();
-        return index;
-      }, noAbort()),
+      inTurn(
+        async () => {
+          begun.push(index);
+          await run();
+          return index;
+        },
+        { signal: noAbort() },
+      ),
     );
     await settled();
     expect(begun).toEqual([0, 1]);
@@ -35,8 +38,8 @@ describe('turns', () => {
   it('refuse one more than may wait', async () => {
     const inTurn = createTurns({ atOnce: 1, queueLimit: 1 });
     const task = openTask();
-    const both = [inTurn(task.run, noAbort()), inTurn(task.run, noAbort())];
-    expect(await rejectionOf(inTurn(task.run, noAbort()))).toBeInstanceOf(TooManyWaitingError);
+    const both = [inTurn(task.run, { signal: noAbort() }), inTurn(task.run, { signal: noAbort() })];
+    expect(await rejectionOf(inTurn(task.run, { signal: noAbort() }))).toBeInstanceOf(TooManyWaitingError);
     task.end();
     await Promise.all(both);
   });
@@ -44,26 +47,26 @@ describe('turns', () => {
   it('go on after a task that failed', async () => {
     const inTurn = createTurns({ atOnce: 1, queueLimit: 5 });
     const fault = new Error('broken');
-    const failing = inTurn(() => Promise.reject(fault), noAbort());
-    const next = inTurn(() => Promise.resolve('done'), noAbort());
+    const failing = inTurn(() => Promise.reject(fault), { signal: noAbort() });
+    const next = inTurn(() => Promise.resolve('done'), { signal: noAbort() });
     expect(await rejectionOf(failing)).toBe(fault);
     expect(await next).toBe('done');
-    expect(await inTurn(() => Promise.resolve('again'), noAbort())).toBe('again');
+    expect(await inTurn(() => Promise.resolve('again'), { signal: noAbort() })).toBe('again');
   });
 
   it('lose nobody’s place when a waiting one gives up', async () => {
     const inTurn = createTurns({ atOnce: 1, queueLimit: 5 });
     const task = openTask();
-    const first = inTurn(task.run, noAbort());
+    const first = inTurn(task.run, { signal: noAbort() });
     const giveUp = new AbortController();
-    const second = rejectionOf(inTurn(() => Promise.resolve('never'), giveUp.signal));
-    const third = inTurn(() => Promise.resolve('third'), noAbort());
+    const second = rejectionOf(inTurn(() => Promise.resolve('never'), { signal: giveUp.signal }));
+    const third = inTurn(() => Promise.resolve('third'), { signal: noAbort() });
     const reason = new Error('enough');
     giveUp.abort(reason);
     expect(await second).toBe(reason);
     task.end();
     await first;
     expect(await third).toBe('third');
-    expect(await rejectionOf(inTurn(() => Promise.resolve('late'), giveUp.signal))).toBe(reason);
+    expect(await rejectionOf(inTurn(() => Promise.resolve('late'), { signal: giveUp.signal }))).toBe(reason);
   });
 });

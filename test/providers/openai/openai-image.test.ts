@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ImageRequest } from '../../../src/providers/image/image-provider.ts';
 import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
-import { createOpenAiImage } from '../../../src/providers/openai/openai-image.ts';
+import { createOpenAiImage, type OpenAiImageOptions } from '../../../src/providers/openai/openai-image.ts';
+import { failing, limits, openOutbound, startRaw } from '../../outbound/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { contentPolicyRefusal, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
 
@@ -13,6 +14,8 @@ const png = Buffer.from(
 const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46]);
 const webp = Buffer.from('RIFF\x04\0\0\0WEBPVP8 ', 'latin1');
 
+const timeouts = { connectMs: 5_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 25_000 };
+
 let stub: StubUpstream;
 let client: OpenAiClient;
 
@@ -21,7 +24,7 @@ beforeAll(async () => {
   client = createOpenAiClient({
     baseUrl: stub.baseUrl,
     apiKey: 'sk-upstream',
-    timeouts: { connectMs: 5_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 25_000 },
+    timeouts,
   });
 });
 afterAll(async () => {
@@ -31,8 +34,15 @@ afterAll(async () => {
 
 const request: ImageRequest = { model: 'gpt-image-1', prompt: 'a fox', aspectRatio: '16:9', inputs: [] };
 
-const generate = (signal = noAbort(), changes: Partial<ImageRequest> = {}) =>
-  createOpenAiImage({ client }).generate({ ...request, ...changes }, { signal });
+const generate = (
+  signal = noAbort(),
+  changes: Partial<ImageRequest> = {},
+  from: Partial<OpenAiImageOptions> = {},
+) =>
+  createOpenAiImage({ client, outbound: openOutbound(), timeouts, ...from }).generate(
+    { ...request, ...changes },
+    { signal },
+  );
 
 describe('an image of an OpenAI-compatible upstream', () => {
   it('is asked for alone, in the nearest size', async () => {
@@ -69,6 +79,40 @@ describe('an image of an OpenAI-compatible upstream', () => {
     expect(Buffer.from(image?.bytes ?? []).equals(png)).toBe(true);
     expect(stub.requests.at(-1)).toMatchObject({ method: 'GET', path: '/files/fox.png' });
     expect(stub.requests.at(-1)?.headers.authorization).toBeUndefined();
+  });
+
+  it('is not fetched from an address that is not public, and not asked for again', async () => {
+    const url = stub.serveFile('/files/private.png', { bytes: png, contentType: 'image/png' });
+    const outbound = openOutbound({ allowsLoopback: false });
+    const before = stub.requests.length;
+    for (const named of [url, 'https://169.254.169.254/latest/meta-data', 'https://[::1]/x.png']) {
+      stub.script({ kind: 'images', images: [{ url: named }] });
+      expect(await rejectionOf(generate(noAbort(), {}, { outbound }))).toMatchObject({
+        name: 'ProviderError',
+        failure: 'ambiguous',
+        cause: { name: 'OutboundError' },
+      });
+    }
+    expect(stub.requests.slice(before).map(({ method }) => method)).toEqual(['POST', 'POST', 'POST']);
+  });
+
+  it('is fetched while inputs take every place, and given up when it takes too long', async () => {
+    const outbound = openOutbound({ atOnce: 1, waiting: 0 });
+    const silent = await startRaw('');
+    outbound.download(silent, limits).catch(() => undefined);
+    await expect(outbound.download(silent, limits)).rejects.toEqual(failing('busy'));
+    stub.script({ kind: 'images', images: [{ url: silent }] });
+    const hasty = { ...timeouts, totalMs: 300 };
+    const error = await rejectionOf(generate(noAbort(), {}, { outbound, timeouts: hasty }));
+    expect(error).toMatchObject({ failure: 'ambiguous', cause: { failure: 'timeout' } });
+  });
+
+  it('is given up when the caller aborts while it is fetched', async () => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const silent = await startRaw('', () => controller.abort(reason));
+    stub.script({ kind: 'images', images: [{ url: silent }] });
+    expect(await rejectionOf(generate(controller.signal))).toBe(reason);
   });
 
   it.each([

@@ -8,7 +8,7 @@ import {
 import { layOutTiles } from '../../../src/providers/sandbox/pictures/lay-out-tiles.ts';
 import { sizeOfShape } from '../../../src/providers/sandbox/pictures/picture-size.ts';
 import { createSandboxImage } from '../../../src/providers/sandbox/sandbox-image.ts';
-import { makeImage, type ImageShape } from '../../media/input-images.ts';
+import { makeImage, makeScans, type ImageShape } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 
 const sandbox = createSandboxImage();
@@ -144,6 +144,15 @@ describe('an edit by the sandbox', () => {
   it('fails with an input that is no image', async () => {
     const broken = { bytes: red.bytes.slice(0, 60), contentType: 'image/png' };
     expect(await rejectionOf(edit([broken]))).toMatchObject({ name: 'ProviderError' });
+  });
+
+  it('never begins on an image that would occupy the decoder', async () => {
+    const bomb = { bytes: Uint8Array.from(makeScans(800)), contentType: 'image/jpeg' };
+    for (const aspectRatio of ['auto', '1:1'] as const)
+      expect(await rejectionOf(edit([red, bomb], { aspectRatio }))).toMatchObject({
+        code: 'upstream_error',
+        cause: { problem: 'too_many_parts' },
+      });
   });
 
   it('obeys the triggers', async () => {

@@ -10,7 +10,7 @@ import { silentLog } from '../../../src/log.ts';
 import { createSandboxVideo, type SandboxVideo } from '../../../src/providers/sandbox/sandbox-video.ts';
 import { createFindFfmpeg } from '../../../src/providers/sandbox/video/find-ffmpeg.ts';
 import type { VideoReport, VideoRequest } from '../../../src/providers/video/video-provider.ts';
-import { makeImage } from '../../media/input-images.ts';
+import { makeImage, makeScans } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
 import { makeClip } from '../video/make-clip.ts';
@@ -257,6 +257,16 @@ describe('a task of the sandbox', () => {
     expect(await readdir(directory)).not.toContain(task);
     expect(await rejectionOf(report(provider, task))).toMatchObject({ failure: 'fatal' });
     expect(await rejectionOf(report(provider, '../../../etc/passwd'))).toMatchObject({ failure: 'fatal' });
+  });
+
+  it('never begins on an image that would occupy the decoder', async () => {
+    const provider = create();
+    const bomb = makeScans(800);
+    const refused = start(provider, { inputs: [videoInput('first_frame', 'image/jpeg', bomb)] });
+    expect(await rejectionOf(refused)).toMatchObject({
+      code: 'invalid_parameter',
+      cause: { problem: 'too_many_parts' },
+    });
   });
 
   it('is refused when an input cannot be read, or there is no ffmpeg', async () => {

@@ -11,6 +11,7 @@ import { videoContentType } from '../../../src/providers/video/video-content-typ
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
 import { createVideoUpstream, type VideoUpstream } from '../../../src/providers/video/video-upstream.ts';
 import { createResellerVideo } from '../../../src/providers/videos/reseller-video.ts';
+import { failing, limits, openOutbound, startRaw } from '../../outbound/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
 import { makeClip } from '../video/make-clip.ts';
@@ -47,10 +48,11 @@ beforeEach(async () => {
   return () => stub.close();
 });
 
-const create = (times = timeouts, baseUrl = `${stub.origin}/v1`): VideoProvider => {
+const create = (times = timeouts, baseUrl = `${stub.origin}/v1`, wayOut = outbound): VideoProvider => {
   const upstream = createVideoUpstream({ apiKey: 'sk-reseller', timeouts: times });
   open.push(upstream);
-  return createResellerVideo({ baseUrl, upstream, outbound, movMaker, timeouts: times, log: silentLog });
+  const from = { baseUrl, upstream, outbound: wayOut, movMaker, timeouts: times, log: silentLog };
+  return createResellerVideo(from);
 };
 
 const start = (different = {}, provider = create()): Promise<string> =>
@@ -250,6 +252,17 @@ describe('the content of a reseller’s video', () => {
     const video = await fetchPart('video');
     expect((await collectBytes(video!.body)).equals(clip)).toBe(true);
     expect(stub.requests.at(-1)?.headers.authorization).toBeUndefined();
+  });
+
+  it('is fetched from elsewhere also while the inputs of customers take every place', async () => {
+    const crowded = openOutbound({ atOnce: 1, waiting: 0 });
+    const silent = await startRaw('');
+    crowded.download(silent, limits).catch(() => undefined);
+    await expect(crowded.download(silent, limits)).rejects.toEqual(failing('busy'));
+    stub.reply(`GET ${content}`, { kind: 'redirect', location: '/storage/v.mp4' });
+    stub.reply('GET /storage/v.mp4', { kind: 'file', bytes: clip });
+    const video = await fetchPart('video', 'mp4', create(timeouts, stub.origin, crowded));
+    expect((await collectBytes(video!.body)).equals(clip)).toBe(true);
   });
 
   it('is put into a MOV file where the upstream made an MP4 of it, and left as it is where it did not', async () => {

@@ -1,7 +1,7 @@
 import type { OverlayOptions, Sharp } from 'sharp';
-import { mostPixels } from '../../image/check-image.ts';
+import { decodeImage, readImageHeader, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import type { AspectRatio, InputImage } from '../../image/image-provider.ts';
-import { loadSharp, type SharpModule } from '../../image/load-sharp.ts';
+import { sandboxHolder } from '../sandbox-holder.ts';
 import { gridOf, layOutTiles, type Tile } from './lay-out-tiles.ts';
 import { pictureSize, sizeOfShape, type PictureSize } from './picture-size.ts';
 
@@ -14,12 +14,7 @@ export interface EditRequest {
   overlay(size: PictureSize): Promise<Uint8Array>;
 }
 
-interface Tools {
-  sharp: SharpModule;
-  signal: AbortSignal;
-}
-
-/** For one step over one picture. */
+/** For one step over pictures of our own. */
 const stepSeconds = 20;
 
 /**
@@ -32,24 +27,24 @@ export const editPictures = async ({
   signal,
   overlay,
 }: EditRequest): Promise<Uint8Array> => {
-  const tools = { sharp: await loadSharp(), signal };
-  const size = aspectRatio === 'auto' ? await shapeOf(inputs, tools) : pictureSize(aspectRatio);
+  const options = { signal, accountId: sandboxHolder };
+  const size = aspectRatio === 'auto' ? await shapeOf(inputs, options) : pictureSize(aspectRatio);
   const parts: OverlayOptions[] = [];
   for (const [index, tile] of layOutTiles(inputs.length, size).entries()) {
     const input = inputs[index];
-    if (input !== undefined) parts.push(...(await placeInTile(input, tile, tools)));
+    if (input !== undefined) parts.push(...(await placeInTile(input, tile, options)));
   }
   parts.push({ input: Buffer.from(await overlay(size)), left: 0, top: 0 });
-  const canvas = tools.sharp({
-    create: { ...size, channels: 3, background: '#101018' },
-  });
-  return take(canvas.composite(parts).png({ compressionLevel: 6 }), signal);
+  return withSharp((sharp) => {
+    const canvas = sharp({ create: { ...size, channels: 3, background: '#101018' } });
+    return take(canvas.composite(parts).png({ compressionLevel: 6 }));
+  }, options);
 };
 
-const shapeOf = async (inputs: readonly InputImage[], tools: Tools): Promise<PictureSize> => {
+const shapeOf = async (inputs: readonly InputImage[], options: DecodeOptions): Promise<PictureSize> => {
   const [first] = inputs;
   if (first === undefined) throw new RangeError('an edit needs a picture');
-  const { width, height } = (await open(first.bytes, tools).metadata()).autoOrient;
+  const { width, height } = (await readImageHeader(first.bytes, options)).autoOrient;
   const { columns, rows } = gridOf(inputs.length);
   return sizeOfShape((columns * width) / (rows * height));
 };
@@ -58,11 +53,18 @@ const shapeOf = async (inputs: readonly InputImage[], tools: Tools): Promise<Pic
 const placeInTile = async (
   { bytes }: InputImage,
   { left, top, width, height }: Tile,
-  tools: Tools,
+  options: DecodeOptions,
 ): Promise<OverlayOptions[]> => {
-  const upright = open(bytes, tools).autoOrient();
-  const whole = await take(upright.resize({ width, height, fit: 'inside' }).png(fast), tools.signal);
-  const inside = await open(whole, tools).metadata();
+  const { data: whole, info: inside } = await decodeImage(
+    bytes,
+    (image) =>
+      image
+        .autoOrient()
+        .resize({ width, height, fit: 'inside' })
+        .png(fast)
+        .toBuffer({ resolveWithObject: true }),
+    options,
+  );
   const leftover = { x: width - inside.width, y: height - inside.height };
   const placed = {
     input: whole,
@@ -70,21 +72,22 @@ const placeInTile = async (
     top: top + Math.floor(leftover.y / 2),
   };
   if (leftover.x === 0 && leftover.y === 0) return [placed];
-  const ground = open(whole, tools)
-    .resize({ width, height, fit: 'cover' })
-    .flatten({ background: '#101018' })
-    .blur(18)
-    .modulate({ brightness: 0.55 });
-  return [{ input: await take(ground.png(fast), tools.signal), left, top }, placed];
+  const ground = await withSharp(
+    (sharp) =>
+      take(
+        sharp(whole)
+          .resize({ width, height, fit: 'cover' })
+          .flatten({ background: '#101018' })
+          .blur(18)
+          .modulate({ brightness: 0.55 })
+          .png(fast),
+      ),
+    options,
+  );
+  return [{ input: ground, left, top }, placed];
 };
 
 /** Between two steps, size does not matter. */
 const fast = { compressionLevel: 0 };
 
-const open = (bytes: Uint8Array, { sharp }: Tools): Sharp =>
-  sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
-
-const take = async (picture: Sharp, signal: AbortSignal): Promise<Buffer> => {
-  signal.throwIfAborted();
-  return picture.timeout({ seconds: stepSeconds }).toBuffer();
-};
+const take = (picture: Sharp): Promise<Buffer> => picture.timeout({ seconds: stepSeconds }).toBuffer();

@@ -1,13 +1,14 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { OverlayOptions, Sharp } from 'sharp';
 import { newId } from '../../../ids.ts';
-import { mostPixels } from '../../image/check-image.ts';
-import { loadSharp } from '../../image/load-sharp.ts';
+import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import type { WorkerPool } from '../../worker-pool.ts';
 import { filmArguments, lastFrameArguments } from './ffmpeg-arguments.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 import { runFfmpeg } from './run-ffmpeg.ts';
+import { sandboxHolder } from '../sandbox-holder.ts';
 import type { DrawTask } from './worker.ts';
 
 export interface MakeFilmOptions {
@@ -63,38 +64,56 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
 
 /** The program that films gets to see pictures of our own making only: a stranger's is decoded and encoded here. */
 const makeStill = async (shot: Shot, file: string, options: MakeFilmOptions): Promise<void> => {
-  const { width, height } = options.plan;
-  const bytes =
-    shot.kind === 'card' ? await drawLayer('card', options) : await readFile(join(options.folder, shot.file));
-  const isMarked = shot.kind === 'image' && shot.place === 'between';
-  const marks = isMarked ? [{ input: Buffer.from(await drawLayer('mark', options)) }] : [];
-  const sharp = await loadSharp();
+  await writeFile(file, await (shot.kind === 'card' ? cardStill(options) : imageStill(shot, options)));
+};
+
+const cardStill = async (options: MakeFilmOptions): Promise<Uint8Array> => {
+  const drawn = await drawLayer('card', options);
+  return withSharp((sharp) => toStill(sharp(drawn), [], options), inTurn(options));
+};
+
+const imageStill = async (
+  { file, place }: Shot & { kind: 'image' },
+  options: MakeFilmOptions,
+): Promise<Uint8Array> => {
+  const bytes = await readFile(join(options.folder, file));
+  const marks = place === 'between' ? [{ input: Buffer.from(await drawLayer('mark', options)) }] : [];
   try {
-    const still = await sharp(bytes, { limitInputPixels: mostPixels })
-      .autoOrient()
-      .resize(width, height, { fit: 'cover' })
-      .flatten({ background: '#000000' })
-      .toColourspace('srgb')
-      .composite(marks)
-      .png({ compressionLevel: 1 })
-      .toBuffer();
-    await writeFile(file, still);
+    return await decodeImage(bytes, (image) => toStill(image, marks, options), inTurn(options));
   } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
     throw new ProviderError('a picture of the film could not be made', {
-      failure: 'fatal',
-      code: 'invalid_parameter',
+      ...(error.problem === 'too_slow'
+        ? { failure: 'retry_other', code: 'upstream_unavailable' }
+        : { failure: 'fatal', code: 'invalid_parameter' }),
       cause: error,
     });
   }
 };
 
+const toStill = (
+  picture: Sharp,
+  marks: OverlayOptions[],
+  { plan: { width, height } }: MakeFilmOptions,
+): Promise<Buffer> =>
+  picture
+    .autoOrient()
+    .resize(width, height, { fit: 'cover' })
+    .flatten({ background: '#000000' })
+    .toColourspace('srgb')
+    .composite(marks)
+    .png({ compressionLevel: 1 })
+    .toBuffer();
+
 /** In the film's size, to the pixel: rounding may have made it a row more or less. */
-const drawLayer = async (
-  layer: DrawTask['layer'],
-  { plan, draw, signal }: MakeFilmOptions,
-): Promise<Uint8Array> => {
-  const { width, height, card } = plan;
+const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {
+  const { draw, signal } = options;
+  const { width, height, card } = options.plan;
   const drawn = await draw({ layer, width, height, ...card }, signal);
-  const sharp = await loadSharp();
-  return sharp(drawn).resize(width, height, { fit: 'fill' }).png({ compressionLevel: 0 }).toBuffer();
+  return withSharp(
+    (sharp) => sharp(drawn).resize(width, height, { fit: 'fill' }).png({ compressionLevel: 0 }).toBuffer(),
+    inTurn(options),
+  );
 };
+
+const inTurn = ({ signal }: MakeFilmOptions): DecodeOptions => ({ signal, accountId: sandboxHolder });

@@ -1,9 +1,10 @@
-import { loadSharp } from '../../image/load-sharp.ts';
+import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { measureVideo } from '../../video/measure-video.ts';
 import { ratioProportion } from '../../video/ratio-proportion.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
 import { videoSize } from '../../video/video-size.ts';
+import { sandboxHolder } from '../sandbox-holder.ts';
 import { excerpt } from '../compose-text.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 
@@ -60,17 +61,17 @@ const loadImages = async (inputs: readonly VideoInput[], signal: AbortSignal): P
   for (const [index, input] of shown.entries()) {
     const bytes = await input.load(signal);
     const file = `input-${index}.${input.contentType.slice('image/'.length)}`;
-    images.push({ role: input.role, file, bytes, proportion: await proportionOf(bytes) });
+    images.push({ role: input.role, file, bytes, proportion: await proportionOf(bytes, signal) });
   }
   return images;
 };
 
-const proportionOf = async (bytes: Uint8Array): Promise<number> => {
-  const sharp = await loadSharp();
+const proportionOf = async (bytes: Uint8Array, signal: AbortSignal): Promise<number> => {
   try {
-    const { autoOrient } = await sharp(bytes).metadata();
+    const { autoOrient } = await readImageHeader(bytes, { signal, accountId: sandboxHolder });
     return autoOrient.width / autoOrient.height;
   } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
     throw unusable('an input image cannot be read', error);
   }
 };

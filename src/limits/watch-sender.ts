@@ -1,0 +1,32 @@
+import type { IncomingMessage } from 'node:http';
+
+export interface WatchSenderOptions {
+  periodMs?: number;
+  leastBytes?: number;
+}
+
+/**
+ * Cuts off the sender of a body of whom nothing comes in the first period, or less than `leastBytes` in a later one: memory
+ * waits for the body. Ends with the body; answers the way to end it before.
+ */
+export const watchSender = (
+  request: IncomingMessage,
+  { periodMs = 20_000, leastBytes = 64 * 1024 }: WatchSenderOptions = {},
+): (() => void) => {
+  const { socket } = request;
+  let seen = socket.bytesRead;
+  let needed = 1;
+  const look = (): void => {
+    if (request.complete) return end();
+    if (socket.bytesRead - seen < needed) request.destroy();
+    seen = socket.bytesRead;
+    needed = leastBytes;
+  };
+  const timer = setInterval(look, periodMs);
+  const end = (): void => {
+    clearInterval(timer);
+    request.off('close', end);
+  };
+  request.once('close', end);
+  return end;
+};

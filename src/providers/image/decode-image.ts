@@ -1,0 +1,100 @@
+import type { Metadata, Sharp } from 'sharp';
+import { createTurns } from './create-turns.ts';
+import { imageContentType } from './image-content-type.ts';
+import { hasTooManyParts } from './image-parts.ts';
+import { loadSharp, type SharpModule } from './load-sharp.ts';
+
+/** Decoded, an image of this size takes 200 to 400 MB; no upstream takes a larger one. */
+export const mostPixels = 50_000_000;
+
+/** Above this an image is decoded alone of its kind, so that two do not take twice the memory. */
+const largePixels = mostPixels / 4;
+
+/** Decoding the largest takes two seconds. */
+const decodeSeconds = 15;
+
+const queueLimit = 1_000;
+
+/**
+ * For all of the process, as is the thread pool that they are about: of its four threads (UV_THREADPOOL_SIZE), files and
+ * names of hosts need the others.
+ */
+const inTurn = createTurns({ atOnce: 2, queueLimit });
+const largeInTurn = createTurns({ atOnce: 1, queueLimit });
+
+export type ImageProblem =
+  /** Not PNG, JPEG or WebP. */
+  | 'other_type'
+  | 'too_many_pixels'
+  /** So many scans, texts, frames or chunks that reading them would take far longer than its pixels do. */
+  | 'too_many_parts'
+  /** Broken or cut off. */
+  | 'undecodable'
+  /** It was not decoded in time, as under load; nothing is known of it. */
+  | 'too_slow';
+
+export class ImageError extends Error {
+  override readonly name = 'ImageError';
+  readonly problem: ImageProblem;
+
+  constructor(problem: ImageProblem, cause?: unknown) {
+    super(`the image is refused: ${problem}`, { cause });
+    this.problem = problem;
+  }
+}
+
+export interface DecodeOptions {
+  /** Heard while it waits for its turn. */
+  signal: AbortSignal;
+  /** For whom: nobody takes all turns. */
+  accountId?: string | undefined;
+}
+
+/**
+ * Gives `work` a stranger's image, upright or not as it is, once it was looked over: no other way leads from such bytes to
+ * the decoder. `work` does nothing but decode. Throws ImageError, TooManyWaitingError, or the signal's reason.
+ */
+export const decodeImage = async <Result>(
+  bytes: Uint8Array,
+  work: (image: Sharp, header: Metadata) => Promise<Result>,
+  options: DecodeOptions,
+): Promise<Result> => {
+  // The header is looked at first: what it claims is refused before memory is taken for it.
+  const header = await readImageHeader(bytes, options);
+  const pixels = header.width * header.height;
+  if (pixels > mostPixels) throw new ImageError('too_many_pixels');
+  const decode = (): Promise<Result> =>
+    withSharp(
+      (sharp) =>
+        telling(() => {
+          const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
+          return work(image.timeout({ seconds: decodeSeconds }), header);
+        }),
+      options,
+    );
+  return pixels > largePixels ? largeInTurn(decode, options) : decode();
+};
+
+/** Size and shape as a stranger's image claims them, however large. Throws as decodeImage does. */
+export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions): Promise<Metadata> => {
+  if (imageContentType(bytes) === null) throw new ImageError('other_type');
+  if (hasTooManyParts(bytes)) throw new ImageError('too_many_parts');
+  return withSharp((sharp) => telling(() => sharp(bytes, { limitInputPixels: false }).metadata()), options);
+};
+
+/** Runs `work` on pictures of our own making in its turn; within it no other turn may be waited for. */
+export const withSharp = <Result>(
+  work: (sharp: SharpModule) => Promise<Result>,
+  options: DecodeOptions,
+): Promise<Result> => inTurn(async () => work(await loadSharp()), options);
+
+const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ImageError(isTimeout(error) ? 'too_slow' : 'undecodable', error);
+  }
+};
+
+/** As libvips words it: "timeout: 37% complete". */
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout: ');

@@ -1,0 +1,104 @@
+import { child, DoubtfulFilm, findChild, readChildren } from './boxes.ts';
+
+/** When the samples of a track show, in its own time. */
+export interface Span {
+  /** Of the sample that shows first. */
+  first: number;
+  /** Of the sample that ends last. */
+  end: number;
+}
+
+interface Run {
+  count: number;
+  value: number;
+}
+
+/** An hour at 120 pictures a second; each is looked at where they are out of order. */
+const mostReordered = 500_000;
+/** Samples of a size of their own; their sizes are added up again for each of them. */
+const mostInChunk = 10_000;
+/** Larger ones are taken for negative by some. */
+const longestDelta = 0x7fff_ffff;
+
+/** From the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm where its tables contradict each other. */
+export const readSampleTable = (body: Buffer): Span | null => {
+  const tables = readChildren(body, ['stts', 'ctts', 'stsz', 'stz2', 'stsc', 'stco', 'co64']);
+  const times = readRuns(child(tables, 'stts'), (entry) => entry.readUInt32BE(4));
+  const composition = findChild(tables, 'ctts');
+  const offsets = composition === null ? [] : readRuns(composition, (entry) => entry.readInt32BE(4));
+  const sizes = findChild(tables, 'stsz');
+  const count = (sizes ?? child(tables, 'stz2')).readUInt32BE(8);
+  if (sizes !== null && findChild(tables, 'stz2') !== null) throw new DoubtfulFilm('two tables of sizes');
+  if (times.some(({ value }) => value > longestDelta)) throw new DoubtfulFilm('a sample without end');
+  // Beyond the end of the one table, some readers go on by the other.
+  if (countOf(times) !== count || countOf(offsets) > count)
+    throw new DoubtfulFilm('as many times as samples were expected');
+  if (count === 0) return null;
+  if (offsets.length > 0 && count > mostReordered) throw new DoubtfulFilm('too many samples');
+  const chunks = findChild(tables, 'stco');
+  if (chunks !== null && findChild(tables, 'co64') !== null) throw new DoubtfulFilm('two tables of chunks');
+  assertChunksFit(child(tables, 'stsc'), {
+    chunks: (chunks ?? child(tables, 'co64')).readUInt32BE(4),
+    samples: count,
+    mostInEach: sizes !== null && sizes.readUInt32BE(4) > 0 ? count : Math.min(count, mostInChunk),
+  });
+  return spanOf(times, offsets);
+};
+
+const readRuns = (body: Buffer, valueOf: (entry: Buffer) => number): Run[] => {
+  const count = body.readUInt32BE(4);
+  if (count > (body.length - 8) / 8) throw new DoubtfulFilm('a table is longer than its box');
+  const runs: Run[] = [];
+  for (let at = 8; at < 8 + count * 8; at += 8) {
+    const entry = body.subarray(at, at + 8);
+    if (entry.readUInt32BE(0) > 0) runs.push({ count: entry.readUInt32BE(0), value: valueOf(entry) });
+  }
+  return runs;
+};
+
+const countOf = (runs: readonly Run[]): number => runs.reduce((sum, { count }) => sum + count, 0);
+
+/** Sound is read by its chunks: these must not hold more samples than the other tables tell of, but for the last one. */
+const assertChunksFit = (
+  body: Buffer,
+  { chunks, samples, mostInEach }: { chunks: number; samples: number; mostInEach: number },
+): void => {
+  const entries = body.readUInt32BE(4);
+  if (entries > (body.length - 8) / 12) throw new DoubtfulFilm('a table is longer than its box');
+  let held = 0;
+  let inLast = 0;
+  let next = chunks + 1;
+  for (let at = 8 + (entries - 1) * 12; at >= 8; at -= 12) {
+    const first = body.readUInt32BE(at);
+    if (first < 1 || (first >= next && next <= chunks)) throw new DoubtfulFilm('chunks out of order');
+    const inEach = body.readUInt32BE(at + 4);
+    if (inEach > mostInEach) throw new DoubtfulFilm('too many samples in a chunk');
+    if (first > chunks) continue;
+    if (next > chunks) inLast = inEach;
+    held += (next - first) * inEach;
+    next = first;
+  }
+  if (held - inLast >= samples && held > samples) throw new DoubtfulFilm('more chunks than samples');
+};
+
+const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
+  const span = { first: Infinity, end: -Infinity };
+  let time = 0;
+  let position = 0;
+  let offsetLeft = offsets[0]?.count ?? Infinity;
+  for (const { count, value: delta } of times) {
+    for (let left = count; left > 0;) {
+      const taken = Math.min(left, offsetLeft);
+      const offset = offsets[position]?.value ?? 0;
+      span.first = Math.min(span.first, time + offset);
+      time += taken * delta;
+      span.end = Math.max(span.end, time + offset);
+      left -= taken;
+      offsetLeft -= taken;
+      if (offsetLeft > 0) continue;
+      position += 1;
+      offsetLeft = offsets[position]?.count ?? Infinity;
+    }
+  }
+  return span;
+};

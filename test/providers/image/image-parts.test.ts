@@ -1,0 +1,96 @@
+import { deflateSync } from 'node:zlib';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkImage } from '../../../src/providers/image/check-image.ts';
+import { hasTooManyParts } from '../../../src/providers/image/image-parts.ts';
+import {
+  makeFrames,
+  makeImage,
+  makeScans,
+  withChunks,
+  withRiffChunks,
+  withSegments,
+} from '../../media/input-images.ts';
+import { noAbort } from '../collect.ts';
+
+const check = (bytes: Uint8Array) => checkImage(bytes, { signal: noAbort() });
+
+let jpeg: Buffer;
+let webp: Buffer;
+
+beforeAll(async () => {
+  jpeg = await makeImage('jpeg');
+  webp = await makeImage('webp');
+});
+
+const packed = deflateSync(Buffer.alloc(100_000, 65));
+const zTXt = Buffer.concat([Buffer.from('a\0\0', 'latin1'), packed]);
+const iTXt = Buffer.concat([Buffer.from('a\0\x01\0\0\0', 'latin1'), packed]);
+const empty = (count: number) => Array<Buffer>(count).fill(Buffer.alloc(0));
+
+describe('an image is taken with as many parts as are generous, and refused unread with one more', () => {
+  it.each<[string, (count: number) => Buffer | Promise<Buffer>, number]>([
+    ['scans of a JPEG', makeScans, 100],
+    ['packed texts of a PNG', (count) => withChunks('zTXt', zTXt, count), 32],
+    ['international texts of a PNG', (count) => withChunks('iTXt', iTXt, count), 32],
+    ['frames of a WebP', makeFrames, 1_000],
+    // Beside these, the picture itself has some parts.
+    ['segments of a JPEG', (count) => withSegments(jpeg, 0xe1, empty(count)), 3_985],
+    ['chunks of a PNG', (count) => withChunks('tIME', Buffer.alloc(0), count), 3_999],
+    ['chunks of a WebP', (count) => withRiffChunks(webp, count), 3_998],
+  ])('%s', async (_name, make, most) => {
+    expect(await check(await make(most))).toBeNull();
+    const excess = await make(most + 20);
+    expect(await check(excess)).toBe('too_many_parts');
+    expect(hasTooManyParts(excess)).toBe(true);
+  });
+
+  it.each<[string, (count: number) => Buffer | Promise<Buffer>, number]>([
+    ['scans', makeScans, 101],
+    ['texts', (count) => withChunks('zTXt', zTXt, count), 33],
+    ['frames', makeFrames, 1_001],
+  ])('to the one: %s', async (_name, make, first) => {
+    expect([hasTooManyParts(await make(first - 1)), hasTooManyParts(await make(first))]).toEqual([
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('the parts of an image are counted where its reader finds them', () => {
+  it('not in the thumbnail within a segment', async () => {
+    const thumbnail = makeScans(800);
+    expect(hasTooManyParts(thumbnail)).toBe(true);
+    expect(await check(withSegments(jpeg, 0xe1, [thumbnail]))).toBeNull();
+  });
+
+  it('not after the end of the image', async () => {
+    expect(await check(Buffer.concat([jpeg, Buffer.alloc(10), makeScans(800)]))).toBeNull();
+  });
+
+  it('behind fill bytes, and behind a segment of an impossible length', () => {
+    const bomb = makeScans(800);
+    const filled = bomb.toString('latin1').replaceAll('\xff\xda', '\xff\xff\xda');
+    expect(hasTooManyParts(Buffer.from(filled, 'latin1'))).toBe(true);
+    const short = Buffer.from([0xff, 0xe1, 0, 0]);
+    expect(hasTooManyParts(Buffer.concat([bomb.subarray(0, 2), short, bomb.subarray(2)]))).toBe(true);
+  });
+
+  it('in frames within a frame', async () => {
+    expect(hasTooManyParts(await makeFrames(3, 400))).toBe(true);
+  });
+});
+
+const magics = [
+  Buffer.from([0xff, 0xd8, 0xff]),
+  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  Buffer.from('RIFF\0\0\0\0WEBP', 'latin1'),
+];
+
+it('any bytes are walked to their end without a fault', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...magics), fc.uint8Array({ maxLength: 300 }), (magic, rest) => {
+      expect(hasTooManyParts(Buffer.concat([magic, rest]))).toBe(false);
+    }),
+  );
+});

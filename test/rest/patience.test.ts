@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createPatience } from '../../src/rest/patience.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** Of a second, with 100 bytes a second. */
+const start = () => {
+  const onOver = vi.fn<() => void>();
+  return { onOver, ...createPatience({ longestMs: 1_000, leastBytesPerSecond: 100, onOver }) };
+};
+
+test('who takes nothing has the longest time, and who takes the least rate has all time', () => {
+  const { onOver, begin, took } = start();
+  for (let count = 0; count < 50; count += 1) {
+    begin();
+    vi.advanceTimersByTime(900);
+    took(90);
+  }
+  begin();
+  vi.advanceTimersByTime(999);
+  expect(onOver).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onOver).toHaveBeenCalledOnce();
+});
+
+test('who takes half of the least rate has twice the time', () => {
+  const { onOver, begin, took } = start();
+  for (let count = 0; count < 18; count += 1) {
+    begin();
+    vi.advanceTimersByTime(100);
+    took(5);
+  }
+  begin();
+  vi.advanceTimersByTime(99);
+  expect(onOver).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onOver).toHaveBeenCalledOnce();
+});
+
+test('what is taken before the timer could end it counts all the same', () => {
+  const { onOver, begin, took } = start();
+  begin();
+  // A busy event loop: time passes, and no timer is served.
+  const now = performance.now();
+  vi.spyOn(performance, 'now').mockReturnValue(now + 2_000);
+  took(1);
+  expect(onOver).toHaveBeenCalledOnce();
+});
+
+test('time without bytes for it is not its own, nor what comes after the end', () => {
+  const { onOver, begin, took, end } = start();
+  begin();
+  took(1);
+  vi.advanceTimersByTime(60_000);
+  begin();
+  end();
+  vi.advanceTimersByTime(60_000);
+  expect(onOver).not.toHaveBeenCalled();
+});
