@@ -69,7 +69,9 @@ const describe = ({ base, solana, environment }: Chains, envFile: string): objec
 });
 
 const run = async (options: Options): Promise<void> => {
-  const orphaned = new Promise<void>((resolve) => whenOrphaned(resolve));
+  const orphaned = new Promise<void>((resolve) => {
+    if (process.env['npm_lifecycle_event'] === 'chains') whenOrphaned(resolve);
+  });
   const stopAsked = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), orphaned]);
   const chains = await startChains(options);
   try {

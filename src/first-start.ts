@@ -34,12 +34,18 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
 const localLabel = 'stdio';
 
 /**
- * A key for the assistant that started this gateway on its own folder without naming one, as at the first start. Null where
- * anybody else has an account, or where a SKU costs the operator money. The one that was made before is revoked.
+ * A key for the assistant that started this gateway on its own folder without naming one, as at the first start. Null with a
+ * database, where anybody else has an account, or where a SKU costs the operator money. The one that was made before is revoked.
  */
 export const localKey = async ({ store, clock, config }: GatewayServices): Promise<string | null> => {
   const accounts = await store.listAccounts({ limit: 2 });
-  if (!isSandboxOnly(config) || accounts.length !== 1 || accounts[0]?.id !== firstAccountId) return null;
+  if (
+    config.databaseUrl !== null ||
+    !isSandboxOnly(config) ||
+    accounts.length !== 1 ||
+    accounts[0]?.id !== firstAccountId
+  )
+    return null;
   for (const { id, label, revokedAt } of await store.listKeys(firstAccountId))
     if (label === localLabel && revokedAt === null) await store.revokeKey({ id, now: clock.now() });
   const issued = await issueKey(

@@ -101,10 +101,7 @@ const listen = async ({ server }: App, { host, port }: Config): Promise<string> 
 
 /** Refuses new work, lets what runs finish within DRAIN_MS, closes everything, and ends with 0. */
 const drainOnSignal = (app: App, services: GatewayServices, release: () => void, log: Log): (() => void) => {
-  let isDraining = false;
   const drain = async (): Promise<void> => {
-    if (isDraining) return;
-    isDraining = true;
     log.info('draining: new work is refused, running answers finish');
     const cutAt = performance.now() + services.config.drainMs + lastWordsMs;
     // Meanwhile who has a job running can still ask for it, and new work gets a plain answer.
@@ -125,8 +122,10 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
     await services.close();
     release();
   };
+  // Signals come more than once: to the whole group, by a terminal and by a launcher, and as a parent that has gone.
+  let draining: Promise<void> | null = null;
   const onSignal = (): void => {
-    drain().then(
+    draining ??= drain().then(
       () => process.exit(0),
       (error: unknown) => {
         log.error({ err: error }, 'draining failed');
@@ -136,7 +135,7 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  if (process.env['npm_lifecycle_event'] !== undefined) whenOrphaned(onSignal);
+  if (process.env['npm_lifecycle_event'] === 'start') whenOrphaned(onSignal);
   return onSignal;
 };
 

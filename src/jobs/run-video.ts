@@ -108,7 +108,8 @@ const startOrResume = async (
     const order = { ...request, inputs: inputs.map(openInput) };
     if (request.nsfwCheck && moderator !== null) {
       await moderate(moderator, order, signal);
-      order.nsfwCheck = false;
+      // Films and sounds it cannot look at: where there are any, the upstream has to.
+      order.nsfwCheck = inputs.some(({ contentType }) => !contentType.startsWith('image/'));
     }
     await note({ state: 'starting' });
     const started = await routesFor(job.model).start(order, { signal: unaborted });

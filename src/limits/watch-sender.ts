@@ -13,11 +13,12 @@ export const watchSender = (
   request: IncomingMessage,
   { periodMs = 20_000, leastBytes = 64 * 1024 }: WatchSenderOptions = {},
 ): (() => void) => {
+  if (request.destroyed || request.complete) return () => undefined;
   const { socket } = request;
   let seen = socket.bytesRead;
   let needed = 1;
   const look = (): void => {
-    if (request.complete) return end();
+    if (request.destroyed || request.complete) return end();
     if (socket.bytesRead - seen < needed) request.destroy();
     seen = socket.bytesRead;
     needed = leastBytes;

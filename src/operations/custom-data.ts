@@ -13,8 +13,8 @@ const hasInexactNumber = (value: unknown): boolean => {
 };
 
 /**
- * The caller's own JSON object, taken as it is: a schema that rebuilt it could lose a member. What cannot come back
- * unchanged is refused.
+ * The caller's own JSON object, taken as it is: a schema that rebuilt it could lose a member. A number that would lose
+ * its last digits is refused.
  */
 export const customData = z
   .custom<JsonObject>(isObject, 'must be a JSON object')

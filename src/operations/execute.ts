@@ -33,7 +33,6 @@ export const execute = async (
     case 'hold': {
       const account = await admit(call, services);
       const input = validate(operation, rawInput);
-      assertNotDraining(services);
       const opened = await openOrReplay(operation, input, account, services);
       const answering = operation.answer(opened, input, account, services);
       return opened.isReplayed ? markReplayed(answering) : answering;
@@ -57,6 +56,7 @@ const openOrReplay = async (
 ): Promise<OpenedJob> => {
   const idempotency = idempotencyOf(operation, input, call);
   try {
+    assertNotDraining(services);
     return await operation.open(input, call, services, idempotency);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -89,7 +89,6 @@ const executePaid = async (
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   operation.check(input);
-  assertNotDraining(services);
   // Kept beside its text, so that what was just made is not parsed again.
   let made: JsonObject | null = null;
   const paid = await services.x402.pay({
@@ -98,6 +97,8 @@ const executePaid = async (
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
     produce: async (signal) => {
+      // After the proof was looked up: what is paid for already is still given out.
+      assertNotDraining(services);
       made = await operation.produce(input, services, signal);
       return JSON.stringify(made);
     },

@@ -26,9 +26,13 @@ export const readJsonBody = async (
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     return { value, length: bytes.length };
   } catch (error) {
-    throw new AppError('invalid_json', 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.', {
-      cause: error,
-    });
+    throw new AppError(
+      'invalid_json',
+      'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
+      {
+        cause: error,
+      },
+    );
   }
 };
 

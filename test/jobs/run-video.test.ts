@@ -74,7 +74,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
   beforeEach(async () => {
     testStore = await create();
     ({ store } = testStore);
-    owner = await addAccount(store, { balance: 1_000_000_000n });
+    owner = await addAccount(store, { balance: 10_000_000_000n });
     now = Date.now();
     upstream = createUpstream();
     runners = [];
@@ -242,7 +242,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
   it('that asks for a moderation pass is looked at before it is begun, and no other is', async () => {
     const steps: unknown[] = [];
     const flagged = new ProviderError('flagged', { failure: 'fatal', code: 'content_policy_violation' });
-    const verdicts = [broken('retry_same'), null, flagged];
+    const verdicts = [broken('retry_same'), null, null, flagged];
     moderator = {
       check: ({ text, images }) => {
         steps.push([text, ...images.map(({ contentType }) => contentType)]);
@@ -268,7 +268,10 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
       status: 'done',
       charged: price,
     });
-    expect(steps.splice(0)).toEqual([look, look, { asksUpstream: false }]);
+    // A sound is for the upstream to look at.
+    expect(steps.splice(0)).toEqual([look, look, { asksUpstream: true }]);
+    expect(await end(runner, await open(false, inputs.slice(0, 1), true))).toMatchObject({ status: 'done' });
+    expect(steps.splice(0)).toEqual([look, { asksUpstream: false }]);
     expect(await end(runner, await open(false, inputs, true))).toMatchObject({
       status: 'failed',
       charged: 0n,

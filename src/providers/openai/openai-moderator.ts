@@ -6,6 +6,8 @@ import { toProviderFailure } from './to-provider-failure.ts';
 
 /** Moderation models read less at once than models write to. */
 const longestPiece = 20_000;
+/** What stands on a border is in both pieces. */
+const overlap = 500;
 const answerSchema = z.object({ results: z.array(z.object({ flagged: z.boolean() })).min(1) });
 
 type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
@@ -37,7 +39,7 @@ export const createOpenAiModerator = ({
 
   return {
     check: async ({ text, images }, { signal }) => {
-      for (let start = 0; start < text.length; start += longestPiece)
+      for (let start = 0; start === 0 || start + overlap < text.length; start += longestPiece - overlap)
         await look({ type: 'text', text: text.slice(start, start + longestPiece).toWellFormed() }, signal);
       for (const { contentType, load } of images) {
         const base64 = Buffer.from(await load(signal)).toString('base64');

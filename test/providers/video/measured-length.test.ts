@@ -38,6 +38,16 @@ describe('the measured length', () => {
     ['fragments', 'mp4', ['-movflags', 'frag_keyframe+empty_moov', '-g', '6']],
     ['fragments of MOV', 'mov', ['-movflags', 'frag_keyframe+empty_moov', '-g', '6']],
     ['fragments as for streaming', 'mp4', ['-movflags', 'dash+frag_keyframe+default_base_moof', '-g', '6']],
+    [
+      'one with words in its title',
+      'mp4',
+      ['-metadata', 'title=Night traffic, an elephant trunk, Edelstein'],
+    ],
+    [
+      'a MOV with words in its title',
+      'mov',
+      ['-metadata', 'title=Night traffic, an elephant trunk, Edelstein'],
+    ],
     ['fragments of one picture', 'mp4', ['-movflags', 'empty_moov+frag_every_frame']],
   ])('of %s is how long it plays', async (_what, format, flags) => {
     const bytes = await makeClip({ seconds, format, flags });

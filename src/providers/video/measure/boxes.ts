@@ -59,11 +59,31 @@ export const readChildren = (
   return children;
 };
 
-/** Throws DoubtfulFilm for a box that tells of time, and for one in which a reader may find such a box. */
+/**
+ * Throws DoubtfulFilm for a box that tells of time, and for one in which a reader may find such a box. Titles and the like
+ * are text in places that are known: their words are not looked at.
+ */
 const assertHarmless = ({ name, body }: Box): void => {
   if (isTiming(name)) throw new DoubtfulFilm(`${name} is out of place`);
-  if (!unused.has(name) && timing.some((hidden) => body.includes(hidden, 0, 'latin1')))
+  if (unused.has(name)) return;
+  if (name === 'udta') assertMetadata(body, (item) => item.name.startsWith('\u00a9'));
+  else if (name === 'meta' && body.toString('latin1', 8, 12) === 'hdlr')
+    // The version, which QuickTime's own form does not have, stands before its boxes.
+    assertMetadata(body.subarray(4), () => false);
+  else if (name === 'ilst') assertMetadata(body, () => true);
+  else if (timing.some((hidden) => body.includes(hidden, 0, 'latin1')))
     throw new DoubtfulFilm(`${name} may hold a table`);
+};
+
+const assertMetadata = (body: Buffer, isText: (box: Box) => boolean): void => {
+  for (let at = 0, count = 0; body.length - at >= 8; count += 1) {
+    const { name, headerBytes, size } = readBoxHeader(body.subarray(at, at + 16));
+    if (size < headerBytes || size > body.length - at || count === mostChildren)
+      throw new DoubtfulFilm('the boxes do not fit');
+    const box = { name, body: body.subarray(at + headerBytes, at + size) };
+    if (isTiming(name) || !isText(box)) assertHarmless(box);
+    at += size;
+  }
 };
 
 export const isTiming = (name: string): boolean => timing.includes(name);
