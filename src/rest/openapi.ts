@@ -84,7 +84,7 @@ account, no key.
 
 The operations are MCP tools at \`/mcp\` too, under their ids, but for ${withoutTool(operations)}.
 
-- Amounts are decimal strings in USD. Timestamps are ISO 8601. Ids are UUIDs.
+- Amounts are decimal strings in USD. Timestamps are ISO 8601 and ids UUIDs, but for chat and Responses, which keep OpenAI's forms.
 - Work is a job: \`queued\` and \`running\` are pending states, results exist once it is \`done\` (a video: \`completed\`).
 - Send one \`Idempotency-Key\` per job of yours, and send it again when you repeat a request that timed out. Do not send the \
 same request twice at the same time.

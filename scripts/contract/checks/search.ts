@@ -111,7 +111,7 @@ export const searchChecks: readonly Check[] = [
       for (const [name, pattern] of Object.entries(families))
         expectThat(
           accepts.some(({ network }) => pattern.test(network)),
-          `${name} is not among ${accepts.map(({ network }) => network).join(', ')}`,
+          `${name} is not among ${accepts.map(({ network }) => network).join(', ')}; can its facilitator be reached?`,
         );
     },
   },
