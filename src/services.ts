@@ -23,7 +23,7 @@ import { createMediaFiles } from './media/create-media-files.ts';
 import { createInputFolder } from './media/input-folder.ts';
 import { createMediaLibrary } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
-import { createSweeps } from './media/sweeps.ts';
+import { createSweeps, type PlaceState } from './media/sweeps.ts';
 import { toVideoInput } from './media/to-video-input.ts';
 import { createHistoryCursors } from './operations/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
@@ -55,6 +55,8 @@ export interface Readiness {
   ready: boolean;
   store: 'ready' | 'unavailable';
   search: 'ready' | 'building';
+  /** Told, but no condition of `ready`: text and search go on without it. */
+  media: PlaceState;
   payments: { network: string; label: string; ready: boolean }[];
 }
 
@@ -141,6 +143,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
     redis,
   });
+  const sweeps = createSweeps({ store, files: mediaFiles, inputFolder, clock, log });
   const background = new AbortController();
 
   return {
@@ -175,6 +178,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
         ready: isStoreReady && isSearchReady,
         store: isStoreReady ? 'ready' : 'unavailable',
         search: isSearchReady ? 'ready' : 'building',
+        media: sweeps.place(),
         payments: x402.status().map(({ network, label, ready }) => ({ network, label, ready })),
       };
     },
@@ -185,7 +189,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     begin: () => {
       jobs.begin();
       webhooks.begin();
-      void createSweeps({ store, files: mediaFiles, inputFolder, clock, log }).begin(background.signal);
+      void sweeps.begin(background.signal);
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });

@@ -20,19 +20,33 @@ export interface SweepsOptions {
   inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
   log: Log;
+  /** How often the place of the media is asked whether it answers. */
+  checkEveryMs?: number;
 }
 
 export interface Sweeps {
   /**
-   * Sweeps until the signal aborts; resolves when the last sweep has ended. Says once in the log when the place of the
-   * media does not answer, which does not stop anything.
+   * Sweeps until the signal aborts; resolves when the last sweep has ended. Says in the log when the place of the
+   * media ceases to answer and when it answers again, which does not stop anything.
    */
   begin(signal: AbortSignal): Promise<void>;
+  /** Whether the place of the media answered when it was last asked. */
+  place(): PlaceState;
 }
 
+export type PlaceState = 'unknown' | 'ready' | 'unavailable';
+
 /** What goes on in the background so that nothing outlives its time: bytes, leftovers of dead writes, idempotency keys. */
-export const createSweeps = ({ store, files, inputFolder, clock, log }: SweepsOptions): Sweeps => ({
-  begin: async (signal) => {
+export const createSweeps = ({
+  store,
+  files,
+  inputFolder,
+  clock,
+  log,
+  checkEveryMs = 30_000,
+}: SweepsOptions): Sweeps => {
+  let place: PlaceState = 'unknown';
+  const begin = async (signal: AbortSignal): Promise<void> => {
     const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
       repeat({
         what,
@@ -48,7 +62,9 @@ export const createSweeps = ({ store, files, inputFolder, clock, log }: SweepsOp
         },
       });
     await Promise.all([
-      checkPlace({ files, log, signal }),
+      every(checkEveryMs, 'asking where media are kept', async () => {
+        place = await askPlace(place, { files, log, signal });
+      }),
       every(sweepEveryMs, 'removing expired media', async () => {
         const removed = await sweepMedia({ store, files, clock, log, signal });
         if (removed > 0) log.info({ removed }, 'expired media were removed');
@@ -63,20 +79,23 @@ export const createSweeps = ({ store, files, inputFolder, clock, log }: SweepsOp
       every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
       every(sweepEveryMs, 'removing idempotency keys', () => sweepKeys({ store, clock, signal })),
     ]);
-  },
-});
+  };
+  return { begin, place: () => place };
+};
 
-const checkPlace = async ({
-  files,
-  log,
-  signal,
-}: Pick<SweepsOptions, 'files' | 'log'> & { signal: AbortSignal }): Promise<void> => {
+const askPlace = async (
+  before: PlaceState,
+  { files, log, signal }: Pick<SweepsOptions, 'files' | 'log'> & { signal: AbortSignal },
+): Promise<PlaceState> => {
   try {
     await files.check({ signal: AbortSignal.any([signal, AbortSignal.timeout(checkMs)]) });
-    log.info(`Media are kept in ${files.place}.`);
+    if (before !== 'ready') log.info(`Media are kept in ${files.place}.`);
+    return 'ready';
   } catch (error) {
-    if (!signal.aborted)
+    if (signal.aborted) return before;
+    if (before !== 'unavailable')
       log.warn({ err: error }, `Media cannot be kept now: ${files.place} does not answer as it should.`);
+    return 'unavailable';
   }
 };
 

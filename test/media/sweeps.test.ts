@@ -219,20 +219,32 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
     ]);
   });
 
-  it('say once that the place does not answer, without ending the process', async () => {
+  it('tell whether the place answers, in the log when that changes, and end no process', async () => {
     const { log, lines } = createRecordedLog();
     const broken = await place.openBroken();
+    let isBroken = true;
     const stop = new AbortController();
-    const ended = createSweeps({
+    const sweeps = createSweeps({
       store: test.store,
-      files: broken,
+      files: {
+        ...place.files,
+        check: (options) => (isBroken ? broken : place.files).check(options),
+      },
       inputFolder: { sweep: async () => {} },
       clock,
       log,
-    }).begin(stop.signal);
-    const warning = expect.objectContaining({ level: 40, msg: expect.stringContaining(broken.place) });
-    await expect.poll(() => lines).toContainEqual(warning);
+      checkEveryMs: 5,
+    });
+    expect(sweeps.place()).toBe('unknown');
+    const ended = sweeps.begin(stop.signal);
+    await expect.poll(() => sweeps.place()).toBe('unavailable');
+    isBroken = false;
+    await expect.poll(() => sweeps.place()).toBe('ready');
     stop.abort();
     await ended;
+    const levels = lines
+      .filter((line) => (line as { msg: string }).msg.includes(place.files.place))
+      .map((line) => (line as { level: number }).level);
+    expect(levels).toEqual([40, 30]);
   });
 });
