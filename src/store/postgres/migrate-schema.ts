@@ -1,3 +1,4 @@
+import type { DatabaseIntrospector } from 'kysely';
 import type { Pool } from './connection.ts';
 import { postgresEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
@@ -12,23 +13,38 @@ export const migrateSchema = async (pool: Pool, schema: string): Promise<void> =
     import('kysely'),
     import('../migrations/migrate.ts'),
   ]);
-  const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await migrateToLatest(kysely, { engine: postgresEngine, schema });
-      return;
-    } catch (error) {
-      if (attempt >= attempts || !isOfGoneTable(error)) throw error;
-    }
-  }
+  const dialect = new PostgresDialect({ pool });
+  const kysely = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => dialect.createAdapter(),
+      createDriver: () => dialect.createDriver(),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+      createIntrospector: () => introspectorOf(pool, schema),
+    },
+  });
+  await migrateToLatest(kysely, { engine: postgresEngine, schema });
 };
 
-/** Kysely looks at the columns of all tables of the database, and stumbles over one that goes at that moment. */
-const attempts = 10;
-const codesOfGoneTable = new Set(['3F000', '42P01']);
-
-const isOfGoneTable = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && codesOfGoneTable.has(String(error.code));
+/**
+ * Names alone, of one schema. Kysely's own looks at every column of every table of the database, and stumbles over one that
+ * goes at that moment.
+ */
+const introspectorOf = (pool: Pool, schema: string): DatabaseIntrospector => ({
+  getSchemas: async () => {
+    const { rows }: { rows: { name: string }[] } = await pool.query(
+      'select nspname as name from pg_namespace where nspname = $1',
+      [schema],
+    );
+    return rows;
+  },
+  getTables: async () => {
+    const { rows }: { rows: { name: string }[] } = await pool.query(
+      'select table_name as name from information_schema.tables where table_schema = $1',
+      [schema],
+    );
+    return rows.map(({ name }) => ({ name, schema, isView: false, isForeign: false, columns: [] }));
+  },
+});
 
 const executedMigrations = async (pool: Pool, schema: string): Promise<string[]> => {
   const { rows: tables } = await pool.query(
