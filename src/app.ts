@@ -32,7 +32,7 @@ export const createApp = (services: GatewayServices): App => {
   const authenticate = createAuthenticate({ store });
   const serveRest = createRestRoutes(operations, services);
   const serveMcp = createMcpMount({ services, operations, authenticate });
-  const pages = createPages(services, () => isRefusing);
+  const pages = createPages(services);
   let isRefusing = false;
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -79,7 +79,7 @@ const readUrl = ({ url = '/' }: IncomingMessage): URL => {
   return new URL(`http://localhost${url}`);
 };
 
-const createPages = (services: GatewayServices, isRefusing: () => boolean): express.Express => {
+const createPages = (services: GatewayServices): express.Express => {
   const { log, config } = services;
   const pages = express();
   pages.disable('x-powered-by');
@@ -92,11 +92,10 @@ const createPages = (services: GatewayServices, isRefusing: () => boolean): expr
   pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
   pages.get('/health/ready', async (_request, response) => {
     const readiness = await services.readiness();
-    const isReady = readiness.ready && !isRefusing() && !services.jobs.isDraining();
     response
-      .status(isReady ? 200 : 503)
+      .status(readiness.ready ? 200 : 503)
       .set('retry-after', '1')
-      .json({ ...readiness, ready: isReady });
+      .json(readiness);
   });
   pages.get('/openapi.json', async (_request, response) => {
     response.type('application/json').send(await openApi());

@@ -175,7 +175,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       );
       const isSearchReady = leads.status().ready;
       return {
-        ready: isStoreReady && isSearchReady,
+        ready: isStoreReady && isSearchReady && !jobs.isDraining(),
         store: isStoreReady ? 'ready' : 'unavailable',
         search: isSearchReady ? 'ready' : 'building',
         media: sweeps.place(),

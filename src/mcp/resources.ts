@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { AppError, toAppError } from '../errors.ts';
+import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
 import { findVideo } from '../operations/find-video.ts';
 import { giveUpVideo } from '../operations/give-up-video.ts';
@@ -56,7 +57,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
     { visitor, call }: Reading,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {
-    if (media.removedAt !== null || media.expiresAt <= clock.now())
+    if (isGone(media, clock.now()))
       throw new AppError('content_expired', 'This was kept for its time and is gone. Make it again.');
     if (media.sizeBytes > largestBlobBytes)
       throw new AppError(

@@ -2,6 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
+import { nullWhenAbsent } from '../null-when-absent.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -27,7 +28,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
    * such as a volume that is not mounted.
    */
   const assertNotAway = async (folder: string): Promise<void> => {
-    if ((await nullWhenMissing(stat(folder))) === null) throw awayError();
+    if ((await nullWhenAbsent(stat(folder))) === null) throw awayError();
   };
   const awayError = (): Error =>
     new Error(`the media in ${root} are away; is the volume mounted, and MEDIA_DIR right?`);
@@ -53,14 +54,14 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     },
     size: async (id) => {
       const { folder, file } = placeOf(id);
-      const found = await nullWhenMissing(stat(file));
+      const found = await nullWhenAbsent(stat(file));
       if (found !== null) return found.size;
       await assertNotAway(folder);
       return null;
     },
     read: async (id, { range, signal } = {}) => {
       const { folder, file } = placeOf(id);
-      const handle = await nullWhenMissing(open(file, 'r'));
+      const handle = await nullWhenAbsent(open(file, 'r'));
       if (handle === null) {
         await assertNotAway(folder);
         return null;
@@ -72,18 +73,18 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       const { folder, file, temporary } = placeOf(id);
       await rm(temporary, { force: true });
       await rm(file, { force: true });
-      const isThere = await nullWhenMissing(syncFolder(folder).then(() => true));
+      const isThere = await nullWhenAbsent(syncFolder(folder).then(() => true));
       // Without its folder it may never have been written; the other folder says whether anything ever was.
-      if (isThere === null && (await nullWhenMissing(stat(temporaryFolder))) === null) throw awayError();
+      if (isThere === null && (await nullWhenAbsent(stat(temporaryFolder))) === null) throw awayError();
     },
     removeLeftovers: async ({ olderThan, signal }) => {
-      const names = await nullWhenMissing(opendir(temporaryFolder));
+      const names = await nullWhenAbsent(opendir(temporaryFolder));
       let removed = 0;
       for await (const { name } of names ?? []) {
         signal.throwIfAborted();
         if (!name.endsWith('.tmp')) continue;
         const path = join(temporaryFolder, name);
-        const found = await nullWhenMissing(stat(path));
+        const found = await nullWhenAbsent(stat(path));
         if (found === null || found.mtimeMs >= olderThan) continue;
         await rm(path, { force: true });
         removed += 1;
@@ -154,14 +155,5 @@ const syncFolder = async (folder: string): Promise<void> => {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-};
-
-const nullWhenMissing = async <T>(promise: Promise<T>): Promise<T | null> => {
-  try {
-    return await promise;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
   }
 };

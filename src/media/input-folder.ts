@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../ids.ts';
+import { namesIn } from '../names-in.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {
@@ -50,13 +51,4 @@ export const createInputFolder = ({
       }
     },
   };
-};
-
-const namesIn = async (directory: string): Promise<string[]> => {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
 };

@@ -4,7 +4,8 @@ import { AppError } from '../errors.ts';
 import { findVideo } from './find-video.ts';
 import { giveUpVideo } from './give-up-video.ts';
 import type { ReadOperation } from './operation.ts';
-import { contentExpired, isGone } from './video-expiry.ts';
+import { contentExpired } from './video-expiry.ts';
+import { isGone } from '../media/is-gone.ts';
 import { contentUrl, parametersOf } from './video-answer.ts';
 
 const input = z.object({

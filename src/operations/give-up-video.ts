@@ -3,7 +3,8 @@ import { refundRest } from '../ledger/refund-rest.ts';
 import { formatUsd } from '../money.ts';
 import type { Job, Media } from '../store/store.ts';
 import type { Services } from './operation.ts';
-import { contentExpired, isGone } from './video-expiry.ts';
+import { contentExpired } from './video-expiry.ts';
+import { isGone } from '../media/is-gone.ts';
 
 /**
  * Another replica, whose clock is this much ahead, may have removed the bytes because their time was over; the place of the

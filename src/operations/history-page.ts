@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import type { HistoryPosition } from '../store/store.ts';
-import type { AccountCall, JsonAnswer, Services } from './operation.ts';
+import type { AccountCall, JsonAnswer, ReadOperation, Services } from './operation.ts';
 
 /** What both history lists take. */
-export const pageInput = z.object({
+const pageInput = z.object({
   limit: z.int().min(1).max(100).default(50),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
 });
@@ -12,12 +12,16 @@ export const pageInput = z.object({
 type PageInput = z.infer<typeof pageInput>;
 
 /** A page of `item`s. */
-export const pageSchema = (item: z.ZodType) =>
+const pageSchema = (item: z.ZodType) =>
   z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
 
 export interface HistoryList<Row extends HistoryPosition> {
-  /** The name of its operation, which its cursors are bound to. */
+  /** Its cursors are bound to it. */
   name: string;
+  title: string;
+  description: string;
+  path: string;
+  item: z.ZodType;
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     services: Services,
@@ -25,8 +29,30 @@ export interface HistoryList<Row extends HistoryPosition> {
   toItem(row: Row): JsonObject;
 }
 
+/** The operation that answers such a list page by page. */
+export const historyOperation = <Row extends HistoryPosition>(
+  list: HistoryList<Row>,
+): ReadOperation<PageInput> => ({
+  name: list.name,
+  title: list.title,
+  description: list.description,
+  group: 'generation',
+  payment: 'none',
+  input: pageInput,
+  output: pageSchema(list.item),
+  rest: {
+    method: 'GET',
+    path: list.path,
+    query: ['limit', 'cursor'],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: (input, call, services) => answerPage(list, input, call, services),
+});
+
 /** Answers one page, newest first. Rows that arrive later stand above every page that was begun, and shift none. */
-export const answerPage = async <Row extends HistoryPosition>(
+const answerPage = async <Row extends HistoryPosition>(
   { name, read, toItem }: HistoryList<Row>,
   { limit, cursor }: PageInput,
   { caller: { accountId } }: AccountCall,

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { billingStatuses } from '../ledger/billing-status.ts';
 import { toHistoryJob } from '../ledger/to-history-job.ts';
-import type { JobSummary } from '../store/store.ts';
-import { answerPage, pageInput, pageSchema, type HistoryList } from './history-page.ts';
-import type { ReadOperation } from './operation.ts';
+import { historyOperation } from './history-page.ts';
 
 const item = z.looseObject({
   id: z.string(),
@@ -21,29 +19,14 @@ const item = z.looseObject({
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
 });
 
-const jobs: HistoryList<JobSummary> = {
+export const listJobs = historyOperation({
   name: 'list_jobs',
-  read: (position, { store }) => store.listJobs(position),
-  toItem: toHistoryJob,
-};
-
-export const listJobs: ReadOperation<z.infer<typeof pageInput>> = {
-  name: jobs.name,
   title: 'List jobs',
   description:
     'The jobs of this account, of all its keys, newest first, with what each cost. Results are read with get_job ' +
     'and get_video. Free.',
-  group: 'generation',
-  payment: 'none',
-  input: pageInput,
-  output: pageSchema(item),
-  rest: {
-    method: 'GET',
-    path: '/v1/jobs',
-    query: ['limit', 'cursor'],
-    validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
-  },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
-  handle: (input, call, services) => answerPage(jobs, input, call, services),
-};
+  path: '/v1/jobs',
+  item,
+  read: (position, { store }) => store.listJobs(position),
+  toItem: toHistoryJob,
+});

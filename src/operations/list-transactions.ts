@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { toTransaction } from '../ledger/to-transaction.ts';
-import type { EntryWithModel } from '../store/store.ts';
-import { answerPage, pageInput, pageSchema, type HistoryList } from './history-page.ts';
-import type { ReadOperation } from './operation.ts';
+import { historyOperation } from './history-page.ts';
 
 const item = z.looseObject({
   id: z.string(),
@@ -14,27 +12,12 @@ const item = z.looseObject({
   model: z.string().nullable(),
 });
 
-const transactions: HistoryList<EntryWithModel> = {
+export const listTransactions = historyOperation({
   name: 'list_transactions',
-  read: (position, { store }) => store.listEntries(position),
-  toItem: toTransaction,
-};
-
-export const listTransactions: ReadOperation<z.infer<typeof pageInput>> = {
-  name: transactions.name,
   title: 'List transactions',
   description: 'Top-ups, debits, refunds and adjustments of this account, newest first. Free.',
-  group: 'generation',
-  payment: 'none',
-  input: pageInput,
-  output: pageSchema(item),
-  rest: {
-    method: 'GET',
-    path: '/v1/transactions',
-    query: ['limit', 'cursor'],
-    validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
-  },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
-  handle: (input, call, services) => answerPage(transactions, input, call, services),
-};
+  path: '/v1/transactions',
+  item,
+  read: (position, { store }) => store.listEntries(position),
+  toItem: toTransaction,
+});

@@ -1,9 +1,4 @@
 import { AppError } from '../errors.ts';
-import type { Media } from '../store/store.ts';
-
-/** Whether the time of a video's content is over. */
-export const isGone = (media: Pick<Media, 'removedAt' | 'expiresAt'>, now: number): boolean =>
-  media.removedAt !== null || media.expiresAt <= now;
 
 export const contentExpired = (): AppError =>
   new AppError(

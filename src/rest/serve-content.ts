@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
@@ -56,7 +57,7 @@ export const createServeContent = ({
   });
   return async ({ media, request, response, requestId, fileName, whenMissing }) => {
     try {
-      if (media.removedAt !== null || media.expiresAt <= clock.now())
+      if (isGone(media, clock.now()))
         throw new AppError(
           'content_expired',
           'The content was kept for its time and is gone. Make it again.',

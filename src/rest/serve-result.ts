@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
 import type { Log } from '../log.ts';
+import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import { extensionOf } from '../media/media-types.ts';
 import type { Media, MediaRole, Store } from '../store/store.ts';
@@ -63,7 +64,7 @@ export const createServeResult = ({
       openRoles.includes(media.role) &&
       extensionOf(media.contentType) === extension;
     if (!isHere) throw new AppError('not_found', 'There is no result at this address.');
-    if (media.removedAt !== null || media.expiresAt <= clock.now())
+    if (isGone(media, clock.now()))
       throw new AppError('content_expired', 'This result was kept for its time and is gone. Make it again.');
     return media.sizeBytes > 0 ? media : { ...media, sizeBytes: await sizeOf(media.id) };
   };

@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import { once } from '../../once.ts';
 import { decodeBase58, encodeBase58 } from '../base58.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { ConfigError } from '../../errors.ts';
@@ -58,17 +59,8 @@ const prepare = ({ network, privateKey, rpcUrl, timeouts, ...rest }: LocalFacili
 /** A facilitator in this process, which asks the chain's RPC and pays the chain's fees itself. */
 export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facilitator => {
   const { kind, load } = prepare(options);
-  let loading: Promise<LocalEngine> | null = null;
   let supported: SupportedKind | 'unsupported' = kind;
-  const engine = async (): Promise<LocalEngine> => {
-    loading ??= load();
-    try {
-      return await loading;
-    } catch (error) {
-      loading = null;
-      throw error;
-    }
-  };
+  const engine = once(load);
   const loaded = (): Promise<LocalEngine | null> =>
     engine().catch((error: unknown) => {
       options.log.error({ err: error, network: options.network.id }, 'the chain could not be set up');

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../../ids.ts';
+import { namesIn } from '../../names-in.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createWorkerPool } from '../worker-pool.ts';
 import type { VideoContent } from './video-provider.ts';
@@ -93,14 +94,5 @@ const write = async (file: string, source: AsyncIterable<Uint8Array>, signal: Ab
     }
   } finally {
     await handle.close();
-  }
-};
-
-const namesIn = async (directory: string): Promise<string[]> => {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
   }
 };

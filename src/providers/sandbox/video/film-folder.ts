@@ -1,5 +1,7 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from '../../../names-in.ts';
+import { nullWhenAbsent } from '../../../null-when-absent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
 import type { FilmPlan } from './film-plan.ts';
 import type { FilmImage } from './plan-film.ts';
@@ -72,15 +74,6 @@ const replace = async (file: string, text: string): Promise<void> => {
   await rename(`${file}.tmp`, file);
 };
 
-const readText = (file: string): Promise<string | null> => orNull(readFile(file, 'utf8'));
-const modified = (file: string): Promise<number | null> => orNull(stat(file).then(({ mtimeMs }) => mtimeMs));
-const namesIn = async (directory: string): Promise<string[]> => (await orNull(readdir(directory))) ?? [];
-
-const orNull = async <T>(reading: Promise<T>): Promise<T | null> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  }
-};
+const readText = (file: string): Promise<string | null> => nullWhenAbsent(readFile(file, 'utf8'));
+const modified = (file: string): Promise<number | null> =>
+  nullWhenAbsent(stat(file).then(({ mtimeMs }) => mtimeMs));
