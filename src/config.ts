@@ -154,8 +154,26 @@ export interface X402NetworkConfig {
 
 export type FacilitatorConfig =
   | { kind: 'local'; rpcUrl: string; privateKey: string }
-  /** `rpcUrl`: the chain, asked what became of a settlement that the facilitator left open; null: the public one. */
-  | { kind: 'remote'; url: string; rpcUrl: string | null };
+  /**
+   * In order of preference, at least one. `rpcUrl`: the chain, asked what became of a settlement that the facilitator
+   * left open; null: the public one.
+   */
+  | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
+
+/** A facilitator of somebody else. */
+export interface FacilitatorEndpoint {
+  /** Without a trailing slash. */
+  url: string;
+  /** The key that signs requests to Coinbase's platform; null for a facilitator that asks for none. */
+  cdpKey: CdpKey | null;
+}
+
+/** A secret API key of Coinbase's developer platform. */
+export interface CdpKey {
+  id: string;
+  /** Ed25519: base64 of 64 bytes. ES256: a PEM private key. */
+  secret: string;
+}
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const baseSepolia = 'eip155:84532';
@@ -607,7 +625,7 @@ const readNetworks = (env: Environment): X402NetworkConfig[] => {
       payTo,
       facilitator: {
         kind: 'remote',
-        url: env.X402_FACILITATOR_URL ?? publicTestFacilitator,
+        endpoints: [{ url: env.X402_FACILITATOR_URL ?? publicTestFacilitator, cdpKey: null }],
         rpcUrl: rpcUrl ?? null,
       },
     };

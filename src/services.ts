@@ -235,7 +235,7 @@ const startNotices = (config: Config, walletNotice: string | null): string[] => 
   const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
   const remote = config.x402.networks.flatMap(({ facilitator }) =>
-    facilitator.kind === 'remote' ? [facilitator.url] : [],
+    facilitator.kind === 'remote' ? facilitator.endpoints.map(({ url }) => url) : [],
   );
   return [
     ...(isSandbox

@@ -37,7 +37,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
       ? createLocalFacilitator({ ...facilitator, network, payTo, address: publicUrl, timeouts, log, now })
       : createRemoteFacilitator({
           network,
-          url: facilitator.url,
+          url: facilitator.endpoints[0]?.url ?? '',
           rpcUrl: facilitator.rpcUrl ?? network.publicRpcUrl,
           now,
           timeouts,

@@ -33,6 +33,7 @@ export const toNewPayment = (
     amount: BigInt(requirements.amount),
     payload: JSON.stringify(payload),
     requirements: JSON.stringify(requirements),
+    paymentId: null,
     ...lease,
     now: clock.now(),
   };
@@ -47,6 +48,7 @@ export const toBegunPayment = (payment: Payment): BegunPayment => {
     requirements,
     transaction: payment.transaction,
     rawTransaction: payment.rawTransaction,
+    facilitator: payment.facilitator,
     createdAt: payment.createdAt,
   };
 };

@@ -141,13 +141,18 @@ export const createSettlements = (context: {
 
   const settle: Settlements['settle'] = async (payment, { method, earlier }) => {
     let hasLeft = earlier !== null;
-    const beforeBroadcast = async ({ transaction, rawTransaction }: OutgoingTransaction): Promise<void> => {
+    const beforeBroadcast = async ({
+      transaction,
+      rawTransaction,
+      facilitator,
+    }: OutgoingTransaction): Promise<void> => {
       const moved = await advance(payment, {
         from: begun,
         to: 'broadcasting',
         owner: leaseOf(payment),
         set: {
           ...(transaction === null ? {} : { transaction, rawTransaction }),
+          facilitator,
           leaseUntil: leases.until(),
         },
       });
@@ -187,8 +192,8 @@ export const createSettlements = (context: {
       if (found.outcome === 'settled') return markSettled(payment, { ...found, payer: null });
       if (found.outcome === 'failed') return markFailed(payment, { ...found, transaction: null });
       if (found.outcome === 'unknown') return markUnknown(payment, { ...found, transaction: null });
-      const { transaction, rawTransaction } = payment;
-      return settle(payment, { method, earlier: { transaction, rawTransaction } });
+      const { transaction, rawTransaction, facilitator } = payment;
+      return settle(payment, { method, earlier: { transaction, rawTransaction, facilitator } });
     },
     appeal: async (payment, options) => {
       if (payment.result === null) return null;

@@ -27,6 +27,12 @@ export type ReadName =
   | 'listWebhooks'
   | 'listWebhookAttempts'
   | 'getPayment'
-  | 'listPayments';
+  | 'findPaymentById'
+  | 'listPayments'
+  | 'listSettledPayments'
+  | 'sumPayments'
+  | 'getRefund'
+  | 'listRefunds'
+  | 'listOfferedTerms';
 
 export type WriteName = Exclude<CommandName, ReadName>;

@@ -11,6 +11,8 @@ import type {
   Media,
   MediaRole,
   Payment,
+  PaymentRefund,
+  PaymentRefundState,
   PaymentState,
   WebhookEvent,
   WebhookState,
@@ -223,13 +225,17 @@ export interface PaymentRow {
   raw_transaction: string | null;
   receipt: string | null;
   reason: string | null;
+  facilitator: string | null;
+  payment_id: string | null;
+  check_at: bigint | null;
+  settled_at: bigint | null;
   created_at: bigint;
   updated_at: bigint;
 }
 
 export const paymentColumns = `identity, request_hash, network, asset, pay_to, amount, payload, requirements,
-  lease_owner, lease_until, state, payer, result, transaction_id, raw_transaction, receipt, reason,
-  created_at, updated_at`;
+  lease_owner, lease_until, state, payer, result, transaction_id, raw_transaction, receipt, reason, facilitator,
+  payment_id, check_at, settled_at, created_at, updated_at`;
 
 export const toPayment = (row: PaymentRow): Payment => ({
   identity: row.identity,
@@ -249,6 +255,47 @@ export const toPayment = (row: PaymentRow): Payment => ({
   rawTransaction: row.raw_transaction,
   receipt: row.receipt,
   reason: row.reason,
+  facilitator: row.facilitator,
+  paymentId: row.payment_id,
+  checkAt: toTime(row.check_at),
+  settledAt: toTime(row.settled_at),
+  createdAt: Number(row.created_at),
+  updatedAt: Number(row.updated_at),
+});
+
+export interface RefundRow {
+  id: string;
+  payment: string;
+  network: string;
+  asset: string;
+  recipient: string;
+  amount: bigint;
+  state: PaymentRefundState;
+  sender: string | null;
+  transaction_id: string | null;
+  raw_transaction: string | null;
+  reason: string | null;
+  note: string | null;
+  created_at: bigint;
+  updated_at: bigint;
+}
+
+export const refundColumns = `id, payment, network, asset, recipient, amount, state, sender, transaction_id,
+  raw_transaction, reason, note, created_at, updated_at`;
+
+export const toRefund = (row: RefundRow): PaymentRefund => ({
+  id: row.id,
+  payment: row.payment,
+  network: row.network,
+  asset: row.asset,
+  recipient: row.recipient,
+  amount: row.amount,
+  state: row.state,
+  sender: row.sender,
+  transaction: row.transaction_id,
+  rawTransaction: row.raw_transaction,
+  reason: row.reason,
+  note: row.note,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
 });

@@ -182,21 +182,69 @@ export interface Store {
 
   /**
    * Reserves a payment proof by its identity before it is verified. `exists` tells what is known of it;
-   * a `rejected` one is taken up again (`reserved`), as its cause may have gone.
+   * a `rejected` one is taken up again (`reserved`), as its cause may have gone. `payment_id_taken`: another proof
+   * that was not refused came with the same identifier of the buyer's.
    */
-  reservePayment(input: NewPayment): Promise<{ outcome: 'reserved' | 'exists'; payment: Payment }>;
+  reservePayment(
+    input: NewPayment,
+  ): Promise<{ outcome: 'reserved' | 'exists' | 'payment_id_taken'; payment: Payment }>;
   /**
    * Moves a payment from one of `from` to `to` with the fields in `set`, by compare-and-set on the state and,
-   * where `owner` is given, on the lease owner. Null when the payment was not in such a state.
+   * where `owner` is given, on the lease owner. A rejected or failed one gives its `paymentId` free. Null when the
+   * payment was not in such a state.
    */
   advancePayment(input: AdvancePaymentInput): Promise<Payment | null>;
   getPayment(identity: string): Promise<Payment | null>;
+  /** The payment that holds an identifier of the buyer's. */
+  findPaymentById(paymentId: string): Promise<Payment | null>;
   /** Newest first; `updatedBefore` bounds by last change. */
   listPayments(input: {
     states?: readonly PaymentState[];
     updatedBefore?: number;
     limit: number;
   }): Promise<Payment[]>;
+  /**
+   * Takes payments that are due for a look, longest due first, and puts their next one off to `until`, so that no
+   * two processes take the same.
+   */
+  claimPaymentChecks(input: { now: number; until: number; limit: number }): Promise<Payment[]>;
+  /**
+   * Deletes refused proofs that did not change since `rejectedBefore`, and the answers (not the records) of payments
+   * delivered before `deliveredBefore`; so many of each at most. Answers how many.
+   */
+  prunePayments(input: { rejectedBefore: number; deliveredBefore: number; limit: number }): Promise<number>;
+  /** Settled ones in the order of their settlement, from `from` up to, not including, `to`; after a row where given. */
+  listSettledPayments(input: {
+    from: number;
+    to: number;
+    after: { settledAt: number; identity: string } | null;
+    limit: number;
+  }): Promise<Payment[]>;
+  /** What was settled and refunded, a row for each network, asset and UTC day, in this order. */
+  sumPayments(input: { from: number; to: number }): Promise<PaymentSum[]>;
+  /**
+   * Records that money is to go back to the payer. Refused unless the payment is settled, its payer is known, and
+   * refunds that did not fail leave so much of its amount; `amount` null: all that is left.
+   */
+  planRefund(input: NewPaymentRefund): Promise<PlanRefundOutcome>;
+  /** Moves a refund on by compare-and-set on the state. Null when it was not in such a state. */
+  advanceRefund(input: AdvanceRefundInput): Promise<PaymentRefund | null>;
+  getRefund(id: string): Promise<PaymentRefund | null>;
+  /** In the order of their making: those of a payment, or all that have no end yet. */
+  listRefunds(input: { payment: string | null; limit: number }): Promise<PaymentRefund[]>;
+  /** Remembers that terms were offered at a time, and forgets those last offered before `forgetBefore`. */
+  noteOfferedTerms(input: {
+    fingerprint: string;
+    terms: string;
+    offeredAt: number;
+    forgetBefore: number;
+  }): Promise<void>;
+  /** What was offered at `since` or later. */
+  listOfferedTerms(input: { since: number }): Promise<OfferedTerms[]>;
+  /** Takes or keeps the turn to send from an account, which one process has at a time. False: another one has it. */
+  takeSenderTurn(input: { sender: string; owner: string; until: number; now: number }): Promise<boolean>;
+  /** Gives the turn up, if it is still the owner's. */
+  endSenderTurn(input: { sender: string; owner: string }): Promise<void>;
 
   /** Resolves when the store answers a trivial read; throws otherwise. */
   ping(): Promise<void>;
@@ -549,7 +597,9 @@ export interface NewPayment {
   /** JSON text of the payload and of the terms it answers, both in x402 v2 form. */
   payload: string;
   requirements: string;
-  /** Who works on it, and until when that is to be believed. */
+  /** The buyer's own identifier of the payment, which no other unrefused payment may carry. */
+  paymentId: string | null;
+  /** Who works on it, and until when that is to be believed; then it is due for a look. */
   leaseOwner: string;
   leaseUntil: number;
   now: number;
@@ -578,6 +628,12 @@ export interface Payment {
   receipt: string | null;
   /** Why it was rejected, failed or is unknown: a stable reason code. */
   reason: string | null;
+  /** Address of the facilitator that was asked to settle; null where it is in this process, or none was. */
+  facilitator: string | null;
+  paymentId: string | null;
+  /** When somebody should look what became of it; null: never. */
+  checkAt: number | null;
+  settledAt: number | null;
   createdAt: number;
   updatedAt: number;
 }
@@ -599,7 +655,83 @@ export interface AdvancePaymentInput {
       | 'reason'
       | 'leaseOwner'
       | 'leaseUntil'
+      | 'facilitator'
+      | 'checkAt'
+      | 'settledAt'
     >
   >;
   now: number;
+}
+
+/** Amounts in the asset's smallest unit. */
+export interface PaymentSum {
+  /** CAIP-2. */
+  network: string;
+  asset: string;
+  /** Of the settlement or refund, as `2026-11-21` in UTC. */
+  day: string;
+  payments: number;
+  amount: bigint;
+  refunds: number;
+  refunded: bigint;
+}
+
+/**
+ * planned: recorded, nothing signed. sending: the signed transaction is stored and may be out. settled: the chain has
+ * it. failed: proven not to have happened.
+ */
+export type PaymentRefundState = 'planned' | 'sending' | 'settled' | 'failed';
+
+export interface PaymentRefund {
+  id: string;
+  /** Identity of the payment. */
+  payment: string;
+  /** CAIP-2. */
+  network: string;
+  asset: string;
+  /** The payer. */
+  recipient: string;
+  /** In the asset's smallest unit. */
+  amount: bigint;
+  state: PaymentRefundState;
+  /** The wallet that it is sent from; null before it is signed. */
+  sender: string | null;
+  transaction: string | null;
+  rawTransaction: string | null;
+  /** Why it failed: a stable reason code. */
+  reason: string | null;
+  /** The operator's words. */
+  note: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface NewPaymentRefund {
+  id: string;
+  payment: string;
+  amount: bigint | null;
+  note: string | null;
+  now: number;
+}
+
+export type PlanRefundOutcome =
+  | { outcome: 'planned'; refund: PaymentRefund }
+  /** The same id, planned before. */
+  | { outcome: 'exists'; refund: PaymentRefund }
+  | { outcome: 'no_payment' | 'not_settled' | 'no_payer' }
+  | { outcome: 'too_much'; left: bigint };
+
+export interface AdvanceRefundInput {
+  id: string;
+  from: readonly PaymentRefundState[];
+  to: PaymentRefundState;
+  /** Only the named fields change. */
+  set?: Partial<Pick<PaymentRefund, 'sender' | 'transaction' | 'rawTransaction' | 'reason'>>;
+  now: number;
+}
+
+export interface OfferedTerms {
+  /** JSON text. */
+  terms: string;
+  offeredAt: number;
 }

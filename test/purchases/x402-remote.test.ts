@@ -29,7 +29,7 @@ beforeAll(async () => {
     facilitator.kind === 'local' ? facilitator.rpcUrl : null;
   networks = fixture.localNetworks.map((network) => ({
     ...network,
-    facilitator: { kind: 'remote', url: server.url, rpcUrl: rpcUrlOf(network) },
+    facilitator: { kind: 'remote', endpoints: [{ url: server.url, cdpKey: null }], rpcUrl: rpcUrlOf(network) },
   }));
 });
 beforeEach(async () => {

@@ -173,6 +173,7 @@ export const newPayment = (changes: Partial<NewPayment> = {}): NewPayment => ({
   amount: 100_000n,
   payload: '{"x402Version":2}',
   requirements: '{"scheme":"exact"}',
+  paymentId: null,
   leaseOwner: worker,
   leaseUntil: start + 30_000,
   now: start,

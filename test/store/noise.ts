@@ -53,6 +53,18 @@ export const noise = (
       `${id}, ${account}, 'debit', -60, ${id}, ${at}`,
     ),
     eachJob(
+      'payments',
+      `identity, request_hash, network, asset, pay_to, amount, payload, requirements, state, payer, payment_id, result,
+        settled_at, created_at, updated_at`,
+      `'payment ' || i, '', 'eip155:8453', '0xusdc', '0xseller', 100000, '{}', '{}', 'delivered', '0xpayer',
+        'payment id ' || i, null, ${at}, ${at}, ${at}`,
+    ),
+    eachJob(
+      'payment_refunds',
+      'id, payment, network, asset, recipient, amount, state, raw_transaction, created_at, updated_at',
+      `'refund ' || i, 'payment ' || i, 'eip155:8453', '0xusdc', '0xpayer', 1, 'settled', '0x', ${at}, ${at}`,
+    ),
+    eachJob(
       'idempotency_keys',
       'account_id, endpoint, idempotency_key, body_hash, job_id, expires_at',
       `${account}, 'POST /v1/chat/completions', ${id}, '', ${id}, ${at} + ${day}`,

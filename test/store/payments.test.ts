@@ -23,6 +23,9 @@ describe.each(await testEngines())('payments on $kind', ({ create }) => {
       rawTransaction: null,
       receipt: null,
       reason: null,
+      facilitator: null,
+      checkAt: payment.leaseUntil,
+      settledAt: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -131,6 +134,9 @@ describe.each(await testEngines())('payments on $kind', ({ create }) => {
       reason: 'why',
       leaseOwner: 'worker-2',
       leaseUntil: start + 77,
+      facilitator: 'https://facilitator.example',
+      checkAt: start + 78,
+      settledAt: start + 79,
     };
     const full = await store.advancePayment({
       identity,

@@ -13,6 +13,14 @@ import {
   listMedia,
   noteRemoval,
 } from '../../src/store/statements/media.ts';
+import { listRefundsOf, listOpenRefunds } from '../../src/store/statements/payment-refunds.ts';
+import { listSettledPayments, sumPayments } from '../../src/store/statements/payment-sums.ts';
+import {
+  claimPaymentChecks,
+  deleteRejectedPayments,
+  forgetPaymentAnswers,
+} from '../../src/store/statements/payment-upkeep.ts';
+import { advancePayment, findPaymentById, reservePayment } from '../../src/store/statements/payments.ts';
 import type { Dialect } from '../../src/store/statements/statement.ts';
 import {
   claimWebhooks,
@@ -49,11 +57,21 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
   [webhookLists.ofAccount, /webhook_events_by_account/],
   [webhookLists.ofStates, /webhook_events_by_state/],
   [webhookLists.all, /webhook_events_by_age/],
+  [reservePayment, /payments_by_payment_id/],
+  [advancePayment, /payments(_pkey|_1 )/],
+  [findPaymentById, /payments_by_payment_id/],
+  [claimPaymentChecks, /payments_to_check/],
+  [deleteRejectedPayments, /payments_by_change/],
+  [forgetPaymentAnswers, /payments_with_answer/],
+  [listSettledPayments, /payments_by_settlement/],
+  [sumPayments, /payments_by_settlement/],
+  [listRefundsOf, /payment_refunds_by_payment/],
+  [listOpenRefunds, /payment_refunds_open/],
 ];
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
-  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted)(?!.* USING )/;
+  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves)(?!.* USING )/;
 
 describe.each(await testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
   let data: TestStore;

@@ -105,7 +105,7 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
       const nonce = nextNonce ?? (await chain.getNonce(account.address));
       const { raw, transaction } = await sign(call, nonce);
       signal.throwIfAborted();
-      await beforeBroadcast({ transaction, rawTransaction: raw });
+      await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
       nextNonce = null;
       const result = await broadcast(chain, raw);
       if (result === 'accepted' && doubts === doubtsBefore) nextNonce = nonce + 1;
@@ -121,7 +121,7 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
     resend: (transaction, rawTransaction, { chain, signal, beforeBroadcast }) =>
       inTurn(async () => {
         signal.throwIfAborted();
-        await beforeBroadcast({ transaction, rawTransaction });
+        await beforeBroadcast({ transaction, rawTransaction, facilitator: null });
         nextNonce = null;
         const result = await broadcast(chain, rawTransaction);
         if (result === 'place') return 'refused';

@@ -13,12 +13,14 @@ export type VerifyOutcome =
   /** Nothing was learnt about the proof. */
   | { outcome: 'unavailable'; reason: string };
 
-/** A settlement that is about to leave. Both null where the facilitator that signs is elsewhere. */
+/** A settlement that is about to leave. Hash and bytes are null where the facilitator that signs is elsewhere. */
 export interface OutgoingTransaction {
   /** Hash or signature. */
   transaction: string | null;
   /** EVM: hex. Solana: base64. */
   rawTransaction: string | null;
+  /** Address of the facilitator that is asked; null where it is in this process. */
+  facilitator: string | null;
 }
 
 export interface SettleOptions {

@@ -32,7 +32,7 @@ const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
 
 const hasRaw = (
   earlier: OutgoingTransaction | null,
-): earlier is { transaction: string; rawTransaction: string } =>
+): earlier is OutgoingTransaction & { transaction: string; rawTransaction: string } =>
   earlier !== null && earlier.transaction !== null && earlier.rawTransaction !== null;
 
 /** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */

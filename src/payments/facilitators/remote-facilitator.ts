@@ -128,7 +128,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
     const { reason, transaction } = failed;
     const { askChain } = await import('./ask-chain.ts');
     const signal = AbortSignal.timeout(timeouts.queryMs);
-    const begun = { ...order, transaction, rawTransaction: null, createdAt: options.now() };
+    const begun = { ...order, transaction, rawTransaction: null, facilitator: url, createdAt: options.now() };
     const found = await askChain(begun, { network, rpc, signal, now: options.now() });
     switch (found.outcome) {
       case 'settled':
@@ -162,7 +162,11 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
       return toVerifyOutcome(await http.post('/verify', toRequest(order), signal));
     },
     settle: async (order, { earlier, beforeBroadcast }) => {
-      await beforeBroadcast({ transaction: earlier?.transaction ?? null, rawTransaction: null });
+      await beforeBroadcast({
+        transaction: earlier?.transaction ?? null,
+        rawTransaction: null,
+        facilitator: url,
+      });
       const signal = AbortSignal.timeout(timeouts.settleMs);
       const answer = await http.post('/settle', toRequest(order), signal);
       const outcome = toSettleOutcome(answer, earlier !== null);

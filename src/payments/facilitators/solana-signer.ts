@@ -79,7 +79,7 @@ export const createSolanaSigner = (options: {
       const signature = signatureOf(transaction);
       outgoing = { transaction, isAbandoned: false };
       try {
-        await beforeBroadcast({ transaction: signature, rawTransaction: transaction });
+        await beforeBroadcast({ transaction: signature, rawTransaction: transaction, facilitator: null });
       } catch {
         // The caller watches the handover and throws this itself.
         outgoing.isAbandoned = true;

@@ -19,7 +19,21 @@ import { findReplay, sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { countActive, getJob, recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
 import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { discardMedia, getMedia, listExpiredMedia, listMedia, reserveMedia } from '../statements/media.ts';
-import { advancePayment, getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
+import { advanceRefund, getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
+import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
+import {
+  claimPaymentChecks,
+  endSenderTurn,
+  listOfferedTerms,
+  takeSenderTurn,
+} from '../statements/payment-upkeep.ts';
+import {
+  advancePayment,
+  findPaymentById,
+  getPayment,
+  listAllPayments,
+  listPaymentsInStates,
+} from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
 import {
@@ -45,6 +59,7 @@ import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
 import { markMediaRemovedCommand } from './media-commands.ts';
 import { migrateSchema } from './migrate-schema.ts';
 import { openJobCommand, type JobAnnouncement } from './open-job.ts';
+import { noteOfferedTermsCommand, planRefundCommand, prunePaymentsCommand } from './payment-commands.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
 import { prepare, sqlOn } from './sql.ts';
@@ -103,6 +118,8 @@ export const openPostgresStore = async ({
   const openJob = openJobCommand(pool, announcement);
   const listAll = shared(listAllPayments);
   const listInStates = shared(listPaymentsInStates);
+  const listRefundsOfPayment = shared(listRefundsOf);
+  const listRefundsOpen = shared(listOpenRefunds);
   const reapJobs = reapJobsCommand(pool, announcement);
 
   return {
@@ -177,6 +194,20 @@ export const openPostgresStore = async ({
     getPayment: shared(getPayment),
     listPayments: ({ states, ...input }) =>
       states === undefined ? listAll(input) : listInStates({ ...input, states }),
+    findPaymentById: shared(findPaymentById),
+    claimPaymentChecks: shared(claimPaymentChecks),
+    prunePayments: command(prunePaymentsCommand(pool)),
+    listSettledPayments: shared(listSettledPayments),
+    sumPayments: shared(sumPayments),
+    planRefund: command(planRefundCommand(pool)),
+    advanceRefund: shared(advanceRefund),
+    getRefund: shared(getRefund),
+    listRefunds: ({ payment, limit }) =>
+      payment === null ? listRefundsOpen({ limit }) : listRefundsOfPayment({ payment, limit }),
+    noteOfferedTerms: command(noteOfferedTermsCommand(pool)),
+    listOfferedTerms: shared(listOfferedTerms),
+    takeSenderTurn: shared(takeSenderTurn),
+    endSenderTurn: shared(endSenderTurn),
     ping: () =>
       gate.run(async () => {
         await pool.query('select 1');

@@ -14,7 +14,15 @@ import { findReplay } from '../statements/idempotency.ts';
 import { countActive, getJob } from '../statements/jobs.ts';
 import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { getMedia, listExpiredMedia, listMedia } from '../statements/media.ts';
-import { getPayment, listAllPayments, listPaymentsInStates } from '../statements/payments.ts';
+import { getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
+import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
+import { listOfferedTerms } from '../statements/payment-upkeep.ts';
+import {
+  findPaymentById,
+  getPayment,
+  listAllPayments,
+  listPaymentsInStates,
+} from '../statements/payments.ts';
 import { getWebhookSecrets } from '../statements/webhook-secrets.ts';
 import { getWebhook, listDueWebhooks, listWebhookAttempts } from '../statements/webhooks.ts';
 import type { LedgerReport } from '../store.ts';
@@ -44,8 +52,20 @@ export const readCommands = (database: DatabaseSync): ReadCommands => ({
   listWebhooks: listWebhooks(database),
   listWebhookAttempts: prepare(database, listWebhookAttempts),
   getPayment: prepare(database, getPayment),
+  findPaymentById: prepare(database, findPaymentById),
   listPayments: listPayments(database),
+  listSettledPayments: prepare(database, listSettledPayments),
+  sumPayments: prepare(database, sumPayments),
+  getRefund: prepare(database, getRefund),
+  listRefunds: listRefunds(database),
+  listOfferedTerms: prepare(database, listOfferedTerms),
 });
+
+const listRefunds = (database: DatabaseSync): ReadCommands['listRefunds'] => {
+  const ofPayment = prepare(database, listRefundsOf);
+  const open = prepare(database, listOpenRefunds);
+  return ({ payment, limit }) => (payment === null ? open({ limit }) : ofPayment({ payment, limit }));
+};
 
 const listPayments = (database: DatabaseSync): ReadCommands['listPayments'] => {
   const all = prepare(database, listAllPayments);

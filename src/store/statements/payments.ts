@@ -2,19 +2,25 @@ import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
 import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../store.ts';
 import { eachOf, firstOf, type Dialect, type Statement } from './statement.ts';
 
-/** Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state. */
+/**
+ * Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state, or when its
+ * `payment_id` is another's. Two with one new `payment_id` at the same moment violate its unique index.
+ */
 export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> = {
   name: 'reserve_payment',
   text: () => `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements,
-      lease_owner, lease_until, state, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'reserved', $11, $11)
+      lease_owner, lease_until, check_at, payment_id, state, created_at, updated_at)
+    select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text),
+      cast($6 as bigint), cast($7 as text), cast($8 as text), cast($9 as text), cast($10 as bigint),
+      cast($10 as bigint), cast($12 as text), 'reserved', cast($11 as bigint), cast($11 as bigint)
+    where not exists (select 1 from payments where payment_id = $12 and identity <> $1)
     on conflict (identity) do update set
       request_hash = excluded.request_hash, network = excluded.network, asset = excluded.asset,
       pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
       requirements = excluded.requirements, lease_owner = excluded.lease_owner,
-      lease_until = excluded.lease_until, state = 'reserved', payer = null, result = null,
-      transaction_id = null, raw_transaction = null, receipt = null, reason = null,
-      updated_at = excluded.updated_at
+      lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
+      state = 'reserved', payer = null, result = null, transaction_id = null, raw_transaction = null,
+      receipt = null, reason = null, facilitator = null, settled_at = null, updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
   values: (payment) => [
@@ -29,6 +35,7 @@ export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> =
     payment.leaseOwner,
     payment.leaseUntil,
     payment.now,
+    payment.paymentId,
   ],
   read: firstOf(toPayment),
 };
@@ -44,21 +51,26 @@ const settable = [
   ['reason', 'reason'],
   ['leaseOwner', 'lease_owner'],
   ['leaseUntil', 'lease_until'],
+  ['facilitator', 'facilitator'],
+  ['checkAt', 'check_at'],
+  ['settledAt', 'settled_at'],
 ] as const satisfies readonly (readonly [SettableField, string])[];
 const fixedParameters = 5;
+const times: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at']);
 
 /** Each settable column has two parameters: 1 when it changes, and its new value. */
 const assignments = settable
   .map(([, column], index) => {
     const changes = fixedParameters + 1 + index * 2;
-    const type = column === 'lease_until' ? 'bigint' : 'text';
+    const type = times.has(column) ? 'bigint' : 'text';
     return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
   })
   .join(', ');
 
 export const advancePayment: Statement<AdvancePaymentInput, PaymentRow, Payment | null> = {
   name: 'advance_payment',
-  text: (dialect) => `update payments set state = $3, updated_at = $4, ${assignments}
+  text: (dialect) => `update payments set state = $3, updated_at = $4, ${assignments},
+      payment_id = case when cast($3 as text) in ('rejected', 'failed') then null else payment_id end
     where identity = $1 and ${dialect.isOneOf('state', '$2')}
       and (cast($5 as text) is null or lease_owner = $5)
     returning ${paymentColumns}`,
@@ -80,6 +92,13 @@ export const getPayment: Statement<string, PaymentRow, Payment | null> = {
   name: 'get_payment',
   text: () => `select ${paymentColumns} from payments where identity = $1`,
   values: (identity) => [identity],
+  read: firstOf(toPayment),
+};
+
+export const findPaymentById: Statement<string, PaymentRow, Payment | null> = {
+  name: 'find_payment_by_id',
+  text: () => `select ${paymentColumns} from payments where payment_id = $1`,
+  values: (paymentId) => [paymentId],
   read: firstOf(toPayment),
 };
 

@@ -1,0 +1,83 @@
+import { atMostEvery } from '../../at-most-every.ts';
+import type { Log } from '../../log.ts';
+import type { Extension, PaymentRequirements } from '../wire.ts';
+import type { DocumentSigner } from './document-signer.ts';
+import { payloadVersion, toOffersExtension } from './offer-receipt.ts';
+
+/** Signed terms, and how long they bind. */
+export interface SignedOffers {
+  extension: Extension;
+  /** Epoch milliseconds: from then on they should be signed anew. */
+  renewAt: number;
+  /** Epoch milliseconds: from then on a buyer would have less time than the terms allow. */
+  goodUntil: number;
+}
+
+export interface OfferBook {
+  /** Offers for all of the terms, in their order; null when nothing can be signed. Never throws. */
+  offers(resourceUrl: string, accepts: readonly PaymentRequirements[]): SignedOffers | null;
+}
+
+export interface OfferBookOptions {
+  /** Null as long as the key is not known. */
+  signer: () => DocumentSigner | null;
+  /** Epoch milliseconds. */
+  now: () => number;
+  log: Log;
+}
+
+interface Offer {
+  signature: string;
+  validUntil: number;
+}
+
+/** Prices change only when the service is started anew, so that an hour is safe to promise. */
+const lifeMs = 3_600_000;
+const renewBeforeMs = lifeMs / 2;
+/** All prices and places with some eight networks. */
+const maxKept = 4_096;
+const complainEveryMs = 60_000;
+
+/** Signs each offer once in half its life, whatever else of a challenge changes. */
+export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBook => {
+  const kept = new Map<string, Offer>();
+  const complain = atMostEvery<unknown>(complainEveryMs, (error, leftOut) =>
+    log.error({ err: error, leftOut }, 'offers could not be signed; challenges go out without'),
+  );
+
+  const offerFor = (documents: DocumentSigner, resourceUrl: string, terms: PaymentRequirements): Offer => {
+    const { scheme, network, asset, payTo, amount } = terms;
+    const key = [resourceUrl, scheme, network, asset, payTo, amount].join('\n');
+    const known = kept.get(key);
+    if (known !== undefined && known.validUntil - now() > renewBeforeMs) return known;
+    const validUntilSeconds = Math.floor((now() + lifeMs) / 1000);
+    const payload = { version: payloadVersion, resourceUrl, scheme, network, asset, payTo, amount };
+    const signature = documents.sign({ ...payload, validUntil: validUntilSeconds });
+    const made = { signature, validUntil: validUntilSeconds * 1000 };
+    if (kept.size >= maxKept) kept.clear();
+    kept.set(key, made);
+    return made;
+  };
+
+  return {
+    offers: (resourceUrl, accepts) => {
+      const documents = signer();
+      if (documents === null || accepts.length === 0) return null;
+      try {
+        const offers = accepts.map((terms) => offerFor(documents, resourceUrl, terms));
+        const until = Math.min(...offers.map(({ validUntil }) => validUntil));
+        const longestMs = Math.max(...accepts.map(({ maxTimeoutSeconds }) => maxTimeoutSeconds)) * 1000;
+        return {
+          extension: toOffersExtension(
+            offers.map(({ signature }, acceptIndex) => ({ format: 'jws', acceptIndex, signature })),
+          ),
+          renewAt: until - renewBeforeMs,
+          goodUntil: until - longestMs,
+        };
+      } catch (error) {
+        complain(error);
+        return null;
+      }
+    },
+  };
+};

@@ -1,0 +1,25 @@
+import type { NewPaymentRefund, Payment, PaymentRefund, PlanRefundOutcome } from './store.ts';
+
+export interface RefundPlanFacts {
+  existing: PaymentRefund | null;
+  payment: Payment | null;
+  /** What refunds that did not fail have taken. */
+  refunded: bigint;
+}
+
+/** Whether a refund may be planned, and how much; the rules of both engines. */
+export const judgeRefundPlan = (
+  plan: NewPaymentRefund,
+  { existing, payment, refunded }: RefundPlanFacts,
+):
+  | Exclude<PlanRefundOutcome, { outcome: 'planned' }>
+  | { outcome: 'allowed'; payment: Payment; recipient: string; amount: bigint } => {
+  if (existing !== null) return { outcome: 'exists', refund: existing };
+  if (payment === null) return { outcome: 'no_payment' };
+  if (payment.state !== 'settled' && payment.state !== 'delivered') return { outcome: 'not_settled' };
+  if (payment.payer === null) return { outcome: 'no_payer' };
+  const left = payment.amount - refunded;
+  const amount = plan.amount ?? left;
+  if (amount <= 0n || amount > left) return { outcome: 'too_much', left };
+  return { outcome: 'allowed', payment, recipient: payment.payer, amount };
+};

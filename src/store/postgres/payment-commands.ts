@@ -1,0 +1,58 @@
+import type { CommandInput, CommandOutput } from '../commands.ts';
+import { judgeRefundPlan } from '../plan-refund.ts';
+import { getRefund, insertRefund, lockPayment, sumRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  deleteRejectedPayments,
+  forgetOfferedTerms,
+  forgetPaymentAnswers,
+  noteOfferedTerms,
+} from '../statements/payment-upkeep.ts';
+import { getPayment } from '../statements/payments.ts';
+import type { Pool } from './connection.ts';
+import { inTransaction, prepare, sqlOn } from './sql.ts';
+
+type Command<N extends 'planRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
+  input: CommandInput<N>,
+) => Promise<CommandOutput<N>>;
+
+const lock = prepare(lockPayment);
+const findRefund = prepare(getRefund);
+const findPayment = prepare(getPayment);
+const sumRefunds = prepare(sumRefundsOf);
+const insert = prepare(insertRefund);
+const deleteRejected = prepare(deleteRejectedPayments);
+const forgetAnswers = prepare(forgetPaymentAnswers);
+const note = prepare(noteOfferedTerms);
+const forget = prepare(forgetOfferedTerms);
+
+export const planRefundCommand =
+  (pool: Pool): Command<'planRefund'> =>
+  (plan) =>
+    inTransaction(pool, async (sql) => {
+      await lock(sql, plan.payment);
+      const judged = judgeRefundPlan(plan, {
+        existing: await findRefund(sql, plan.id),
+        payment: await findPayment(sql, plan.payment),
+        refunded: await sumRefunds(sql, plan.payment),
+      });
+      return judged.outcome === 'allowed'
+        ? { outcome: 'planned', refund: await insert(sql, { plan, ...judged }) }
+        : judged;
+    });
+
+/** Each statement by itself: what one of them removed stays removed. */
+export const prunePaymentsCommand = (pool: Pool): Command<'prunePayments'> => {
+  const sql = sqlOn(pool);
+  return async ({ rejectedBefore, deliveredBefore, limit }) => {
+    const deleted = await deleteRejected(sql, { before: rejectedBefore, limit });
+    return deleted + (await forgetAnswers(sql, { before: deliveredBefore, limit }));
+  };
+};
+
+export const noteOfferedTermsCommand = (pool: Pool): Command<'noteOfferedTerms'> => {
+  const sql = sqlOn(pool);
+  return async (input) => {
+    await note(sql, input);
+    await forget(sql, input);
+  };
+};

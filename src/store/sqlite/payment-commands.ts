@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { CommandInput, CommandOutput } from '../commands.ts';
+import { judgeRefundPlan } from '../plan-refund.ts';
+import { getRefund, insertRefund, sumRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  deleteRejectedPayments,
+  forgetOfferedTerms,
+  forgetPaymentAnswers,
+  noteOfferedTerms,
+} from '../statements/payment-upkeep.ts';
+import { getPayment } from '../statements/payments.ts';
+import { prepare } from './prepare.ts';
+
+type Command<N extends 'planRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
+  input: CommandInput<N>,
+) => CommandOutput<N>;
+
+export const planRefundCommand = (database: DatabaseSync): Command<'planRefund'> => {
+  const findRefund = prepare(database, getRefund);
+  const findPayment = prepare(database, getPayment);
+  const sumRefunds = prepare(database, sumRefundsOf);
+  const insert = prepare(database, insertRefund);
+  return (plan) => {
+    const judged = judgeRefundPlan(plan, {
+      existing: findRefund(plan.id),
+      payment: findPayment(plan.payment),
+      refunded: sumRefunds(plan.payment),
+    });
+    return judged.outcome === 'allowed'
+      ? { outcome: 'planned', refund: insert({ plan, ...judged }) }
+      : judged;
+  };
+};
+
+export const prunePaymentsCommand = (database: DatabaseSync): Command<'prunePayments'> => {
+  const deleteRejected = prepare(database, deleteRejectedPayments);
+  const forgetAnswers = prepare(database, forgetPaymentAnswers);
+  return ({ rejectedBefore, deliveredBefore, limit }) =>
+    deleteRejected({ before: rejectedBefore, limit }) + forgetAnswers({ before: deliveredBefore, limit });
+};
+
+export const noteOfferedTermsCommand = (database: DatabaseSync): Command<'noteOfferedTerms'> => {
+  const note = prepare(database, noteOfferedTerms);
+  const forget = prepare(database, forgetOfferedTerms);
+  return (input) => {
+    note(input);
+    forget(input);
+  };
+};

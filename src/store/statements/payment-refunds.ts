@@ -1,0 +1,85 @@
+import type { CommandInput } from '../commands.ts';
+import { refundColumns, toRefund, type RefundRow } from '../rows.ts';
+import type { NewPaymentRefund, Payment, PaymentRefund } from '../store.ts';
+import { eachOf, firstOf, onlyOf, type Statement } from './statement.ts';
+
+/** What refunds that did not fail have taken of a payment. */
+export const sumRefundsOf: Statement<string, { amount: bigint }, bigint> = {
+  name: 'sum_refunds_of_payment',
+  text: () => `select cast(coalesce(sum(amount), 0) as bigint) as amount from payment_refunds
+    where payment = $1 and state <> 'failed'`,
+  values: (payment) => [payment],
+  read: onlyOf(({ amount }) => amount),
+};
+
+/** Holds the payment until the end of the transaction, so that two refunds see one another. */
+export const lockPayment: Statement<string, { identity: string }, string | null> = {
+  name: 'lock_payment',
+  text: ({ lockRows }) => `select identity from payments where identity = $1 ${lockRows}`,
+  values: (identity) => [identity],
+  read: firstOf(({ identity }: { identity: string }) => identity),
+};
+
+export const insertRefund: Statement<
+  { plan: NewPaymentRefund; payment: Payment; recipient: string; amount: bigint },
+  RefundRow,
+  PaymentRefund
+> = {
+  name: 'insert_refund',
+  text: () => `insert into payment_refunds (id, payment, network, asset, recipient, amount, state, note, created_at,
+      updated_at)
+    values ($1, $2, $3, $4, $5, $6, 'planned', $7, $8, $8) returning ${refundColumns}`,
+  values: ({ plan, payment, recipient, amount }) => [
+    plan.id,
+    payment.identity,
+    payment.network,
+    payment.asset,
+    recipient,
+    amount,
+    plan.note,
+    plan.now,
+  ],
+  read: onlyOf(toRefund),
+};
+
+export const advanceRefund: Statement<CommandInput<'advanceRefund'>, RefundRow, PaymentRefund | null> = {
+  name: 'advance_refund',
+  text: ({ isOneOf }) => `update payment_refunds set state = $3, updated_at = $4,
+      sender = coalesce($5, sender), transaction_id = coalesce($6, transaction_id),
+      raw_transaction = coalesce($7, raw_transaction), reason = coalesce($8, reason)
+    where id = $1 and ${isOneOf('state', '$2')} returning ${refundColumns}`,
+  values: ({ id, from, to, set = {}, now }) => [
+    id,
+    JSON.stringify(from),
+    to,
+    now,
+    set.sender ?? null,
+    set.transaction ?? null,
+    set.rawTransaction ?? null,
+    set.reason ?? null,
+  ],
+  read: firstOf(toRefund),
+};
+
+export const getRefund: Statement<string, RefundRow, PaymentRefund | null> = {
+  name: 'get_refund',
+  text: () => `select ${refundColumns} from payment_refunds where id = $1`,
+  values: (id) => [id],
+  read: firstOf(toRefund),
+};
+
+export const listRefundsOf: Statement<{ payment: string; limit: number }, RefundRow, PaymentRefund[]> = {
+  name: 'list_refunds_of_payment',
+  text: () =>
+    `select ${refundColumns} from payment_refunds where payment = $1 order by created_at, id limit $2`,
+  values: ({ payment, limit }) => [payment, limit],
+  read: eachOf(toRefund),
+};
+
+export const listOpenRefunds: Statement<{ limit: number }, RefundRow, PaymentRefund[]> = {
+  name: 'list_open_refunds',
+  text: () => `select ${refundColumns} from payment_refunds where state in ('planned', 'sending')
+    order by created_at, id limit $1`,
+  values: ({ limit }) => [limit],
+  read: eachOf(toRefund),
+};

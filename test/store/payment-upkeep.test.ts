@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewPayment, Payment, PaymentState, Store } from '../../src/store/store.ts';
+import { newPayment, start } from './builders.ts';
+import { testEngines, type TestStore } from './open-test-store.ts';
+
+const day = 86_400_000;
+const networks = { base: 'eip155:8453', bnb: 'eip155:56' } as const;
+
+describe.each(await testEngines())('the upkeep of payments on $kind', ({ create }) => {
+  let data: TestStore;
+  let store: Store;
+  beforeEach(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterEach(() => data.remove());
+
+  const addPayment = async (
+    state: PaymentState,
+    {
+      set,
+      now = start,
+      ...payment
+    }: Partial<NewPayment> & { set?: Parameters<Store['advancePayment']>[0]['set'] } = {},
+  ): Promise<Payment> => {
+    const reserved = newPayment({ ...payment, now });
+    await store.reservePayment(reserved);
+    const moved = await store.advancePayment({
+      identity: reserved.identity,
+      from: ['reserved'],
+      to: state,
+      set: { leaseOwner: null, leaseUntil: null, checkAt: null, ...set },
+      now,
+    });
+    if (moved === null) throw new Error('the payment did not move');
+    return moved;
+  };
+  const settled = (changes: Parameters<typeof addPayment>[1] = {}): Promise<Payment> =>
+    addPayment('settled', { ...changes, set: { settledAt: start, payer: '0xpayer', ...changes?.set } });
+
+  describe('a look at what is due', () => {
+    it('is taken once, longest due first, and put off for others', async () => {
+      for (const [index, checkAt] of [start + 30, start + 10, start + 20, start + 99, null].entries())
+        await addPayment('unknown', { identity: `p${index}`, set: { checkAt } });
+      const claim = async (limit: number) =>
+        (await store.claimPaymentChecks({ now: start + 30, until: start + 60, limit })).map(
+          ({ identity, checkAt }) => [identity, checkAt],
+        );
+      expect(await claim(2)).toEqual(
+        expect.arrayContaining([
+          ['p1', start + 60],
+          ['p2', start + 60],
+        ]),
+      );
+      const both = await Promise.all([claim(10), claim(10)]);
+      expect(both.flat()).toEqual([['p0', start + 60]]);
+      expect(await claim(10)).toEqual([]);
+      expect((await store.claimPaymentChecks({ now: start + 60, until: start + 90, limit: 10 })).length).toBe(
+        3,
+      );
+    });
+
+    it('is due for a reserved proof when its lease ends', async () => {
+      const { identity, leaseUntil } = newPayment();
+      await store.reservePayment(newPayment({ identity }));
+      expect(await store.claimPaymentChecks({ now: leaseUntil - 1, until: leaseUntil, limit: 10 })).toEqual(
+        [],
+      );
+      expect(
+        await store.claimPaymentChecks({ now: leaseUntil, until: leaseUntil + 9, limit: 10 }),
+      ).toMatchObject([{ identity, checkAt: leaseUntil + 9, updatedAt: start }]);
+    });
+  });
+
+  describe('an identifier of the buyer’s', () => {
+    it('belongs to the first proof that comes with it', async () => {
+      const paymentId = randomUUID();
+      const first = newPayment({ paymentId });
+      expect(await store.reservePayment(first)).toMatchObject({
+        outcome: 'reserved',
+        payment: { paymentId },
+      });
+      expect(await store.reservePayment(newPayment({ paymentId }))).toMatchObject({
+        outcome: 'payment_id_taken',
+        payment: { identity: first.identity },
+      });
+      expect(await store.reservePayment(first)).toMatchObject({ outcome: 'exists' });
+      expect(await store.findPaymentById(paymentId)).toMatchObject({ identity: first.identity });
+      expect(await store.findPaymentById('another')).toBeNull();
+    });
+
+    it.each(['rejected', 'failed'] as const)('is free again when its proof is %s', async (state) => {
+      const paymentId = randomUUID();
+      const first = await addPayment(state, { paymentId });
+      expect(first.paymentId).toBeNull();
+      const second = newPayment({ paymentId });
+      expect(await store.reservePayment(second)).toMatchObject({ outcome: 'reserved' });
+      // The refused proof comes again, with the identifier that is another's by now.
+      expect(await store.reservePayment(newPayment({ identity: first.identity, paymentId }))).toMatchObject(
+        state === 'rejected'
+          ? { outcome: 'payment_id_taken', payment: { identity: second.identity } }
+          : { outcome: 'exists', payment: { identity: first.identity } },
+      );
+    });
+
+    it('that comes with many proofs at once goes to one of them', async () => {
+      const paymentId = randomUUID();
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, () => store.reservePayment(newPayment({ paymentId }))),
+      );
+      const [winner, ...others] = outcomes.filter(({ outcome }) => outcome === 'reserved');
+      expect(others).toEqual([]);
+      for (const { outcome, payment } of outcomes)
+        if (outcome !== 'reserved')
+          expect([outcome, payment.identity]).toEqual(['payment_id_taken', winner?.payment.identity]);
+    });
+  });
+
+  describe('pruning', () => {
+    it('deletes old refused proofs and old delivered answers, so many at a time, and nothing else', async () => {
+      const old = { now: start };
+      const answer = { result: '{"results":[]}' };
+      for (const state of ['rejected', 'settled', 'failed', 'unknown', 'produced'] as const)
+        await addPayment(state, { ...old, identity: `old ${state}`, set: answer });
+      await addPayment('rejected', { ...old, identity: 'old rejected 2' });
+      await addPayment('delivered', { ...old, identity: 'old delivered', set: answer });
+      await addPayment('rejected', { now: start + 10, identity: 'new rejected' });
+      await addPayment('delivered', { now: start + 10, identity: 'new delivered', set: answer });
+      const prune = (limit: number) =>
+        store.prunePayments({ rejectedBefore: start + 10, deliveredBefore: start + 10, limit });
+      expect(await prune(1)).toBe(2);
+      expect(await prune(10)).toBe(1);
+      expect(await prune(10)).toBe(0);
+      const left = await store.listPayments({ limit: 20 });
+      expect(left.map(({ identity }) => identity).toSorted()).toEqual([
+        'new delivered',
+        'new rejected',
+        'old delivered',
+        'old failed',
+        'old produced',
+        'old settled',
+        'old unknown',
+      ]);
+      expect(left.filter(({ result }) => result === null).map(({ identity }) => identity)).toEqual(
+        expect.arrayContaining(['new rejected', 'old delivered']),
+      );
+      expect(await store.getPayment('old delivered')).toMatchObject({ state: 'delivered', updatedAt: start });
+    });
+  });
+
+  describe('sums', () => {
+    it('are told by network, asset and day of settlement, refunds on their own day', async () => {
+      const wei = 10n ** 17n;
+      // A hundred times a tenth of a dollar with 18 decimals is more than 64 bits hold in one sum.
+      for (let index = 0; index < 100; index += 1)
+        await settled({
+          network: networks.bnb,
+          asset: '0xbnb',
+          amount: wei,
+          set: { settledAt: start + index },
+        });
+      const paid = await settled({ network: networks.base, asset: '0xusdc', amount: 100_000n });
+      await settled({ network: networks.base, asset: '0xusdc', amount: 5n, set: { settledAt: start + day } });
+      await addPayment('unknown', { network: networks.base, asset: '0xusdc', amount: 7n });
+      const id = randomUUID();
+      await store.planRefund({ id, payment: paid.identity, amount: 40_000n, note: null, now: start });
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      await store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
+      const sums = () => store.sumPayments({ from: start, to: start + 2 * day });
+      const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
+      const before = await sums();
+      await store.advanceRefund({ id, from: ['sending'], to: 'settled', now: start + day });
+      const none = { refunds: 0, refunded: 0n };
+      expect(before).toEqual([
+        {
+          network: networks.bnb,
+          asset: '0xbnb',
+          day: dayOf(start),
+          payments: 100,
+          amount: 100n * wei,
+          ...none,
+        },
+        {
+          network: networks.base,
+          asset: '0xusdc',
+          day: dayOf(start),
+          payments: 1,
+          amount: 100_000n,
+          ...none,
+        },
+        {
+          network: networks.base,
+          asset: '0xusdc',
+          day: dayOf(start + day),
+          payments: 1,
+          amount: 5n,
+          ...none,
+        },
+      ]);
+      expect((await sums()).at(-1)).toMatchObject({ payments: 1, amount: 5n, refunds: 1, refunded: 40_000n });
+      expect(await store.sumPayments({ from: start + 2 * day, to: start + 3 * day })).toEqual([]);
+    });
+
+    it('can be followed payment by payment, in the order of settlement', async () => {
+      for (const [index, at] of [30, 10, 20, 20, 99].entries())
+        await settled({ identity: `p${index}`, set: { settledAt: start + at } });
+      const page = (after: { settledAt: number; identity: string } | null) =>
+        store.listSettledPayments({ from: start + 10, to: start + 99, after, limit: 2 });
+      const first = await page(null);
+      expect(first.map(({ identity }) => identity)).toEqual(['p1', 'p2']);
+      const second = await page({ settledAt: start + 20, identity: 'p2' });
+      expect(second.map(({ identity }) => identity)).toEqual(['p3', 'p0']);
+      expect(await page({ settledAt: start + 30, identity: 'p0' })).toEqual([]);
+    });
+  });
+
+  describe('a refund', () => {
+    const plan = (payment: string, amount: bigint | null, id: string = randomUUID()) =>
+      store.planRefund({ id, payment, amount, note: 'sorry', now: start });
+
+    it('is planned for a settled payment, to its payer', async () => {
+      const payment = await settled({ amount: 100n });
+      const planned = await plan(payment.identity, null, 'refund');
+      const refund = {
+        id: 'refund',
+        payment: payment.identity,
+        network: payment.network,
+        asset: payment.asset,
+        recipient: '0xpayer',
+        amount: 100n,
+        state: 'planned',
+        sender: null,
+        transaction: null,
+        rawTransaction: null,
+        reason: null,
+        note: 'sorry',
+        createdAt: start,
+        updatedAt: start,
+      };
+      expect(planned).toEqual({ outcome: 'planned', refund });
+      expect(await plan(payment.identity, null, 'refund')).toEqual({ outcome: 'exists', refund });
+      expect(await store.getRefund('refund')).toEqual(refund);
+      expect(await store.getRefund('other')).toBeNull();
+    });
+
+    it('is refused for what was not settled, has no known payer, or is not there', async () => {
+      const { identity } = await addPayment('unknown', { set: { payer: '0xpayer' } });
+      expect(await plan(identity, null)).toEqual({ outcome: 'not_settled' });
+      const payerless = await settled({ set: { payer: null } });
+      expect(await plan(payerless.identity, null)).toEqual({ outcome: 'no_payer' });
+      expect(await plan('nothing', null)).toEqual({ outcome: 'no_payment' });
+    });
+
+    it('never adds up to more than was paid, whatever is planned, ended or failed at the same time', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.bigInt({ min: 1n, max: 60n }), { maxLength: 8 }), async (amounts) => {
+          const { identity } = await settled({ amount: 100n });
+          const outcomes = await Promise.all(amounts.map((amount) => plan(identity, amount)));
+          const planned = outcomes.flatMap((outcome) =>
+            outcome.outcome === 'planned' ? [outcome.refund] : [],
+          );
+          const total = planned.reduce((sum, { amount }) => sum + amount, 0n);
+          expect(total).toBeLessThanOrEqual(100n);
+          for (const [index, { outcome }] of outcomes.entries())
+            if (outcome !== 'planned') expect(total + (amounts[index] ?? 0n)).toBeGreaterThan(100n);
+          const left = await plan(identity, 101n - total);
+          expect(left).toEqual({ outcome: 'too_much', left: 100n - total });
+          const [first] = planned;
+          if (first === undefined) return;
+          await store.advanceRefund({ id: first.id, from: ['planned'], to: 'failed', now: start });
+          expect(await plan(identity, first.amount)).toMatchObject({ outcome: 'planned' });
+        }),
+        { numRuns: 10 },
+      );
+    });
+
+    it('moves only from a state it is in, and is listed until it ends', async () => {
+      const { identity } = await settled({ amount: 100n });
+      await plan(identity, 10n, 'a');
+      await plan(identity, 20n, 'b');
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      const send = () =>
+        store.advanceRefund({ id: 'a', from: ['planned'], to: 'sending', set: sent, now: start + 1 });
+      const [one, other] = await Promise.all([send(), send()]);
+      expect([one, other].filter((moved) => moved !== null)).toMatchObject([{ ...sent, state: 'sending' }]);
+      const open = async () => (await store.listRefunds({ payment: null, limit: 9 })).map(({ id }) => id);
+      expect(await open()).toEqual(['a', 'b']);
+      await store.advanceRefund({ id: 'a', from: ['sending'], to: 'settled', now: start + 2 });
+      await store.advanceRefund({
+        id: 'b',
+        from: ['planned'],
+        to: 'failed',
+        set: { reason: 'x' },
+        now: start,
+      });
+      expect(await open()).toEqual([]);
+      expect(await store.listRefunds({ payment: identity, limit: 9 })).toMatchObject([
+        { id: 'a', state: 'settled', transaction: '0xhash' },
+        { id: 'b', state: 'failed', reason: 'x' },
+      ]);
+    });
+  });
+
+  describe('terms that were offered', () => {
+    it('are remembered with the last time, and forgotten in time', async () => {
+      const note = (terms: string, offeredAt: number) =>
+        store.noteOfferedTerms({
+          fingerprint: terms,
+          terms,
+          offeredAt,
+          forgetBefore: offeredAt - 1_000,
+        });
+      await note('flat', start);
+      await note('dynamic', start + 500);
+      await note('flat', start + 100);
+      await note('flat', start + 50);
+      expect(await store.listOfferedTerms({ since: start })).toEqual([
+        { terms: 'dynamic', offeredAt: start + 500 },
+        { terms: 'flat', offeredAt: start + 100 },
+      ]);
+      expect(await store.listOfferedTerms({ since: start + 101 })).toHaveLength(1);
+      await note('dynamic', start + 1_200);
+      expect(await store.listOfferedTerms({ since: start })).toHaveLength(1);
+    });
+  });
+
+  describe('the turn of a sender', () => {
+    it('is one process’s at a time, until it ends it or it runs out', async () => {
+      const take = (owner: string, now = start) =>
+        store.takeSenderTurn({ sender: 'account', owner, until: now + 100, now });
+      const taken = await Promise.all(Array.from({ length: 10 }, (_, index) => take(`owner ${index}`)));
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      const holder = `owner ${taken.indexOf(true)}`;
+      expect(await take(holder, start + 50)).toBe(true);
+      expect(await take('other', start + 149)).toBe(false);
+      expect(
+        await store.takeSenderTurn({ sender: 'account 2', owner: 'other', until: start, now: start }),
+      ).toBe(true);
+      await store.endSenderTurn({ sender: 'account', owner: 'other' });
+      expect(await take('other', start + 149)).toBe(false);
+      expect(await take('other', start + 150)).toBe(true);
+      await store.endSenderTurn({ sender: 'account', owner: 'other' });
+      expect(await take('third', start + 151)).toBe(true);
+    });
+  });
+});
