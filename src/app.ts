@@ -13,6 +13,7 @@ import { createOpenApi } from './rest/openapi.ts';
 import { once } from './once.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
+import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
 import { writeError } from './rest/write-error.ts';
 import type { GatewayServices } from './services.ts';
 
@@ -62,7 +63,7 @@ export const createApp = (services: GatewayServices): App => {
   });
 
   const server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000 },
+    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000, maxHeaderSize },
     handle,
   );
   return {
@@ -72,6 +73,9 @@ export const createApp = (services: GatewayServices): App => {
     },
   };
 };
+
+/** Room for a payment proof of any length that is read, beside other headers. */
+const maxHeaderSize = 32_768;
 
 const readUrl = ({ url = '/' }: IncomingMessage): URL => {
   if (!url.startsWith('/') || !URL.canParse(url, 'http://localhost'))
@@ -104,6 +108,12 @@ const createPages = (services: GatewayServices): express.Express => {
     pages.get(path, async (_request, response) => {
       const { contentType, body } = (await docs())[path];
       response.set(docsHeaders).type(contentType).send(body);
+    });
+  for (const [path, read] of createWellKnown(services.x402))
+    pages.get(path, async (_request, response, next) => {
+      const text = await read();
+      if (text === null) next();
+      else response.set(wellKnownHeaders).type('application/json').send(text);
     });
   pages.get('/results/:name', (request, response) =>
     serveResult(request.params.name, {

@@ -7,6 +7,7 @@ import {
   type ShownOperation,
 } from './docs-page-operation.ts';
 import { membersOf, typeOf, type ShownSchema } from './docs-page-schema.ts';
+import { pageHeaders, pageShell } from './page-shell.ts';
 
 interface ShownDocument {
   info: { title: string; version: string; summary: string; description: string };
@@ -23,14 +24,7 @@ export interface DocsFile {
   body: string;
 }
 
-/** The page needs no script, and nothing from elsewhere. */
-export const docsHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-cache',
-};
+export const docsHeaders: Readonly<Record<string, string>> = { ...pageHeaders, 'cache-control': 'no-cache' };
 
 export const docsPaths = ['/docs', '/docs/style.css'] as const;
 
@@ -58,41 +52,34 @@ const page = (document: ShownDocument): string => {
   const context = { baseUrl, schemas: components.schemas };
   const ofTag = (name: string): PlacedOperation[] =>
     operations.filter(({ operation }) => operation.tags.includes(name));
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${info.title}: the interface</title>
-        <link rel="stylesheet" href="/docs/style.css" />
-      </head>
-      <body>
-        <a class="skip" href="#content">Skip to the content</a>
-        <nav aria-label="Operations">
-          <p class="brand">${info.title}</p>
-          ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
-          <ul>
-            <li><a href="#schemas">Schemas</a></li>
-            <li><a href="/openapi.json">openapi.json</a></li>
-          </ul>
-        </nav>
-        <main id="content">
-          <header>
-            <h1>${info.title} <small>${info.version}</small></h1>
-            <p class="lead">${info.summary}</p>
-            ${prose(info.description)}
-            <p>
-              The base address is <code>${baseUrl}</code>. For tools:
-              <a href="/openapi.json">openapi.json</a>.
-            </p>
-          </header>
-          ${tags.map(({ name, description }) => group(name, description, ofTag(name), context))}
-          ${group('callbacks', 'What this service sends to an address of yours.', callbacks, context)}
-          ${schemasSection(components.schemas)}
-        </main>
-      </body>
-    </html>`.markup;
+  return pageShell({
+    title: `${info.title}: the interface`,
+    style: '/docs/style.css',
+    body: html`<body>
+      <a class="skip" href="#content">Skip to the content</a>
+      <nav aria-label="Operations">
+        <p class="brand">${info.title}</p>
+        ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
+        <ul>
+          <li><a href="#schemas">Schemas</a></li>
+          <li><a href="/openapi.json">openapi.json</a></li>
+        </ul>
+      </nav>
+      <main id="content">
+        <header>
+          <h1>${info.title} <small>${info.version}</small></h1>
+          <p class="lead">${info.summary}</p>
+          ${prose(info.description)}
+          <p>
+            The base address is <code>${baseUrl}</code>. For tools: <a href="/openapi.json">openapi.json</a>.
+          </p>
+        </header>
+        ${tags.map(({ name, description }) => group(name, description, ofTag(name), context))}
+        ${group('callbacks', 'What this service sends to an address of yours.', callbacks, context)}
+        ${schemasSection(components.schemas)}
+      </main>
+    </body>`,
+  });
 };
 
 const capitalised = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;

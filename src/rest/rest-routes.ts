@@ -5,6 +5,8 @@ import { createRequestMemory, type BodyMemory } from '../limits/request-memory.t
 import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
+import { answerPreflight, isOpenToPages, openToPages } from './open-to-pages.ts';
+import { toPaywallSubject } from './paywall-subject.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeAnswer } from './write-answer.ts';
@@ -46,6 +48,14 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   return (request, response, context) => {
     const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
     if (onPath.length === 0) return false;
+    const opened = onPath.find(({ operation }) => isOpenToPages(operation))?.operation;
+    if (opened !== undefined) {
+      openToPages(response);
+      if (request.method === 'OPTIONS') {
+        answerPreflight(response, opened);
+        return true;
+      }
+    }
     // Node leaves out the body of an answer to HEAD by itself.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = onPath.find(({ operation }) => operation.rest.method === method);
@@ -102,6 +112,7 @@ const serve = async (
       requestId,
       brand: services.config.brand,
       serveContent: services.serveContent,
+      paywallSubject: () => toPaywallSubject(operation, context.url, services),
     });
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;

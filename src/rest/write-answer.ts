@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';
 import type { Answer } from '../operations/operation.ts';
+import { writePaymentRequired } from './paywall-answer.ts';
+import type { PaywallSubject } from './paywall-page.ts';
 import type { ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
 import { writeJson } from './write-json.ts';
@@ -12,13 +14,15 @@ export interface WriteAnswerOptions {
   requestId: string;
   brand: string;
   serveContent: ServeContent;
+  /** What a person at a browser is told of a request that is not paid for. */
+  paywallSubject: () => PaywallSubject;
 }
 
 /** The last step of a REST call: JSON, server-sent events, or the terms of a payment. */
 export const writeAnswer = async (
   response: ServerResponse,
   answer: Answer,
-  { log, request, requestId, brand, serveContent }: WriteAnswerOptions,
+  { log, request, requestId, brand, serveContent, paywallSubject }: WriteAnswerOptions,
 ): Promise<void> => {
   switch (answer.kind) {
     case 'stream':
@@ -28,15 +32,7 @@ export const writeAnswer = async (
       return serveContent({ media, fileName, whenMissing, request, response, requestId });
     }
     case 'payment_required':
-      return writeJson(response, {
-        status: 402,
-        headers: {
-          'payment-required': answer.challenge.header,
-          'cache-control': 'no-store',
-          ...answer.receipt?.headers,
-        },
-        body: answer.challenge.body,
-      });
+      return writePaymentRequired(response, answer, { request, subject: paywallSubject });
     case 'json':
       return writeJson(response, {
         status: answer.status,

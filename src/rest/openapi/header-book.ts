@@ -27,6 +27,7 @@ const descriptions = {
   'Cache-Control': ['How long the answer may be kept.', text],
   'X-Content-Type-Options': ['`nosniff`.', { ...text, const: 'nosniff' }],
   'Content-Security-Policy': ['What a browser may do with the bytes: nothing beside showing them.', text],
+  'Referrer-Policy': ['`no-referrer`, on pages.', { ...text, const: 'no-referrer' }],
 } as const satisfies Record<string, readonly [string, object]>;
 
 export type HeaderName = keyof typeof descriptions;
@@ -99,6 +100,9 @@ const tellsOfJob = (name: string, status: number): boolean =>
   (name === 'create_chat_completion' || name === 'create_response') &&
   [400, 408, 429, 500, 502, 503].includes(status);
 
+/** Of a 402 that is a page. */
+const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
+
 /** Of a 416. */
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
@@ -111,6 +115,7 @@ export const errorHeaderNames = ({ name, payment }: Operation, status: number): 
     : []),
   ...(status === 416 ? unsatisfiableHeaders : []),
   ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
+  ...(payment === 'x402' && status === 402 ? pageHeaderNames : []),
   ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
   ...(status === 409 || tellsOfJob(name, status) ? (['X-Should-Retry'] as const) : []),
   ...(tellsOfJob(name, status) ? ([...(idHeaders[name] ?? []), 'Idempotent-Replayed'] as const) : []),

@@ -122,14 +122,26 @@ const errorResponse = (operation: Operation, status: number, codes: readonly Err
       ...(isPaymentRequired ? paymentRequiredHeader : {}),
     },
     content: isPaymentRequired
-      ? json(reference('PaymentRequired'), {
-          payment_required: { summary: 'No payment yet', value: paymentRequiredExample },
-        })
+      ? {
+          ...json(reference('PaymentRequired'), {
+            payment_required: { summary: 'No payment yet', value: paymentRequiredExample },
+          }),
+          'text/html': paymentRequiredPage,
+        }
       : json(
           errorBody(operation, status),
           Object.fromEntries(codes.map((code) => [code, { value: errorExample(operation, status, code) }])),
         ),
   };
+};
+
+const paymentRequiredPage = {
+  schema: {
+    type: 'string',
+    description:
+      'The same terms as a page for people: where `Accept` prefers `text/html` to JSON, as browsers do, and no payment ' +
+      'was sent. All other refusals are JSON.',
+  },
 };
 
 const paymentRequiredHeader = {

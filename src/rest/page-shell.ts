@@ -1,0 +1,31 @@
+import { html, type Html } from './docs-page-html.ts';
+
+/** What a page of ours may do: it needs no script, and nothing from elsewhere. Lower case names. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+export interface PageShell {
+  title: string;
+  /** The address of `/docs/style.css`, as seen from the page. */
+  style: string;
+  /** The `<body>`. */
+  body: Html;
+}
+
+/** A whole page around its body. */
+export const pageShell = ({ title, style, body }: PageShell): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="stylesheet" href="${style}" />
+      </head>
+      ${body}
+    </html>`.markup;
