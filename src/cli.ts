@@ -13,4 +13,5 @@ process.exitCode = await runCommandLine({
   environment: process.env,
   write: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
+  writePart: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
 });

@@ -2,6 +2,16 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
 import { parseRate, parseUsd, type Nano, type Rate } from './money.ts';
+import { httpUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
+import { readX402, x402Environment, x402FileSchema, type X402Config } from './x402-config.ts';
+
+export type {
+  AssetConfig,
+  CdpKey,
+  FacilitatorConfig,
+  FacilitatorEndpoint,
+  X402NetworkConfig,
+} from './x402-config.ts';
 
 /** Everything the gateway can be told, checked. Made once at start; see docs/configuration.md. */
 export interface Config {
@@ -140,51 +150,6 @@ export interface SearchConfig {
   syntheticProfiles: number;
 }
 
-export interface X402Config {
-  networks: X402NetworkConfig[];
-}
-
-export interface X402NetworkConfig {
-  /** CAIP-2, one of the networks known to src/payments/networks.ts. */
-  network: string;
-  /** The seller's wallet; null: one is generated into `dataDir` (test networks only). */
-  payTo: string | null;
-  facilitator: FacilitatorConfig;
-}
-
-export type FacilitatorConfig =
-  | { kind: 'local'; rpcUrl: string; privateKey: string }
-  /**
-   * In order of preference, at least one. `rpcUrl`: the chain, asked what became of a settlement that the facilitator
-   * left open; null: the public one.
-   */
-  | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
-
-/** A facilitator of somebody else. */
-export interface FacilitatorEndpoint {
-  /** Without a trailing slash. */
-  url: string;
-  /** The key that signs requests to Coinbase's platform; null for a facilitator that asks for none. */
-  cdpKey: CdpKey | null;
-}
-
-/** A secret API key of Coinbase's developer platform. */
-export interface CdpKey {
-  id: string;
-  /** Ed25519: base64 of 64 bytes. ES256: a PEM private key. */
-  secret: string;
-}
-
-const publicTestFacilitator = 'https://x402.org/facilitator';
-const baseSepolia = 'eip155:84532';
-const solanaDevnet = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
-const mainNetworks = new Set([
-  'eip155:8453',
-  'eip155:1',
-  'eip155:56',
-  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
-]);
-
 const integer = (minimum: number, maximum: number, initial: number) =>
   z
     .string()
@@ -197,14 +162,6 @@ const flag = (initial: boolean) =>
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .default(initial);
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
-const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
-
-/** An address that everybody gets to see. */
-const plainUrl = httpUrl
-  .refine((url) => !/[?#@]/.test(url), 'must have no credentials, query or fragment')
-  .transform(withoutTrailingSlash);
-
 const environmentSchema = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 8402),
@@ -261,30 +218,7 @@ const environmentSchema = z.object({
   SEARCH_CHARGE_EMPTY: flag(true),
   SEARCH_RATE_PER_MINUTE: integer(1, 1_000_000, 60),
   SYNTHETIC_PROFILES: integer(100, 5_000_000, 20_000),
-  X402_NETWORKS: z
-    .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas')).min(1))
-    .default([baseSepolia, solanaDevnet]),
-  X402_FACILITATOR_URL: plainUrl.optional(),
-  X402_EVM_PAY_TO: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
-    .optional(),
-  X402_EVM_RPC_URL: httpUrl.optional(),
-  X402_EVM_FACILITATOR_KEY: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits')
-    .optional(),
-  X402_SOLANA_PAY_TO: z
-    .string()
-    .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address')
-    .optional(),
-  X402_SOLANA_RPC_URL: httpUrl.optional(),
-  X402_SOLANA_FACILITATOR_KEY: z
-    .string()
-    .regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'must be a base58 secret key of 64 bytes')
-    .optional(),
+  ...x402Environment,
 });
 
 type Environment = z.infer<typeof environmentSchema>;
@@ -399,6 +333,7 @@ const fileSchema = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
     .optional(),
   moderation: z.strictObject({ provider: z.string(), model: z.string().min(1) }).optional(),
+  x402: x402FileSchema,
 });
 
 /** The SKUs of a gateway whose file names none: the contract's text and video models and an image model, by the sandbox. */
@@ -590,48 +525,6 @@ const readS3 = (env: Environment): S3Config | null => {
   };
 };
 
-const readNetworks = (env: Environment): X402NetworkConfig[] => {
-  const { X402_NETWORKS: names } = env;
-  if (new Set(names).size < names.length) throw new ConfigError('X402_NETWORKS: names a network twice');
-  for (const [family, start] of [
-    ['EVM', 'eip155:'],
-    ['SOLANA', 'solana:'],
-  ] as const) {
-    const isLocal = env[`X402_${family}_FACILITATOR_KEY`] !== undefined;
-    if (isLocal && names.filter((name) => name.startsWith(start)).length > 1)
-      throw new ConfigError(
-        `X402_NETWORKS: only one ${start}... network goes with X402_${family}_RPC_URL and its facilitator key`,
-      );
-  }
-  return names.map((network) => {
-    const isEvm = network.startsWith('eip155:');
-    const family = isEvm ? 'EVM' : 'SOLANA';
-    const payTo = (isEvm ? env.X402_EVM_PAY_TO : env.X402_SOLANA_PAY_TO) ?? null;
-    const rpcUrl = isEvm ? env.X402_EVM_RPC_URL : env.X402_SOLANA_RPC_URL;
-    const privateKey = isEvm ? env.X402_EVM_FACILITATOR_KEY : env.X402_SOLANA_FACILITATOR_KEY;
-    if (mainNetworks.has(network) && payTo === null)
-      throw new ConfigError(`X402_${family}_PAY_TO: must name your wallet, as ${network} is a main network`);
-    if (privateKey !== undefined) {
-      if (rpcUrl === undefined)
-        throw new ConfigError(`X402_${family}_RPC_URL: must be set beside X402_${family}_FACILITATOR_KEY`);
-      return { network, payTo, facilitator: { kind: 'local', rpcUrl, privateKey } };
-    }
-    if (mainNetworks.has(network) && env.X402_FACILITATOR_URL === undefined)
-      throw new ConfigError(
-        `X402_FACILITATOR_URL: must be set (or X402_${family}_FACILITATOR_KEY) for ${network}`,
-      );
-    return {
-      network,
-      payTo,
-      facilitator: {
-        kind: 'remote',
-        endpoints: [{ url: env.X402_FACILITATOR_URL ?? publicTestFacilitator, cdpKey: null }],
-        rpcUrl: rpcUrl ?? null,
-      },
-    };
-  });
-};
-
 /**
  * The configuration from environment variables and the text of causeway.yaml (null: none). Empty variables
  * count as unset. Throws ConfigError with one line that names the setting.
@@ -688,7 +581,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
       ratePerMinute: settings.SEARCH_RATE_PER_MINUTE,
       syntheticProfiles: settings.SYNTHETIC_PROFILES,
     },
-    x402: { networks: readNetworks(settings) },
+    x402: readX402(settings, file.x402),
   };
 };
 

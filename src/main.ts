@@ -8,6 +8,7 @@ import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { accountNotices, firstStartText, localKey, openFirstAccount } from './first-start.ts';
+import { readKeyFiles } from './key-files.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
 import { createServices, type GatewayServices } from './services.ts';
@@ -53,7 +54,8 @@ const loadConfig = async (envFile: string | undefined): Promise<Config> => {
     }
   }
   const named = process.env['CAUSEWAY_CONFIG'] || undefined;
-  return readConfig(process.env, await readYaml(named ?? 'causeway.yaml', named !== undefined));
+  const environment = await readKeyFiles(process.env);
+  return readConfig(environment, await readYaml(named ?? 'causeway.yaml', named !== undefined));
 };
 
 const readYaml = async (file: string, isRequired: boolean): Promise<string | null> => {

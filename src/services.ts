@@ -25,6 +25,7 @@ import { createMediaLibrary } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
 import { createSweeps, type PlaceState } from './media/sweeps.ts';
 import { toVideoInput } from './media/to-video-input.ts';
+import { describeSearch } from './mcp/describe-search.ts';
 import { createHistoryCursors } from './operations/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
@@ -32,7 +33,6 @@ import { createOutbound } from './outbound/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
-import { repeat } from './repeat.ts';
 import { openStore } from './store/open-store.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
@@ -62,8 +62,6 @@ export interface Readiness {
 
 const searchCacheMs = 60_000;
 const searchCacheEntries = 500;
-const reconcileEveryMs = 15_000;
-const reconcileBatch = 50;
 /** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
 const webhookDrainMs = 2_000;
 
@@ -129,13 +127,18 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     }),
   });
   const wallets = await assignWallets({ networks: config.x402.networks, dataDir: config.dataDir });
+  const operations = createOperations(config.search);
+  const discovery = describeSearch(operations, { serviceName: brandTitle(config) });
   const x402 = createX402Gate({
     store,
     networks: wallets.networks,
     publicUrl,
+    ...(discovery === null ? {} : { discovery }),
     clock,
     log,
     owner: jobs.owner,
+    pricing: config.search.pricing,
+    headerBytes: config.x402.headerBytes,
   });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
   const catalogs = createCatalogs(config.models);
@@ -152,7 +155,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     log,
     store,
     catalogs,
-    operations: createOperations(config.search),
+    operations,
     jobs,
     leads,
     x402,
@@ -196,13 +199,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
-      void repeat({
-        what: 'reconciling payments',
-        intervalMs: reconcileEveryMs,
-        signal: background.signal,
-        log,
-        work: async () => void (await x402.reconcile({ limit: reconcileBatch })),
-      });
+      void x402.begin(background.signal);
     },
     drain: async () => {
       await jobs.drain(config.drainMs);

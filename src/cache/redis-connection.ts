@@ -3,7 +3,7 @@ import KeyvRedis, { createClient } from '@keyv/redis';
 import { atMostEvery } from '../at-most-every.ts';
 import type { Log } from '../log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createCircuitBreaker } from './circuit-breaker.ts';
+import { createCircuitBreaker } from '../circuit-breaker.ts';
 import { within } from './within.ts';
 
 /**

@@ -93,6 +93,7 @@ const executePaid = async (
   let made: JsonObject | null = null;
   const paid = await services.x402.pay({
     price: operation.price(input),
+    priceUnder: (pricing) => operation.priceUnder(pricing, input),
     resource: call.transport,
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),

@@ -69,7 +69,12 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
 /** Paid for call by call with x402; no account. */
 export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   payment: 'x402';
+  /** What the call costs by the present rule. */
   price(input: Input): Nano;
+  /** What the cheapest and the dearest call cost by the present rule. */
+  priceRange: { least: Nano; most: Nano };
+  /** What it costs by the rule of that name, which may have held until lately; null for a rule that is not known. */
+  priceUnder(pricing: string, input: Input): Nano | null;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;

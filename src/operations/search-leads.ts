@@ -99,7 +99,9 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
   },
   tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: true },
 
-  price: ({ limit }) => searchPrice(limit, search),
+  price: ({ limit }) => searchPrices[search.pricing](limit),
+  priceRange: { least: searchPrices[search.pricing](1), most: searchPrices[search.pricing](search.maxLimit) },
+  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
 
   check: (request) => {
     const problem = request.query === undefined ? null : queryProblem(request.query);
@@ -130,11 +132,13 @@ const queryProblems: Record<QueryProblem, string> = {
   too_many_words: 'must have at most 24 words',
 };
 
-/** $0.10, and $0.002 for each result asked for above 20; or the flat $0.50. */
-const searchPrice = (limit: number, { pricing }: SearchConfig): Nano =>
-  pricing === 'flat'
-    ? nanoPerUsd / 2n
-    : nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n);
+const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {
+  flat: () => nanoPerUsd / 2n,
+  /** $0.10, and $0.002 for each result asked for above 20. */
+  dynamic: (limit) => nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n),
+};
+
+const isPricing = (name: string): name is SearchConfig['pricing'] => Object.hasOwn(searchPrices, name);
 
 const toLeadQuery = (request: Input): LeadQuery => ({
   ...(request.query === undefined ? {} : { query: request.query }),

@@ -1,9 +1,12 @@
 import { AppError } from '../errors.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import { encodeBase64Json } from './base64-json.ts';
+import { offerReceipt, toOffersExtension, type SignedOffer } from './extensions/offer-receipt.ts';
+import type { OfferBook, SignedOffers } from './extensions/signed-offers.ts';
 import { toSmallestUnit, type PaymentNetwork } from './networks.ts';
 import type { Facilitator } from './facilitators/facilitator.ts';
 import type {
+  Extensions,
   PaymentRequired,
   PaymentRequiredBody,
   PaymentRequirements,
@@ -20,7 +23,7 @@ export interface PaymentMethod {
 
 /** What is owed, for every dialect of x402. */
 export interface Challenge {
-  /** The base64 v2 terms, for `PAYMENT-REQUIRED`. */
+  /** The base64 v2 terms, for `PAYMENT-REQUIRED`; with fewer signed offers where all would make it too long. */
   header: string;
   /** The v2 terms, for MCP. */
   paymentRequired: PaymentRequired;
@@ -32,7 +35,7 @@ export interface Challenge {
  * How long a buyer has from the challenge to the end of the settlement; EVM buyers sign it into their proof. It
  * leaves room to settle again after an outage.
  */
-const maxTimeoutSeconds = 300;
+export const maxTimeoutSeconds = 300;
 const maxCached = 512;
 const nothingWrong = 'Payment required';
 
@@ -49,9 +52,19 @@ const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements
     amount: toSmallestUnit(price, asset.decimals).toString(),
     payTo,
     maxTimeoutSeconds,
-    extra: { ...supported?.extra, ...asset.eip712, facilitator: facilitator.address() },
+    extra: {
+      ...supported?.extra,
+      ...asset.eip712,
+      // Without it clients sign ERC-3009.
+      ...(asset.transfer === 'permit2' ? { assetTransferMethod: asset.transfer } : {}),
+      facilitator: facilitator.address(),
+    },
   };
 };
+
+/** Permit2 came with v2. */
+const suitsV1 = ({ network }: PaymentMethod): boolean =>
+  network.isInV1 && network.asset.transfer !== 'permit2';
 
 const toV1 = (
   requirements: PaymentRequirements,
@@ -82,14 +95,45 @@ export const offeredTerms = (
 export interface ChallengeRequest {
   price: Nano;
   resource: ResourceInfo;
+  /** What is declared of the resource, the same for every price. */
+  extensions?: Extensions;
 }
 
-const build = (
-  methods: readonly PaymentMethod[],
-  { price, resource, error }: ChallengeRequest & { error: string },
-): Challenge => {
-  const offers = offeredTerms(methods, price);
-  const [first] = offers;
+const withOffers = (plain: PaymentRequired, offers: readonly SignedOffer[]): PaymentRequired =>
+  offers.length === 0
+    ? plain
+    : { ...plain, extensions: { ...plain.extensions, [offerReceipt]: toOffersExtension(offers) } };
+
+const withoutLastExtension = ({ extensions, ...plain }: PaymentRequired): PaymentRequired => {
+  const kept = Object.entries(extensions ?? {}).slice(0, -1);
+  return kept.length === 0 ? plain : { ...plain, extensions: Object.fromEntries(kept) };
+};
+
+/** The header with what there is room for: the terms always, then what is declared, then offers of the first networks. */
+const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], headerBytes: number): string => {
+  const header = encodeBase64Json(withOffers(plain, offers));
+  if (header.length <= headerBytes) return header;
+  if (offers.length > 0) return toHeader(plain, offers.slice(0, -1), headerBytes);
+  return plain.extensions === undefined ? header : toHeader(withoutLastExtension(plain), [], headerBytes);
+};
+
+interface Build extends ChallengeRequest {
+  error: string;
+  /** Null signs nothing. */
+  offerBook: OfferBook | null;
+  headerBytes: number;
+}
+
+interface Built {
+  challenge: Challenge;
+  /** Null: nothing of it runs out. */
+  offers: SignedOffers | null;
+}
+
+const build = (methods: readonly PaymentMethod[], request: Build): Built => {
+  const { price, resource, extensions, error, offerBook, headerBytes } = request;
+  const terms = offeredTerms(methods, price);
+  const [first] = terms;
   if (first === undefined)
     throw new AppError(
       'payment_unavailable',
@@ -98,16 +142,19 @@ const build = (
         retryAfterSeconds: 10,
       },
     );
-  const paymentRequired: PaymentRequired = {
+  const accepts = terms.map(({ requirements }) => requirements);
+  const offers = offerBook?.offers(resource.url, accepts) ?? null;
+  const plain: PaymentRequired = {
     x402Version: 2,
     error,
     resource,
-    accepts: offers.map(({ requirements }) => requirements),
+    accepts,
+    ...(extensions === undefined ? {} : { extensions }),
   };
   const { network, payTo } = first.method;
-  return {
-    header: encodeBase64Json(paymentRequired),
-    paymentRequired,
+  const challenge: Challenge = {
+    header: toHeader(plain, offers?.offers ?? [], headerBytes),
+    paymentRequired: withOffers(plain, offers?.offers ?? []),
     body: {
       error,
       x402: {
@@ -118,11 +165,12 @@ const build = (
         chain: network.v1Name,
       },
       x402Version: 1,
-      accepts: offers.map(({ method, requirements }) =>
-        toV1(requirements, { network: method.network, resource }),
-      ),
+      accepts: terms
+        .filter(({ method }) => suitsV1(method))
+        .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
     },
   };
+  return { challenge, offers };
 };
 
 export interface ChallengeBook {
@@ -132,20 +180,62 @@ export interface ChallengeBook {
   clear(): void;
 }
 
-/** Makes each challenge once. */
-export const createChallengeBook = (methods: readonly PaymentMethod[]): ChallengeBook => {
-  const cache = new Map<string, Challenge>();
+export interface ChallengeBookOptions {
+  /** Signs what is offered; null signs nothing. */
+  offerBook: OfferBook | null;
+  /** The longest `PAYMENT-REQUIRED`. */
+  headerBytes: number;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+interface Page extends Built {
+  isRenewing: boolean;
+}
+
+/**
+ * Makes each challenge once, and again when its offers have run half their time: behind the answer, as long as they
+ * still bind.
+ */
+export const createChallengeBook = (
+  methods: readonly PaymentMethod[],
+  { offerBook, headerBytes, now }: ChallengeBookOptions,
+): ChallengeBook => {
+  const pages = new Map<string, Page>();
+  const keyOf = ({ price, resource }: ChallengeRequest): string => `${price} ${resource.url}`;
+
+  const write = (request: ChallengeRequest): Challenge => {
+    const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });
+    if (pages.size >= maxCached) pages.clear();
+    pages.set(keyOf(request), { ...built, isRenewing: false });
+    return built.challenge;
+  };
+
+  const renewLater = (page: Page, request: ChallengeRequest): void => {
+    if (page.isRenewing) return;
+    page.isRenewing = true;
+    setImmediate(() => {
+      try {
+        write(request);
+      } catch {
+        // Nothing can be offered any more, and the next request is told so.
+        pages.delete(keyOf(request));
+      }
+    });
+  };
+
   return {
-    challenge: ({ price, resource, reason }) => {
-      if (reason !== undefined) return build(methods, { price, resource, error: reason });
-      const key = `${price} ${resource.url}`;
-      const known = cache.get(key);
-      if (known !== undefined) return known;
-      const made = build(methods, { price, resource, error: nothingWrong });
-      if (cache.size >= maxCached) cache.clear();
-      cache.set(key, made);
-      return made;
+    challenge: ({ reason, ...request }) => {
+      if (reason !== undefined)
+        return build(methods, { ...request, error: reason, offerBook, headerBytes }).challenge;
+      const page = pages.get(keyOf(request));
+      if (page === undefined) return write(request);
+      if (page.offers === null) return page.challenge;
+      const time = now();
+      if (time >= page.offers.goodUntil) return write(request);
+      if (time >= page.offers.renewAt) renewLater(page, request);
+      return page.challenge;
     },
-    clear: () => cache.clear(),
+    clear: () => pages.clear(),
   };
 };

@@ -112,7 +112,10 @@ export interface AssignedWallets {
 const refuseWrongWallet = (network: string, payTo: string | null): void => {
   const { family } = requireNetwork(network);
   const problem = payTo === null ? null : addressProblem(family, payTo);
-  if (problem !== null) throw new ConfigError(`X402_${family.toUpperCase()}_PAY_TO: ${payTo} ${problem}`);
+  if (problem !== null)
+    throw new ConfigError(
+      `X402_${family.toUpperCase()}_PAY_TO (or x402.networks.${network}.pay_to): ${payTo} ${problem}`,
+    );
 };
 
 /**
@@ -143,7 +146,7 @@ export const assignWallets = async (options: {
     .filter(({ isGenerated }) => isGenerated)
     .map(({ label, payTo }) => `${label} to ${payTo}`);
   return {
-    networks: assigned.map(({ network, payTo, facilitator }) => ({ network, payTo, facilitator })),
+    networks: assigned.map(({ label: _label, isGenerated: _isGenerated, ...network }) => network),
     notice:
       `No wallet is configured: payments with test money go on ${places.join(' and on ')}, a wallet generated into ` +
       `${join(dataDir, fileName)}. Set X402_EVM_PAY_TO and X402_SOLANA_PAY_TO to be paid into your own.`,

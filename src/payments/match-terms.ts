@@ -1,7 +1,9 @@
 import type { Nano } from '../money.ts';
 import { offeredTerms, type PaymentMethod } from './challenge.ts';
+import type { PaymentAsset, TransferMethod } from './networks.ts';
 import type { Proof } from './parse-proof.ts';
-import type { PaymentRequirements } from './wire.ts';
+import { permit2Contracts } from './permit2-contracts.ts';
+import type { EvmPayload, PaymentRequirements } from './wire.ts';
 
 export type TermsMatch =
   | { outcome: 'match'; method: PaymentMethod; requirements: PaymentRequirements }
@@ -13,19 +15,34 @@ export type TermsMatch =
 const isSame = (a: string, b: string, isEvm: boolean): boolean =>
   isEvm ? a.toLowerCase() === b.toLowerCase() : a === b;
 
+/** What the signed part of an EVM proof says that is not in the terms; null for nothing. */
+const findSignedMismatch = (payload: EvmPayload, terms: PaymentRequirements): string | null => {
+  if ('authorization' in payload) {
+    const { to, value } = payload.authorization;
+    if (!isSame(to, terms.payTo, true)) return 'payment_recipient_mismatch';
+    return value === terms.amount ? null : 'payment_amount_mismatch';
+  }
+  const { permitted, spender, witness } = payload.permit2Authorization;
+  if (!isSame(spender, permit2Contracts.proxy, true)) return 'payment_spender_mismatch';
+  if (!isSame(permitted.token, terms.asset, true)) return 'payment_asset_mismatch';
+  if (!isSame(witness.to, terms.payTo, true)) return 'payment_recipient_mismatch';
+  return permitted.amount === terms.amount ? null : 'payment_amount_mismatch';
+};
+
 /** Why the proof does not pay these terms; null when it does, as far as it says itself. */
-const findMismatch = ({ accepted, payload, network }: Proof, terms: PaymentRequirements): string | null => {
+const findMismatch = (
+  { accepted, payload, network }: Proof,
+  { terms, asset }: { terms: PaymentRequirements; asset: PaymentAsset },
+): string | null => {
   const isEvm = network.family === 'evm';
   if (accepted !== null) {
     if (!isSame(accepted.asset, terms.asset, isEvm)) return 'payment_asset_mismatch';
     if (!isSame(accepted.payTo, terms.payTo, isEvm)) return 'payment_recipient_mismatch';
     if (accepted.amount !== terms.amount) return 'payment_amount_mismatch';
   }
-  if ('authorization' in payload) {
-    if (!isSame(payload.authorization.to, terms.payTo, true)) return 'payment_recipient_mismatch';
-    if (payload.authorization.value !== terms.amount) return 'payment_amount_mismatch';
-  }
-  return null;
+  if ('transaction' in payload) return null;
+  const method: TransferMethod = 'authorization' in payload ? 'eip3009' : 'permit2';
+  return method === asset.transfer ? findSignedMismatch(payload, terms) : 'payment_method_mismatch';
 };
 
 /**
@@ -42,7 +59,7 @@ export const matchTerms = (
   const [offer] = offeredTerms([method], price);
   if (offer === undefined) return { outcome: 'unavailable' };
   const { requirements } = offer;
-  const reason = findMismatch(proof, requirements);
+  const reason = findMismatch(proof, { terms: requirements, asset: method.network.asset });
   if (reason !== null) return { outcome: 'mismatch', reason };
   const feePayer = proof.accepted?.feePayer ?? null;
   if (feePayer === null || !recentFeePayers.has(feePayer)) return { outcome: 'match', method, requirements };

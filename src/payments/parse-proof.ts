@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { decodeBase64Json } from './base64-json.ts';
+import { readPaymentIdentifier } from './extensions/payment-identifier.ts';
 import { findNetwork, type PaymentNetwork } from './networks.ts';
 import type { EvmPayload, SolanaPayload } from './wire.ts';
 
@@ -28,6 +29,8 @@ export interface Proof {
   network: PaymentNetwork;
   accepted: AcceptedTerms | null;
   payload: EvmPayload | SolanaPayload;
+  /** The buyer's own identifier of the payment; null for none. */
+  paymentId: string | null;
 }
 
 /** Proofs are 1.0 to 1.6 KB. */
@@ -50,11 +53,12 @@ const integer = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'must be a whole number in decimal digits', abort: true })
   .refine((digits) => BigInt(digits) < 1n << wordBits, 'is too big');
-const evmPayload = z.object({
-  signature: hex('{130,}', 'must be a hex signature').refine(
-    (text) => text.length % 2 === 0,
-    'must be whole bytes',
-  ),
+const signature = hex('{130,}', 'must be a hex signature').refine(
+  (text) => text.length % 2 === 0,
+  'must be whole bytes',
+);
+const eip3009Payload = z.object({
+  signature,
   authorization: z.object({
     from: address,
     to: address,
@@ -64,6 +68,19 @@ const evmPayload = z.object({
     nonce: hex('{64}', 'must be 32 bytes in hex'),
   }),
 });
+const permit2Payload = z.object({
+  signature,
+  permit2Authorization: z.object({
+    from: address,
+    permitted: z.object({ token: address, amount: integer }),
+    spender: address,
+    nonce: integer,
+    deadline: integer,
+    witness: z.object({ to: address, validAfter: integer }),
+  }),
+});
+/** The one of the two shapes that a payload shows: whether it is the one that was asked for is for the terms to say. */
+const hasPermit2 = z.object({ permit2Authorization: z.unknown().refine((value) => value !== undefined) });
 const solanaPayload = z.object({
   transaction: z
     .string()
@@ -85,6 +102,7 @@ const envelope = z.discriminatedUnion('x402Version', [
       extra: z.looseObject({ feePayer: shortText.optional() }).nullish(),
     }),
     payload: z.unknown(),
+    extensions: z.unknown().optional(),
   }),
 ]);
 
@@ -109,37 +127,51 @@ const decodeText = (text: string, where: string): unknown => {
   }
 };
 
+/** An empty header is how some clients say that they have none. */
+const isPresent = (header: string | undefined): header is string =>
+  header !== undefined && header.trim() !== '';
+
 /**
  * The one proof that counts. Some wallets send both headers for one purchase, in both dialects and perhaps signed
  * apart, and the buyer is charged once: the v2 header wins, always, so that a repetition is the same payment.
  */
 const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
-  if (paymentSignature !== undefined) return decodeText(paymentSignature, 'PAYMENT-SIGNATURE');
-  if (xPayment !== undefined) return decodeText(xPayment, 'X-PAYMENT');
+  if (isPresent(paymentSignature)) return decodeText(paymentSignature, 'PAYMENT-SIGNATURE');
+  if (isPresent(xPayment)) return decodeText(xPayment, 'X-PAYMENT');
   return typeof meta === 'string' ? decodeText(meta, 'x402/payment') : meta;
 };
 
 /** Whether there is any proof to read. */
 export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   proofs !== null &&
-  (proofs.xPayment !== undefined ||
-    proofs.paymentSignature !== undefined ||
+  (isPresent(proofs.xPayment) ||
+    isPresent(proofs.paymentSignature) ||
     (proofs.meta !== undefined && proofs.meta !== null));
 
+const readPayload = ({ family }: PaymentNetwork, payload: unknown): EvmPayload | SolanaPayload => {
+  if (family === 'solana') return check(solanaPayload, payload, 'payload');
+  return hasPermit2.safeParse(payload).success
+    ? check(permit2Payload, payload, 'payload')
+    : check(eip3009Payload, payload, 'payload');
+};
+
 /**
- * Reads a proof of either version; its own `x402Version` says which. Throws AppError `invalid_payment` with what
- * is wrong, and nothing else.
+ * Reads a proof of either version; its own `x402Version` says which. `configured` are the networks as they are offered;
+ * others that this service knows are read too, as their payments may be older than the configuration. Throws AppError
+ * `invalid_payment` with what is wrong, and nothing else.
  */
-export const parseProof = (proofs: Proofs): Proof => {
+export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[] = []): Proof => {
   const proof = check(envelope, pickProof(proofs), '');
   const { network: name } = proof.x402Version === 1 ? proof : proof.accepted;
-  const network = findNetwork(name);
+  const network = findNetwork(name, configured);
   if (network === null) throw malformed('its network is not one that this service knows');
-  const payload =
-    network.family === 'evm'
-      ? check(evmPayload, proof.payload, 'payload')
-      : check(solanaPayload, proof.payload, 'payload');
-  if (proof.x402Version === 1) return { network, accepted: null, payload };
+  const payload = readPayload(network, proof.payload);
+  if (proof.x402Version === 1) return { network, accepted: null, payload, paymentId: null };
   const { asset, amount, payTo, extra } = proof.accepted;
-  return { network, accepted: { asset, amount, payTo, feePayer: extra?.feePayer ?? null }, payload };
+  return {
+    network,
+    accepted: { asset, amount, payTo, feePayer: extra?.feePayer ?? null },
+    payload,
+    paymentId: readPaymentIdentifier(proof.extensions),
+  };
 };

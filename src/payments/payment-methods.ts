@@ -1,14 +1,20 @@
-import type { FacilitatorConfig } from '../config.ts';
+import type { AssetConfig, FacilitatorConfig } from '../config.ts';
+import { ConfigError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { PaymentMethod } from './challenge.ts';
+import { configuredNetwork } from './configured-network.ts';
 import {
   defaultFacilitatorTimeouts,
   type Facilitator,
   type FacilitatorTimeouts,
 } from './facilitators/facilitator.ts';
+import { createFacilitatorGroup } from './facilitators/facilitator-group.ts';
+import { createJsonRpc } from './facilitators/json-rpc.ts';
 import { createLocalFacilitator } from './facilitators/local-facilitator.ts';
-import { createRemoteFacilitator } from './facilitators/remote-facilitator.ts';
-import { requireNetwork, type PaymentNetwork } from './networks.ts';
+import { createRemoteFacilitator, type RemoteFacilitator } from './facilitators/remote-facilitator.ts';
+import { createRemoteOutcome } from './facilitators/remote-outcome.ts';
+import { withSelfCheck } from './facilitators/self-check.ts';
+import type { PaymentNetwork } from './networks.ts';
 
 /** A network of the configuration whose wallet is known. */
 export interface PayableNetwork {
@@ -16,6 +22,8 @@ export interface PayableNetwork {
   network: string;
   payTo: string;
   facilitator: FacilitatorConfig;
+  /** Another token than the network's own USDC. */
+  asset?: AssetConfig | null;
 }
 
 export interface PaymentMethodsOptions {
@@ -25,26 +33,57 @@ export interface PaymentMethodsOptions {
   log: Log;
   now: () => number;
   timeouts?: Partial<FacilitatorTimeouts>;
+  /** Told when a facilitator elsewhere begins to fail: what can be offered may have changed. */
+  onTrouble?: () => void;
   fetch?: typeof globalThis.fetch;
 }
 
+type RemoteConfig = Extract<FacilitatorConfig, { kind: 'remote' }>;
+
+const createRemote = (
+  network: PaymentNetwork,
+  { endpoints, rpcUrl }: RemoteConfig,
+  options: PaymentMethodsOptions & { timeouts: FacilitatorTimeouts },
+): Facilitator => {
+  const { log, now, timeouts, onTrouble = () => undefined, fetch } = options;
+  const outcome = createRemoteOutcome({ network, rpcUrl: rpcUrl ?? network.publicRpcUrl, timeouts, now });
+  const [first, ...others] = endpoints.map((endpoint): RemoteFacilitator =>
+    createRemoteFacilitator({
+      ...endpoint,
+      network,
+      outcome,
+      timeouts,
+      log: log.child({ network: network.id }),
+      now,
+      onTrouble,
+      ...(fetch === undefined ? {} : { fetch }),
+    }),
+  );
+  if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');
+  return createFacilitatorGroup({ members: [first, ...others], outcome, timeouts, now });
+};
+
 /** One payment method a network, in order. Throws ConfigError for a network or key that cannot be used. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
-  const { networks, publicUrl, log, now, fetch } = options;
+  const { networks, publicUrl, log, now } = options;
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   const createFacilitator = (network: PaymentNetwork, { payTo, facilitator }: PayableNetwork): Facilitator =>
     facilitator.kind === 'local'
       ? createLocalFacilitator({ ...facilitator, network, payTo, address: publicUrl, timeouts, log, now })
-      : createRemoteFacilitator({
-          network,
-          url: facilitator.endpoints[0]?.url ?? '',
-          rpcUrl: facilitator.rpcUrl ?? network.publicRpcUrl,
-          now,
-          timeouts,
-          ...(fetch === undefined ? {} : { fetch }),
-        });
+      : createRemote(network, facilitator, { ...options, timeouts });
+  const checked = (
+    facilitator: Facilitator,
+    { network, payTo, rpcUrl }: { network: PaymentNetwork; payTo: string; rpcUrl: string | null },
+  ): Facilitator => {
+    if (rpcUrl === null) return facilitator;
+    const rpc = createJsonRpc({ url: rpcUrl, timeoutMs: timeouts.rpcMs });
+    return withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs });
+  };
   return networks.map((configured) => {
-    const network = requireNetwork(configured.network);
-    return { network, payTo: configured.payTo, facilitator: createFacilitator(network, configured) };
+    const { payTo, asset } = configured;
+    const { rpcUrl } = configured.facilitator;
+    const network = configuredNetwork(configured.network, asset ?? null);
+    const facilitator = createFacilitator(network, configured);
+    return { network, payTo, facilitator: checked(facilitator, { network, payTo, rpcUrl }) };
   });
 };

@@ -1,5 +1,10 @@
+import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { encodeBase64Json } from '../payments/base64-json.ts';
+import type { DocumentSigner } from '../payments/extensions/document-signer.ts';
+import { offerReceipt } from '../payments/extensions/offer-receipt.ts';
+import { signReceipt } from '../payments/extensions/signed-receipt.ts';
 import { findNetwork } from '../payments/networks.ts';
 import type { SettleResponse } from '../payments/wire.ts';
 import type { Payment } from '../store/store.ts';
@@ -36,10 +41,42 @@ export const toSettleResponse = (
   network: payment.network,
 });
 
+/** Adds a signed receipt to the response of a payment that is settled, for it to be stored and answered so. */
+export type AddReceipt = (
+  response: SettleResponse,
+  /** `resourceUrl`: what was paid for. */
+  payment: { identity: string; resourceUrl: string },
+) => SettleResponse;
+
+/** A receipt that cannot be signed is left out: the money has moved, and the answer must go out. */
+export const createAddReceipt =
+  (context: { signer: () => DocumentSigner | null; clock: Clock; log: Log }): AddReceipt =>
+  (response, { identity, resourceUrl }) => {
+    const signer = context.signer();
+    if (signer === null) return response;
+    try {
+      const receipt = signReceipt(response, { signer, resourceUrl, now: context.clock.now() });
+      return receipt === null
+        ? response
+        : { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
+    } catch (error) {
+      context.log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
+      return response;
+    }
+  };
+
 export const paymentConflict = (): AppError =>
   new AppError(
     'payment_conflict',
     'This payment proof was used for a different request. Sign a new payment for this request.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentIdConflict = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +
+      'charged. To get its answer, send that payment again as it was; for a new purchase, use a new identifier.',
     { headers: { 'x-should-retry': 'false' } },
   );
 

@@ -2,22 +2,31 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Nano } from '../money.ts';
 import { createChallengeBook, type Challenge } from '../payments/challenge.ts';
+import { declareExtensions } from '../payments/extensions/declared-extensions.ts';
+import type { SaleDescription } from '../payments/extensions/sale-description.ts';
+import { createOfferBook } from '../payments/extensions/signed-offers.ts';
 import type { FacilitatorTimeouts } from '../payments/facilitators/facilitator.ts';
 import { createPaymentMethods, type PayableNetwork } from '../payments/payment-methods.ts';
-import type { ResourceInfo } from '../payments/wire.ts';
+import type { Extensions, ResourceInfo } from '../payments/wire.ts';
 import type { Store } from '../store/store.ts';
+import { defaultHeaderBytes } from '../x402-config.ts';
+import { createAddReceipt } from './x402-answers.ts';
+import { createPaymentDocuments } from './x402-documents.ts';
+import { createFormerTermsBook } from './x402-former-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
 import { createPaymentLeases } from './x402-lease.ts';
 import { createPurchasing, type PayOutcome, type PayRequest } from './x402-purchase.ts';
-import { createReconcile, type ReconcileReport } from './x402-reconcile.ts';
+import { createReconcile, type ReconcileOptions, type ReconcileReport } from './x402-reconcile.ts';
 import { createSettlements } from './x402-settlement.ts';
+import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../payments/challenge.ts';
+export type { SaleDescription } from '../payments/extensions/sale-description.ts';
 export type { Proofs } from '../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
 export type { PayOutcome, PayRequest } from './x402-purchase.ts';
-export type { ReconcileReport } from './x402-reconcile.ts';
+export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 
 /** Sells single requests for x402 payments. */
 export interface X402Gate {
@@ -33,11 +42,20 @@ export interface X402Gate {
    * and whatever `produce` throws.
    */
   pay(request: PayRequest): Promise<PayOutcome>;
-  /** Lets the chains say what became of up to `limit` payments of unknown outcome. */
-  reconcile(options: { limit: number }): Promise<ReconcileReport>;
+  /** Looks what became of payments that are due for it, and brings them to an end where that is safe. */
+  reconcile(options: ReconcileOptions): Promise<ReconcileReport>;
   status(): NetworkStatus[];
+  /** JSON text of what is sold and how, for crawlers; null when nothing was described. */
+  manifest(): string | null;
+  /** JSON text of the DID document with the key that signs offers and receipts. Rejects when the store does. */
+  didDocument(): Promise<string>;
   /** Loads what the networks need and asks the facilitators, now and from time to time until `close`. */
   warmUp(): Promise<void>;
+  /**
+   * Keeps payments in order until the signal aborts: reconciles them, forgets what has had its time, and writes down
+   * which terms are offered.
+   */
+  begin(signal: AbortSignal): Promise<void>;
   /** Waits for what is being written down. */
   close(): Promise<void>;
 }
@@ -48,6 +66,12 @@ export interface X402GateOptions {
   networks: readonly PayableNetwork[];
   /** The `{base_url}` without a trailing slash; read when terms are made. */
   publicUrl: () => string;
+  /** Names the rule that prices are made by now: terms of another rule stay valid for a while after a change. */
+  pricing?: string;
+  /** The longest `PAYMENT-REQUIRED`; default 3,200. What finds no room in it is told over MCP. */
+  headerBytes?: number;
+  /** What is sold, for catalogues and crawlers; absent: nothing is described. */
+  discovery?: SaleDescription;
   clock: Clock;
   log: Log;
   /** Names this process among all that share the store. */
@@ -59,22 +83,58 @@ export interface X402GateOptions {
 }
 
 const defaultLeaseMs = 30_000;
+const defaultPricing = 'default';
 
-const describeResources = (publicUrl: string): Record<PayRequest['resource'], ResourceInfo> => {
-  const sold = { description: 'Influencer search', mimeType: 'application/json' };
+/** Where it is sold. Over MCP it is the endpoint: catalogues tell its tools apart by the tool's name. */
+const describeResources = (
+  publicUrl: string,
+  sale: SaleDescription | null,
+): Record<PayRequest['resource'], ResourceInfo> => {
+  const sold = {
+    description: 'Influencer search',
+    mimeType: 'application/json',
+    ...(sale === null ? {} : { serviceName: sale.serviceName, tags: sale.tags }),
+  };
   return {
     rest: { url: `${publicUrl}/v1/search`, ...sold },
-    mcp: { url: 'mcp://tool/search_leads', ...sold },
+    mcp: { url: `${publicUrl}/mcp`, ...sold },
   };
 };
 
 /** Throws ConfigError for a network or key that cannot be used. Loads nothing heavy and asks nobody yet. */
 export const createX402Gate = (options: X402GateOptions): X402Gate => {
-  const { store, clock, owner, publicUrl } = options;
+  const { store, clock, owner, publicUrl, discovery: sale = null } = options;
   const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
-  const methods = createPaymentMethods({ ...options, log, now: () => clock.now() });
-  const book = createChallengeBook(methods);
+  const methods = createPaymentMethods({
+    ...options,
+    log,
+    now: () => clock.now(),
+    onTrouble: () => health.askSoon(),
+  });
+  const resources = (): Record<PayRequest['resource'], ResourceInfo> => describeResources(publicUrl(), sale);
+  const declared = declareExtensions(sale);
+  const declaredFor = (resourceUrl: string): Extensions | null => {
+    const { rest, mcp } = resources();
+    if (resourceUrl === rest.url) return declared.rest;
+    return resourceUrl === mcp.url ? declared.mcp : null;
+  };
+  const documents = createPaymentDocuments({
+    store,
+    methods,
+    sale,
+    resources,
+    publicUrl,
+    clock,
+    log,
+    onSigner: () => book.clear(),
+  });
+  const offerBook = createOfferBook({ signer: documents.signer, now: () => clock.now(), log });
+  const book = createChallengeBook(methods, {
+    offerBook,
+    headerBytes: options.headerBytes ?? defaultHeaderBytes,
+    now: () => clock.now(),
+  });
   const leases = createPaymentLeases({
     store,
     owner,
@@ -82,11 +142,22 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     clock,
     log,
   });
-  const settlements = createSettlements({ store, leases, clock, log });
+  const settlements = createSettlements({
+    store,
+    leases,
+    declaredFor,
+    addReceipt: createAddReceipt({ signer: documents.signer, clock, log }),
+    clock,
+    log,
+  });
   const health = createPaymentHealth({
     methods,
     log,
-    onChange: () => book.clear(),
+    onChange: () => {
+      book.clear();
+      documents.clear();
+      void documents.load();
+    },
     signal: closing.signal,
   });
   const deliveries = new Set<Promise<void>>();
@@ -103,7 +174,23 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     deliveries.add(writing);
   };
   const challenge: X402Gate['challenge'] = ({ resource, ...request }) =>
-    book.challenge({ ...request, resource: describeResources(publicUrl())[resource] });
+    book.challenge({ ...request, resource: resources()[resource], extensions: declared[resource] });
+
+  const formerTerms = createFormerTermsBook({
+    store,
+    methods,
+    pricing: options.pricing ?? defaultPricing,
+    clock,
+  });
+  const reconcile = createReconcile({
+    store,
+    methods,
+    leases,
+    settlements,
+    clock,
+    log,
+    signal: closing.signal,
+  });
 
   return {
     challenge,
@@ -115,24 +202,24 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
       leases,
       settlements,
       recentFeePayers: health.recentFeePayers,
-      resources: () => describeResources(publicUrl()),
+      formerTerms,
+      declaredFor,
+      resources,
       challenge,
       noteDelivery,
     }),
-    reconcile: createReconcile({
-      store,
-      methods,
-      leases,
-      settlements,
-      clock,
-      log,
-      signal: closing.signal,
-    }),
+    reconcile,
+    begin: (signal) => beginUpkeep({ store, reconcile, formerTerms, clock, log, signal }),
     status: () => health.status(),
-    warmUp: () => health.start(),
+    manifest: () => documents.manifest(),
+    didDocument: () => documents.didDocument(),
+    warmUp: async () => {
+      await Promise.all([documents.load(), health.start()]);
+    },
     close: async () => {
       closing.abort();
       await health.stopped();
+      await documents.stopped();
       await Promise.all(deliveries);
     },
   };

@@ -18,6 +18,8 @@ export interface PaymentHealth {
   recentFeePayers: ReadonlySet<string>;
   /** Asks every facilitator once, and from then on again and again until `signal` aborts. */
   start(): Promise<void>;
+  /** Asks again now instead of later: a facilitator began to fail. */
+  askSoon(): void;
   /** Resolves when nothing is asked any more. */
   stopped(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export const createPaymentHealth = (context: {
   const health = new Map<string, FacilitatorHealth>();
   const feePayers = new Set<string>();
   let running: Promise<void> | null = null;
+  let waiting = new AbortController();
 
   const noteFeePayer = ({ facilitator }: PaymentMethod): void => {
     const supported = facilitator.supports();
@@ -62,7 +65,7 @@ export const createPaymentHealth = (context: {
     noteFeePayer(method);
     if (now.ready !== before?.ready || now.detail !== before.detail) {
       const fields = { network: network.id, facilitator: facilitator.name };
-      if (now.ready) log.info(fields, `payments on ${network.label} are ready`);
+      if (now.ready) log.info({ ...fields, detail: now.detail }, `payments on ${network.label} are ready`);
       else log.warn({ ...fields, detail: now.detail }, `payments on ${network.label} are not ready`);
     }
   };
@@ -70,13 +73,18 @@ export const createPaymentHealth = (context: {
   const askAll = async (): Promise<boolean> => {
     await Promise.all(methods.map(ask));
     onChange();
-    return methods.every(({ network }) => health.get(network.id)?.ready === true);
+    // One that works with a line to tell has a part that does not.
+    return methods.every(({ network }) => {
+      const known = health.get(network.id);
+      return known?.ready === true && known.detail === null;
+    });
   };
 
   const keepAsking = async (wasReady: boolean): Promise<void> => {
     let isReady = wasReady;
     for (;;) {
-      await pause(isReady ? refreshMs : askAgainMs, signal);
+      waiting = new AbortController();
+      await pause(isReady ? refreshMs : askAgainMs, AbortSignal.any([signal, waiting.signal]));
       if (signal.aborted) return;
       isReady = await askAll();
     }
@@ -96,6 +104,7 @@ export const createPaymentHealth = (context: {
       const isReady = await askAll();
       running ??= keepAsking(isReady);
     },
+    askSoon: () => waiting.abort(),
     stopped: async () => {
       await running;
     },

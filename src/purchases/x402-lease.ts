@@ -6,12 +6,18 @@ import type { Payment, PaymentState, Store } from '../store/store.ts';
 /** Who works on a payment, and until when others have to believe it. */
 export interface PaymentLeases {
   /** The fields that take a lease, with a name of its own: two attempts in one process exclude each other too. */
-  take(): { leaseOwner: string; leaseUntil: number };
-  /** Until when a lease that is renewed now is to be believed. */
-  until(): number;
+  take(): LeaseExtension & { leaseOwner: string };
+  /** The fields that keep a lease from now on. */
+  extend(): LeaseExtension;
   isLive(payment: Payment): boolean;
   /** Does `work` and renews the lease as long as it takes. */
   keep<T>(held: { payment: Payment; states: readonly PaymentState[] }, work: () => Promise<T>): Promise<T>;
+}
+
+/** Until when a lease is to be believed, and when somebody should look what became of it. */
+export interface LeaseExtension {
+  leaseUntil: number;
+  checkAt: number;
 }
 
 /** The name of the lease under which `payment` was read; every change by its holder names it. */
@@ -34,8 +40,10 @@ export const createPaymentLeases = (options: {
   log: Log;
 }): PaymentLeases => {
   const { store, owner, leaseMs, clock, log } = options;
-  const until = () => clock.now() + leaseMs;
-  const take = () => ({ leaseOwner: `${owner}/${randomUUID()}`, leaseUntil: until() });
+  const extend = (): LeaseExtension => {
+    const until = clock.now() + leaseMs;
+    return { leaseUntil: until, checkAt: until };
+  };
 
   const renew = async (payment: Payment, states: readonly PaymentState[]): Promise<void> => {
     for (const state of states) {
@@ -44,7 +52,7 @@ export const createPaymentLeases = (options: {
         from: [state],
         to: state,
         owner: leaseOf(payment),
-        set: { leaseUntil: until() },
+        set: extend(),
         now: clock.now(),
       });
       if (renewed !== null) return;
@@ -52,8 +60,8 @@ export const createPaymentLeases = (options: {
   };
 
   return {
-    take,
-    until,
+    take: () => ({ leaseOwner: `${owner}/${randomUUID()}`, ...extend() }),
+    extend,
     isLive: ({ leaseOwner, leaseUntil }) =>
       leaseOwner !== null && leaseUntil !== null && leaseUntil > clock.now(),
     keep: async ({ payment, states }, work) => {

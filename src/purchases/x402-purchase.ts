@@ -2,24 +2,29 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Nano } from '../money.ts';
 import type { Challenge, PaymentMethod } from '../payments/challenge.ts';
-import { matchTerms } from '../payments/match-terms.ts';
+import { matchTerms, type TermsMatch } from '../payments/match-terms.ts';
 import { hasProof, parseProof, type Proof, type Proofs } from '../payments/parse-proof.ts';
 import { paymentIdentity } from '../payments/payment-identity.ts';
 import type { PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
 import type { Payment, PaymentState, Store } from '../store/store.ts';
 import {
   paymentConflict,
+  paymentIdConflict,
   paymentInProgress,
   paymentSpent,
   paymentUnavailable,
   type Receipt,
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
-import { findMethod, isSameProof, toBegunPayment, toNewPayment } from './x402-record.ts';
+import { methodsUnder, type FormerTermsBook } from './x402-former-terms.ts';
+import { findMethod, isSameProof, toBegunPayment, toNewPayment, type DeclaredFor } from './x402-record.ts';
+import { nextCheck } from './x402-schedule.ts';
 import type { Settled, Settlements } from './x402-settlement.ts';
 
 export interface PayRequest {
   price: Nano;
+  /** The price under the rule of that name, which was offered before; null for a rule that is not known. */
+  priceUnder?: (pricing: string) => Nano | null;
   /** Where it is sold. */
   resource: 'rest' | 'mcp';
   /** As they came, unread; null for none. */
@@ -55,6 +60,8 @@ export interface PurchaseContext {
   leases: PaymentLeases;
   settlements: Settlements;
   recentFeePayers: ReadonlySet<string>;
+  formerTerms: FormerTermsBook;
+  declaredFor: DeclaredFor;
   resources: () => Record<PayRequest['resource'], ResourceInfo>;
   /** `reason`: why a proof was refused. */
   challenge: (request: { price: Nano; resource: PayRequest['resource']; reason?: string }) => Challenge;
@@ -63,7 +70,7 @@ export interface PurchaseContext {
 }
 
 /** A delivered answer is given again for so long. Later its proof, which is public on the chain, may be anybody's. */
-const replayLifeMs = 24 * 3_600_000;
+export const replayLifeMs = 24 * 3_600_000;
 
 /** A proof that was read, with the request that it pays. */
 interface Purchase {
@@ -89,6 +96,7 @@ export const createPurchasing = (
   context: PurchaseContext,
 ): ((request: PayRequest) => Promise<PayOutcome>) => {
   const { store, clock, log, methods, leases, settlements, resources } = context;
+  const networks = methods.map(({ network }) => network);
 
   const unpaid = ({ price, resource }: PayRequest, reason?: string, receipt?: Receipt): PayOutcome => ({
     outcome: 'unpaid',
@@ -110,7 +118,7 @@ export const createPurchasing = (
       from: beforeResult,
       to: 'rejected',
       owner: leaseOf(payment),
-      set: { reason, ...noLease },
+      set: { reason, checkAt: null, ...noLease },
       now: clock.now(),
     });
   };
@@ -125,7 +133,7 @@ export const createPurchasing = (
       from: [from],
       to,
       owner: leaseOf(held),
-      set: { ...set, leaseUntil: leases.until() },
+      set: { ...set, ...leases.extend() },
       now: clock.now(),
     });
     if (payment === null) throw paymentInProgress();
@@ -155,7 +163,7 @@ export const createPurchasing = (
         from: ['produced'],
         to: 'produced',
         owner: leaseOf(payment),
-        set: { leaseUntil: clock.now() },
+        set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
         now: clock.now(),
       });
       request.signal.throwIfAborted();
@@ -168,7 +176,7 @@ export const createPurchasing = (
   const serve = async (payment: Payment, purchase: Purchase, method: PaymentMethod): Promise<PayOutcome> => {
     const { request } = purchase;
     const verified = await leases.keep({ payment, states: beforeResult }, () =>
-      method.facilitator.verify(toBegunPayment(payment), request.signal),
+      method.facilitator.verify(toBegunPayment(payment, context.declaredFor), request.signal),
     );
     switch (verified.outcome) {
       case 'invalid':
@@ -196,7 +204,7 @@ export const createPurchasing = (
       from: [payment.state],
       to,
       ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
-      set: to === 'rejected' ? { reason: 'interrupted', ...noLease } : leases.take(),
+      set: to === 'rejected' ? { reason: 'interrupted', checkAt: null, ...noLease } : leases.take(),
       now: clock.now(),
     });
 
@@ -214,7 +222,14 @@ export const createPurchasing = (
         { lease: leases.take(), clock },
       ),
     );
-    return outcome === 'reserved' ? serve(payment, purchase, terms.method) : resume(payment, purchase, terms);
+    switch (outcome) {
+      case 'reserved':
+        return serve(payment, purchase, terms.method);
+      case 'exists':
+        return resume(payment, purchase, terms);
+      case 'payment_id_taken':
+        throw paymentIdConflict();
+    }
   };
 
   /** A proof that is known already. `terms` is null when it would not be accepted as a new one. */
@@ -268,19 +283,35 @@ export const createPurchasing = (
     return reserve(purchase, terms);
   };
 
+  /** By the present terms, or else by those that were offered lately. */
+  const match = async (proof: Proof, { price, priceUnder }: PayRequest): Promise<TermsMatch> => {
+    const { recentFeePayers, formerTerms } = context;
+    const present = matchTerms(proof, { methods, price, recentFeePayers });
+    if (present.outcome !== 'mismatch' || priceUnder === undefined) return present;
+    for (const former of await formerTerms.list()) {
+      const formerPrice = priceUnder(former.pricing);
+      if (formerPrice === null) continue;
+      const found = matchTerms(proof, {
+        methods: methodsUnder(former, methods),
+        price: formerPrice,
+        recentFeePayers,
+      });
+      if (found.outcome === 'match') return found;
+    }
+    return present;
+  };
+
   return async (request) => {
     if (!hasProof(request.proofs)) return unpaid(request);
-    const proof = parseProof(request.proofs);
-    const match = matchTerms(proof, {
-      methods,
-      price: request.price,
-      recentFeePayers: context.recentFeePayers,
-    });
+    const proof = parseProof(request.proofs, networks);
     const purchase = { request, proof, identity: await paymentIdentity(proof) };
-    if (match.outcome === 'match') return reserve(purchase, match);
+    const matched = await match(proof, request);
+    if (matched.outcome === 'match') return reserve(purchase, matched);
     const known = await store.getPayment(purchase.identity);
     if (known !== null && known.state !== 'rejected') return resume(known, purchase, null);
-    if (match.outcome === 'unavailable') throw paymentUnavailable();
-    return unpaid(request, match.reason);
+    if (proof.paymentId !== null && (await store.findPaymentById(proof.paymentId)) !== null)
+      throw paymentIdConflict();
+    if (matched.outcome === 'unavailable') throw paymentUnavailable();
+    return unpaid(request, matched.reason);
   };
 };

@@ -1,19 +1,41 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
-import type { Store } from '../store/store.ts';
-import type { PaymentLeases } from './x402-lease.ts';
+import type { FoundOutcome } from '../payments/facilitators/facilitator.ts';
+import type { AdvancePaymentInput, Payment, Store } from '../store/store.ts';
+import { noLease, type PaymentLeases } from './x402-lease.ts';
 import { findMethod } from './x402-record.ts';
+import { finalCheck, nextCheck } from './x402-schedule.ts';
 import type { Settlements } from './x402-settlement.ts';
 
+export interface ReconcileOptions {
+  /** Payments at most. */
+  limit: number;
+  /** Looks at those, too, whose time has not come. */
+  isEager?: boolean;
+}
+
 export interface ReconcileReport {
-  /** Payments without a known end that nobody works on. */
+  /** Payments that were due for a look and that nobody works on. */
   examined: number;
-  /** Of these, how many are now known to be settled or failed. */
+  /** Of these, how many need no further look. */
   resolved: number;
 }
 
-/** Goes over payments of unknown end and lets the chain say what became of them. */
+/** Looks at so many at once: each waits for a chain, and a chain that is down must not keep the others waiting. */
+const concurrency = 8;
+/** Longer than a look takes: nobody else takes the same payment meanwhile. */
+const claimMs = 60_000;
+/** A proof that was not handed in for so long never will be: EVM authorizations and blockhashes are long dead. */
+const neverSettledMs = 24 * 3_600_000;
+/** What the chain says of a settled payment no longer changes after so long, even if it could not be asked. */
+const finalForSureMs = 7 * 24 * 3_600_000;
+
+/**
+ * Goes over the payments that are due: frees proofs that a dead process had reserved, lets the chains say what became
+ * of settlements, and looks once more at what has ended when no fork can take it back. Sends nothing: whoever wants
+ * the result comes back with the proof, and until it has run out everything waits for that.
+ */
 export const createReconcile = (context: {
   store: Store;
   methods: readonly PaymentMethod[];
@@ -22,28 +44,133 @@ export const createReconcile = (context: {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-}): ((options: { limit: number }) => Promise<ReconcileReport>) => {
-  let goOnBefore: number | null = null;
-  return async ({ limit }) => {
-    const { store, methods, leases, settlements, clock, log, signal } = context;
-    const open = await store.listPayments({
-      states: ['unknown', 'broadcasting'],
-      updatedBefore: goOnBefore ?? clock.now() + 1,
+}): ((options: ReconcileOptions) => Promise<ReconcileReport>) => {
+  const { store, methods, leases, settlements, clock, log, signal } = context;
+
+  /** By compare-and-set on state and lease: somebody may have begun to work on it. */
+  const advance = (
+    { identity, state, leaseOwner }: Payment,
+    change: Pick<AdvancePaymentInput, 'to' | 'set'> & { now?: number },
+  ): Promise<Payment | null> =>
+    store.advancePayment({
+      identity,
+      from: [state],
+      ...(leaseOwner === null ? {} : { owner: leaseOwner }),
+      now: clock.now(),
+      ...change,
+    });
+
+  /** The time of the next look is no change of the payment. */
+  const schedule = async (payment: Payment, checkAt: number | null): Promise<void> => {
+    await advance(payment, { to: payment.state, set: { checkAt }, now: payment.updatedAt });
+  };
+  const lookLater = async (payment: Payment): Promise<false> => {
+    await schedule(payment, nextCheck(payment, clock.now()));
+    return false;
+  };
+  const lookNoMore = async (payment: Payment): Promise<true> => {
+    await schedule(payment, null);
+    return true;
+  };
+  const fail = (payment: Payment, reason: string): Promise<Payment | null> =>
+    advance(payment, {
+      to: 'failed',
+      set: { reason, checkAt: finalCheck(payment, clock.now()), ...noLease },
+    });
+  const ask = async (payment: Payment, method: PaymentMethod | null): Promise<FoundOutcome> =>
+    method === null
+      ? { outcome: 'unknown', reason: 'network_not_configured' }
+      : settlements.look(payment, { method, signal });
+
+  /** Nothing of it was sent, and its buyer may come back for it until the proof has run out. */
+  const lookAtProduced = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+    const found = await ask(payment, method);
+    if (found.outcome === 'settled') return true;
+    const isOver = clock.now() - payment.createdAt > neverSettledMs;
+    if (found.outcome !== 'failed' && !isOver) return lookLater(payment);
+    return (await fail(payment, 'never_settled')) !== null;
+  };
+
+  /** It may be out, so it is only looked for: a buyer who has gone, and perhaps paid anew, is not charged now. */
+  const lookAtSent = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+    const found = await ask(payment, method);
+    if (found.outcome === 'settled') return true;
+    if (found.outcome === 'failed') return (await fail(payment, found.reason)) !== null;
+    if (payment.state === 'unknown') return lookLater(payment);
+    await advance(payment, {
+      to: 'unknown',
+      set: {
+        reason: found.outcome === 'open' ? 'not_settled' : found.reason,
+        checkAt: nextCheck(payment, clock.now()),
+        ...noLease,
+      },
+    });
+    return false;
+  };
+
+  /** The last look, when no fork can change anything any more. */
+  const lookAtEnd = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+    const { outcome } = await ask(payment, method);
+    const isFailed = payment.state === 'failed';
+    if (outcome === 'settled' || (isFailed && outcome !== 'unknown')) return lookNoMore(payment);
+    if (clock.now() - payment.updatedAt > finalForSureMs) return lookNoMore(payment);
+    if (outcome === 'unknown') return lookLater(payment);
+    log.error(
+      { payment: payment.identity, transaction: payment.transaction },
+      'the transaction of a served payment is gone from its chain',
+    );
+    await advance(payment, {
+      to: 'unknown',
+      set: { reason: 'gone_from_chain', settledAt: null, checkAt: nextCheck(payment, clock.now()) },
+    });
+    return false;
+  };
+
+  const tend = async (payment: Payment): Promise<boolean> => {
+    const method = findMethod(methods, payment.network);
+    switch (payment.state) {
+      case 'reserved':
+      case 'verified':
+        return (
+          (await advance(payment, {
+            to: 'rejected',
+            set: { reason: 'interrupted', checkAt: null, ...noLease },
+          })) !== null
+        );
+      case 'produced':
+        return lookAtProduced(payment, method);
+      case 'broadcasting':
+      case 'unknown':
+        return lookAtSent(payment, method);
+      case 'settled':
+      case 'delivered':
+      case 'failed':
+        return lookAtEnd(payment, method);
+      case 'rejected':
+        return lookNoMore(payment);
+    }
+  };
+
+  return async ({ limit, isEager = false }) => {
+    const now = clock.now();
+    const due = await store.claimPaymentChecks({
+      now: isEager ? Number.MAX_SAFE_INTEGER : now,
+      until: now + claimMs,
       limit,
     });
-    // Newest first: the next run goes on where this one ended, so that no payment waits behind others for ever.
-    goOnBefore = open.length < limit ? null : (open.at(-1)?.updatedAt ?? null);
+    const queue = due.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
-    for (const payment of open) {
-      const method = findMethod(methods, payment.network);
-      if (signal.aborted || method === null || leases.isLive(payment)) continue;
-      report.examined += 1;
-      try {
-        if (await settlements.look(payment, { method, signal })) report.resolved += 1;
-      } catch (error) {
-        log.error({ err: error, payment: payment.identity }, 'reconciling a payment failed');
+    const work = async (): Promise<void> => {
+      for (let payment = queue.shift(); payment !== undefined && !signal.aborted; payment = queue.shift()) {
+        report.examined += 1;
+        try {
+          if (await tend(payment)) report.resolved += 1;
+        } catch (error) {
+          log.error({ err: error, payment: payment.identity }, 'reconciling a payment failed');
+        }
       }
-    }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
     return report;
   };
 };

@@ -3,7 +3,7 @@ import { canonicalJson } from '../json.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
 import type { BegunPayment } from '../payments/facilitators/facilitator.ts';
 import type { Proof } from '../payments/parse-proof.ts';
-import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
+import type { Extensions, PaymentPayload, PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
 import type { NewPayment, Payment } from '../store/store.ts';
 
 /** A proof as it is stored: payload and terms in v2 form, whatever the buyer sent. */
@@ -33,15 +33,24 @@ export const toNewPayment = (
     amount: BigInt(requirements.amount),
     payload: JSON.stringify(payload),
     requirements: JSON.stringify(requirements),
-    paymentId: null,
-    ...lease,
+    paymentId: proof.paymentId,
+    leaseOwner: lease.leaseOwner,
+    leaseUntil: lease.leaseUntil,
     now: clock.now(),
   };
 };
 
-/** A stored payment as a facilitator takes it. */
-export const toBegunPayment = (payment: Payment): BegunPayment => {
-  const payload: PaymentPayload = JSON.parse(payment.payload);
+/** The stored proof. */
+export const toPayload = (payment: Payment): PaymentPayload => JSON.parse(payment.payload);
+
+/** What is declared of a resource, by its URL; null for one that is not sold here any more. */
+export type DeclaredFor = (resourceUrl: string) => Extensions | null;
+
+/** A stored payment as a facilitator takes it, with what we declare of its resource, whatever the buyer wrote. */
+export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): BegunPayment => {
+  const stored = toPayload(payment);
+  const extensions = declaredFor(stored.resource.url);
+  const payload = extensions === null ? stored : { ...stored, extensions };
   const requirements: PaymentRequirements = JSON.parse(payment.requirements);
   return {
     payload,
@@ -58,7 +67,7 @@ export const toBegunPayment = (payment: Payment): BegunPayment => {
  * identity alone must not be enough to be handed the answer.
  */
 export const isSameProof = (payment: Payment, proof: Proof): boolean =>
-  canonicalJson(toBegunPayment(payment).payload.payload) === canonicalJson(proof.payload);
+  canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
 
 export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
   methods.find((method) => method.network.id === network) ?? null;

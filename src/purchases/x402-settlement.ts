@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { OutgoingTransaction } from '../payments/facilitators/facilitator.ts';
+import type { FoundOutcome, OutgoingTransaction } from '../payments/facilitators/facilitator.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
 import type { SettleResponse } from '../payments/wire.ts';
 import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../store/store.ts';
@@ -11,10 +11,12 @@ import {
   paymentUnavailable,
   toReceipt,
   toSettleResponse,
+  type AddReceipt,
   type Receipt,
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
-import { toBegunPayment } from './x402-record.ts';
+import { finalCheck, nextCheck } from './x402-schedule.ts';
+import { toBegunPayment, toPayload, type DeclaredFor } from './x402-record.ts';
 
 export type Settled =
   | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
@@ -32,8 +34,8 @@ export interface Settlements {
   resolve(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled>;
   /** A payment that was called failed, asked for again: the chain may know better by now. Null: it does not. */
   appeal(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled | null>;
-  /** What the chain says alone: writes it down when it is final. True when it was. */
-  look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<boolean>;
+  /** What the chain says alone: writes it down when it is news that the payment is settled. */
+  look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<FoundOutcome>;
   /** The settled payment as it was answered before. */
   replay(payment: Payment): Settled;
 }
@@ -48,10 +50,12 @@ const begun: readonly PaymentState[] = ['produced', 'broadcasting'];
 export const createSettlements = (context: {
   store: Store;
   leases: PaymentLeases;
+  addReceipt: AddReceipt;
+  declaredFor: DeclaredFor;
   clock: Clock;
   log: Log;
 }): Settlements => {
-  const { store, leases, clock, log } = context;
+  const { store, leases, addReceipt, declaredFor, clock, log } = context;
   const advance = (
     { identity }: Payment,
     change: Omit<AdvancePaymentInput, 'identity' | 'now'>,
@@ -63,13 +67,30 @@ export const createSettlements = (context: {
     return result;
   };
 
+  const replay: Settlements['replay'] = (payment) => {
+    const { transaction, receipt } = payment;
+    const response: SettleResponse =
+      receipt === null ? toSettleResponse(payment, { transaction }) : JSON.parse(receipt);
+    return {
+      outcome: 'settled',
+      payment,
+      result: resultOf(payment),
+      receipt: toReceipt(response),
+      transaction: response.transaction,
+    };
+  };
+
   /** A fact of the chain counts whoever holds the lease, and is told to the buyer even if it cannot be stored. */
   const markSettled = async (
     payment: Payment,
     { transaction, payer }: { transaction: string; payer: string | null },
   ): Promise<Settled> => {
     const paidBy = { network: payment.network, payer: payment.payer ?? payer };
-    const response = toSettleResponse(paidBy, { transaction });
+    const response = addReceipt(toSettleResponse(paidBy, { transaction }), {
+      identity: payment.identity,
+      resourceUrl: toPayload(payment).resource.url,
+    });
+    const now = clock.now();
     try {
       const settled = await advance(payment, {
         from: ['produced', 'broadcasting', 'unknown', 'failed'],
@@ -79,14 +100,21 @@ export const createSettlements = (context: {
           receipt: JSON.stringify(response),
           payer: paidBy.payer,
           reason: null,
+          settledAt: now,
+          checkAt: finalCheck(payment, now),
           ...noLease,
         },
       });
-      if (settled === null)
+      if (settled === null) {
+        // Somebody else found it settled too, at the same moment: what is written down is what is told.
+        const known = await store.getPayment(payment.identity);
+        if (known !== null && known.receipt !== null && known.transaction === transaction)
+          return replay(known);
         log.error(
           { payment: payment.identity, transaction },
           'a settled payment was in no state to be marked so',
         );
+      }
     } catch (error) {
       log.error({ err: error, payment: payment.identity }, 'a settled payment could not be written down');
     }
@@ -107,7 +135,12 @@ export const createSettlements = (context: {
       from: begun,
       to: 'failed',
       owner: leaseOf(payment),
-      set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
+      set: {
+        reason,
+        ...(transaction === null ? {} : { transaction }),
+        checkAt: finalCheck(payment, clock.now()),
+        ...noLease,
+      },
     });
     if (failed === null) throw paymentInProgress();
     const response = toSettleResponse(payment, { transaction, errorReason: reason });
@@ -122,7 +155,12 @@ export const createSettlements = (context: {
       from: begun,
       to: 'unknown',
       owner: leaseOf(payment),
-      set: { reason, ...(transaction === null ? {} : { transaction }), ...noLease },
+      set: {
+        reason,
+        ...(transaction === null ? {} : { transaction }),
+        checkAt: nextCheck(payment, clock.now()),
+        ...noLease,
+      },
     });
     log.warn({ payment: payment.identity, reason, transaction }, 'the outcome of a payment is not known');
     throw unknown === null ? paymentInProgress() : paymentPending(unknown);
@@ -134,7 +172,7 @@ export const createSettlements = (context: {
       from: ['produced'],
       to: 'produced',
       owner: leaseOf(payment),
-      set: { leaseUntil: clock.now() },
+      set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
     });
     throw paymentUnavailable();
   };
@@ -153,13 +191,13 @@ export const createSettlements = (context: {
         set: {
           ...(transaction === null ? {} : { transaction, rawTransaction }),
           facilitator,
-          leaseUntil: leases.until(),
+          ...leases.extend(),
         },
       });
       if (moved === null) throw new LeaseLost();
       hasLeft = true;
     };
-    const order = toBegunPayment(payment);
+    const order = toBegunPayment(payment, declaredFor);
     const ended = await leases
       .keep({ payment, states: begun }, () => method.facilitator.settle(order, { earlier, beforeBroadcast }))
       .catch((error: unknown) => {
@@ -183,7 +221,10 @@ export const createSettlements = (context: {
   };
 
   const find = (payment: Payment, { method, signal }: { method: PaymentMethod; signal: AbortSignal }) =>
-    method.facilitator.findOutcome(toBegunPayment(payment), signal);
+    method.facilitator.findOutcome(toBegunPayment(payment, declaredFor), signal);
+
+  const canSettleBlindly = (payment: Payment, { facilitator }: PaymentMethod): boolean =>
+    facilitator.canSettleBlindly(toBegunPayment(payment, declaredFor));
 
   return {
     settle,
@@ -191,7 +232,8 @@ export const createSettlements = (context: {
       const found = await leases.keep({ payment, states: begun }, () => find(payment, { method, signal }));
       if (found.outcome === 'settled') return markSettled(payment, { ...found, payer: null });
       if (found.outcome === 'failed') return markFailed(payment, { ...found, transaction: null });
-      if (found.outcome === 'unknown') return markUnknown(payment, { ...found, transaction: null });
+      if (found.outcome === 'unknown' && !canSettleBlindly(payment, method))
+        return markUnknown(payment, { ...found, transaction: null });
       const { transaction, rawTransaction, facilitator } = payment;
       return settle(payment, { method, earlier: { transaction, rawTransaction, facilitator } });
     },
@@ -202,31 +244,10 @@ export const createSettlements = (context: {
     },
     look: async (payment, options) => {
       const found = await find(payment, options);
-      if (found.outcome === 'settled') {
-        await markSettled(payment, { ...found, payer: null });
-        return true;
-      }
-      const isFailed = found.outcome === 'failed';
-      if (!isFailed && payment.state === 'unknown') return false;
-      const moved = await advance(payment, {
-        from: [payment.state],
-        to: isFailed ? 'failed' : 'unknown',
-        ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
-        set: { reason: found.outcome === 'open' ? 'not_settled' : found.reason, ...noLease },
-      });
-      return isFailed && moved !== null;
+      const isNews = payment.state !== 'settled' && payment.state !== 'delivered';
+      if (found.outcome === 'settled' && isNews) await markSettled(payment, { ...found, payer: null });
+      return found;
     },
-    replay: (payment) => {
-      const { transaction, receipt } = payment;
-      const response: SettleResponse =
-        receipt === null ? toSettleResponse(payment, { transaction }) : JSON.parse(receipt);
-      return {
-        outcome: 'settled',
-        payment,
-        result: resultOf(payment),
-        receipt: toReceipt(response),
-        transaction: response.transaction,
-      };
-    },
+    replay,
   };
 };

@@ -30,8 +30,7 @@ export interface FiatToken {
 
 /** Any address without code will do for the library. */
 const signatureCheckerAddress: Address = '0x00000000000000000000000000000000000005c1';
-const tokenDecimals = 6;
-const largestMint = 10n ** 15n;
+const largestMint = 10n ** 27n;
 
 const artifactSchema = z.object({
   deployedBytecode: z.string(),
@@ -58,14 +57,14 @@ const readCode = async (path: string): Promise<Hex> => {
   return code;
 };
 
-const encodeSetup = (owner: Address): Hex[] => {
+const encodeSetup = ({ owner, decimals }: { owner: Address; decimals: number }): Hex[] => {
   const abi = fiatTokenAbi;
   const names = ['USDC', 'USDC', 'USD'] as const;
   return [
     encodeFunctionData({
       abi,
       functionName: 'initialize',
-      args: [...names, tokenDecimals, owner, owner, owner, owner],
+      args: [...names, decimals, owner, owner, owner, owner],
     }),
     encodeFunctionData({ abi, functionName: 'initializeV2', args: ['USDC'] }),
     encodeFunctionData({ abi, functionName: 'initializeV2_1', args: [owner] }),
@@ -78,7 +77,11 @@ const encodeSetup = (owner: Address): Hex[] => {
  * Circle's FiatTokenV2_2, the code behind USDC, to be placed at `address` with `owner` in every office,
  * minter included.
  */
-export const readFiatToken = async (options: { address: Address; owner: Address }): Promise<FiatToken> => {
+export const readFiatToken = async (options: {
+  address: Address;
+  owner: Address;
+  decimals: number;
+}): Promise<FiatToken> => {
   const [token, library] = await Promise.all([
     readCode('v2/FiatTokenV2_2.sol/FiatTokenV2_2.json'),
     readCode('util/SignatureChecker.sol/SignatureChecker.json'),
@@ -88,6 +91,6 @@ export const readFiatToken = async (options: { address: Address; owner: Address 
       { address: signatureCheckerAddress, bytecode: library },
       { address: options.address, bytecode: token },
     ],
-    setup: encodeSetup(options.owner),
+    setup: encodeSetup(options),
   };
 };

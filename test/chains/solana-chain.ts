@@ -42,6 +42,8 @@ interface SolanaControls extends RpcControls {
   expireBlockhash: () => void;
   /** Skips blocks; 32 of them make a transaction final. */
   advanceSlots: (slots: number) => void;
+  /** Gives an account that holds nothing else so many lamports. */
+  setLamports: (owner: Address, lamports: bigint) => void;
 }
 
 export interface SolanaChain {
@@ -63,6 +65,7 @@ export interface SolanaChain {
 }
 
 const usdc = address('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU');
+const systemProgram = address('11111111111111111111111111111111');
 const usdcDecimals = 6;
 const facilitatorLamports = 1_000_000_000_000n;
 
@@ -196,6 +199,14 @@ export const startSolanaChain = async ({ port = 0 }: { port?: number } = {}): Pr
       },
       expireBlockhash: () => ledger.slots.advance(blockhashLifetime + 1),
       advanceSlots: (slots) => ledger.slots.advance(slots),
+      setLamports: (owner, lamports) =>
+        ledger.setAccount({
+          address: owner,
+          data: new Uint8Array(),
+          executable: false,
+          lamports,
+          programAddress: systemProgram,
+        }),
     },
     stop: () => proxy.stop(),
   };

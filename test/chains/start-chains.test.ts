@@ -19,6 +19,7 @@ describe('both local chains', () => {
     expect(networks).toEqual([
       {
         network: 'eip155:84532',
+        asset: null,
         payTo: chains.base.seller.address,
         facilitator: {
           kind: 'local',
@@ -28,6 +29,7 @@ describe('both local chains', () => {
       },
       {
         network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+        asset: null,
         payTo: chains.solana.seller.address,
         facilitator: {
           kind: 'local',

@@ -57,6 +57,16 @@ describe('the interface description', () => {
       expect(itemOf(rest.path, rest.method.toLowerCase())).toMatchObject({ operationId: name });
   });
 
+  it('tells crawlers which call is paid with x402, and what it costs at most', () => {
+    const paid = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.values(methods).flatMap((item) =>
+        'x-payment-info' in item ? [[path, item['x-payment-info']]] : [],
+      ),
+    );
+    const price = { mode: 'dynamic', currency: 'USD', min: '0.10', max: '0.16' };
+    expect(paid).toEqual([['/v1/search', { protocols: ['x402'], price }]]);
+  });
+
   it('documents every error code of an operation under its status, with an example', () => {
     for (const { rest } of operations)
       for (const code of rest.errors) {

@@ -124,7 +124,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       expect(result.isError).toBe(true);
       expect(result.structuredContent).toMatchObject({
         x402Version: 2,
-        resource: { url: 'mcp://tool/search_leads' },
+        resource: { url: `${gateway.url}/mcp` },
         accepts: [{ scheme: 'exact', network: stubNetwork, amount: '100000', payTo }],
       });
       expect(textOf(result)).toEqual(result.structuredContent);

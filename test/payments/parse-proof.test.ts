@@ -55,8 +55,49 @@ describe('a proof', () => {
   it('may come over MCP as an object or as base64, plain or URL-safe', () => {
     const text = encodeBase64Json(v2);
     const urlSafe = text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-    const proofs = [{ meta: v2 }, { meta: text }, { meta: urlSafe }].map(parseProof);
+    const proofs = [{ meta: v2 }, { meta: text }, { meta: urlSafe }].map((proof) => parseProof(proof));
     expect(proofs).toEqual(Array.from({ length: 3 }, () => parseProof({ paymentSignature: text })));
+  });
+
+  it('of a transfer through Permit2 is read with its addresses in lower case, and nothing more than its terms', () => {
+    const from = `0x${'Ab'.repeat(20)}`;
+    const signed = {
+      from,
+      permitted: { token: `0x${'Cd'.repeat(20)}`, amount: '100' },
+      spender: `0x${'40'.repeat(20)}`,
+      nonce: '115792089237316195423570985008687907853269984665640564039457584007913129639935',
+      deadline: '1800000000',
+      witness: { to: `0x${'Ef'.repeat(20)}`, validAfter: '0' },
+    };
+    const payload = {
+      signature: `0x${'11'.repeat(65)}`,
+      permit2Authorization: { ...signed, more: 1 },
+      more: 2,
+    };
+    const read = parseProof({ meta: { ...v2, payload } }).payload;
+    expect(read).toEqual({
+      signature: payload.signature,
+      permit2Authorization: {
+        ...signed,
+        from: from.toLowerCase(),
+        permitted: { token: `0x${'cd'.repeat(20)}`, amount: '100' },
+        witness: { to: `0x${'ef'.repeat(20)}`, validAfter: '0' },
+      },
+    });
+    const broken = (change: object) => () =>
+      parseProof({
+        meta: { ...v2, payload: { ...payload, permit2Authorization: { ...signed, ...change } } },
+      });
+    expect(broken({ nonce: '0x1' })).toThrow(/payload\.permit2Authorization\.nonce: must be a whole number/);
+    expect(broken({ nonce: `${signed.nonce.slice(0, -1)}6` })).toThrow(/nonce: is too big/);
+    expect(broken({ witness: undefined })).toThrow(/payload\.permit2Authorization\.witness/);
+    expect(broken({ permitted: { ...signed.permitted, amount: '1e5' } })).toThrow(/permitted\.amount/);
+  });
+
+  it('names its network as it is configured', () => {
+    const known = parseProof({ meta: v2 }).network;
+    const configured = { ...known, asset: { ...known.asset, symbol: 'OTHER' } };
+    expect(parseProof({ meta: v2 }, [configured]).network).toBe(configured);
   });
 
   it('carries the fee payer that a Solana buyer signed for', () => {
@@ -69,7 +110,13 @@ describe('a proof', () => {
 
   it('is absent when nothing was sent', () => {
     expect([null, {}, { meta: null }, { meta: undefined }].some(hasProof)).toBe(false);
-    expect([{ meta: 0 }, { xPayment: '' }].every(hasProof)).toBe(true);
+    expect([{ xPayment: '' }, { paymentSignature: ' \t' }].some(hasProof)).toBe(false);
+    expect([{ meta: 0 }, { xPayment: 'x' }].every(hasProof)).toBe(true);
+  });
+
+  it('is found beside an empty header of the other version', () => {
+    const xPayment = encodeBase64Json(v1);
+    expect(parseProof({ xPayment, paymentSignature: '' })).toEqual(parseProof({ xPayment }));
   });
 
   const evm = (change: object) => ({ ...v1, payload: { ...evmPayload, ...change } });

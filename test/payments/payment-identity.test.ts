@@ -21,6 +21,7 @@ const devnet = requireNetwork('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1');
 const evmProof = (change: { from?: Hex; nonce?: Hex; signature?: Hex }): Proof => ({
   network: base,
   accepted: null,
+  paymentId: null,
   payload: {
     signature: change.signature ?? '0x01',
     authorization: {
@@ -53,6 +54,7 @@ const writeTransaction = (data: number): string => {
 const solanaProof = (transaction: string): Proof => ({
   network: devnet,
   accepted: null,
+  paymentId: null,
   payload: { transaction },
 });
 
@@ -65,6 +67,29 @@ describe('the identity of a payment', () => {
     expect(same).toBe(await paymentIdentity(evmProof({})));
     const other = await paymentIdentity(evmProof({ nonce: `0x${'00'.repeat(32)}` }));
     expect(other).not.toBe(same);
+  });
+
+  it('is chain, Permit2, payer and nonce through Permit2, whatever the token', async () => {
+    const permit = (token: Hex, nonce: string): Proof => ({
+      network: requireNetwork('eip155:97'),
+      accepted: null,
+      paymentId: null,
+      payload: {
+        signature: '0x01',
+        permit2Authorization: {
+          from: `0x${'ab'.repeat(20)}`,
+          permitted: { token, amount: '1' },
+          spender: `0x${'40'.repeat(20)}`,
+          nonce,
+          deadline: '2',
+          witness: { to: `0x${'cd'.repeat(20)}`, validAfter: '0' },
+        },
+      },
+    });
+    const identity = await paymentIdentity(permit(`0x${'01'.repeat(20)}`, '7'));
+    expect(identity).toBe(`eip155:97:0x000000000022d473030f116ddee9f6b43ac78ba3:0x${'ab'.repeat(20)}:7`);
+    expect(await paymentIdentity(permit(`0x${'02'.repeat(20)}`, '7'))).toBe(identity);
+    expect(await paymentIdentity(permit(`0x${'01'.repeat(20)}`, '8'))).not.toBe(identity);
   });
 
   it('is cluster and message on Solana, whatever is in the signature slots', async () => {

@@ -29,7 +29,11 @@ beforeAll(async () => {
     facilitator.kind === 'local' ? facilitator.rpcUrl : null;
   networks = fixture.localNetworks.map((network) => ({
     ...network,
-    facilitator: { kind: 'remote', endpoints: [{ url: server.url, cdpKey: null }], rpcUrl: rpcUrlOf(network) },
+    facilitator: {
+      kind: 'remote',
+      endpoints: [{ url: server.url, cdpKey: null }],
+      rpcUrl: rpcUrlOf(network),
+    },
   }));
 });
 beforeEach(async () => {
@@ -78,42 +82,6 @@ describe('a remote facilitator', () => {
     const proofs = await poor.prove(gate.challenge({ price, resource: 'rest' }), chain);
     const refused = unpaid(await gate.pay(createSale('poor').request(proofs)));
     expect(refused.challenge.body.error).toMatch(/^invalid_exact_(?:evm|svm)_/);
-  });
-
-  it.each([
-    ['500', say(500, { error: 'boom' })],
-    ['a rate limit', say(429, { error: 'slow down' })],
-    ['garbage', { kind: 'say', status: 200, body: '<html>' } as const],
-    ['its own trouble', say(200, { isValid: false, invalidReason: 'unexpected_verify_error' })],
-    ['nothing', { kind: 'hang' } as const],
-  ])('that answers a verification with %s has not judged the proof', async (name, mode) => {
-    const sale = createSale(`verify ${name}`);
-    const proofs = await prove('base');
-    server.modes.set('/verify', mode);
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_unavailable');
-    expect(sale.produced).toBe(0);
-    server.modes.clear();
-    served(await gate.pay(sale.request(proofs)));
-  });
-
-  it.each([
-    ['500', say(500, { error: 'boom' })],
-    ['garbage', { kind: 'say', status: 200, body: '<html>' } as const],
-    ['pending', say(200, { success: false, errorReason: 'settlement_pending', transaction: '' })],
-    ['a failure of no known kind', say(200, { success: false, errorReason: 'unexpected_settle_error' })],
-    ['success without a transaction', say(200, { success: true, transaction: '' })],
-    ['nothing', { kind: 'hang' } as const],
-  ])('that answers a settlement with %s may have settled it', async (name, mode) => {
-    const sale = createSale(`settle ${name}`);
-    const before = await fixture.balances('base');
-    const proofs = await prove('base');
-    server.modes.set('/settle', mode);
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
-    expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
-    server.modes.clear();
-    served(await gate.pay(sale.request(proofs)));
-    expect(sale.produced).toBe(1);
-    expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
   });
 
   it.each(chains)('that settles on %s and then refuses is not believed: the chain is', async (chain) => {

@@ -1,3 +1,4 @@
+import type { Json, JsonObject } from '../../json.ts';
 import type { Extension } from '../wire.ts';
 import type { SaleDescription } from './sale-description.ts';
 
@@ -5,42 +6,53 @@ import type { SaleDescription } from './sale-description.ts';
 export const bazaar = 'bazaar';
 
 /** The specification asks for this dialect by name. */
-const $schema = 'https://json-schema.org/draft/2020-12/schema';
+const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-const toExtension = (input: Extension['info'], inputMembers: Extension['schema'], example: Extension['info']) => ({
-  info: { input, output: { type: 'json', example } },
+interface Declaration {
+  input: JsonObject;
+  /** JSON Schemas of the members of `input`. */
+  members: JsonObject;
+  required: string[];
+  outputExample: JsonObject;
+}
+
+const declare = ({ input, members, required, outputExample }: Declaration): Extension => ({
+  info: { input, output: { type: 'json', example: outputExample } },
   schema: {
-    $schema,
+    $schema: dialect,
     type: 'object',
-    properties: {
-      input: {
-        type: 'object',
-        properties: inputMembers,
-        required: Object.keys(inputMembers).filter((name) => name !== 'queryParams' && name !== 'example'),
-        additionalProperties: false,
-      },
-      output: {
-        type: 'object',
-        properties: { type: { type: 'string' }, example: { type: 'object' } },
-        required: ['type'],
-      },
-    },
+    properties: { input: { type: 'object', properties: members, required, additionalProperties: false } },
     required: ['input'],
   },
 });
 
+const withoutDescription = (member: Json): Json => {
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  const { description: _description, ...rest } = member;
+  return rest;
+};
+
+/** The members without their descriptions: a header has little room, and the interface description has them. */
+const outline = (schema: JsonObject): JsonObject => {
+  const { properties } = schema;
+  if (typeof properties !== 'object' || properties === null || Array.isArray(properties)) return schema;
+  const outlined = Object.entries(properties).map(([name, member]) => [name, withoutDescription(member)]);
+  return { ...schema, properties: Object.fromEntries(outlined) };
+};
+
 /** How to call what is sold over HTTP, for facilitators that catalogue what they settle. */
 export const declareForHttp = (sale: SaleDescription): Extension =>
-  toExtension(
-    { type: 'http', method: 'GET', queryParams: sale.inputExample },
-    { type: { const: 'http' }, method: { enum: ['GET'] }, queryParams: sale.inputSchema },
-    sale.outputExample,
-  );
+  declare({
+    input: { type: 'http', method: 'GET', queryParams: sale.inputExample },
+    members: { type: { const: 'http' }, method: { enum: ['GET'] }, queryParams: outline(sale.inputSchema) },
+    required: ['type', 'method'],
+    outputExample: sale.outputExample,
+  });
 
 /** The same for the tool. */
 export const declareForMcp = (sale: SaleDescription): Extension =>
-  toExtension(
-    {
+  declare({
+    input: {
       type: 'mcp',
       toolName: sale.toolName,
       description: sale.description,
@@ -48,13 +60,14 @@ export const declareForMcp = (sale: SaleDescription): Extension =>
       inputSchema: sale.inputSchema,
       example: sale.inputExample,
     },
-    {
+    members: {
       type: { const: 'mcp' },
-      toolName: { const: sale.toolName },
+      toolName: { type: 'string' },
       description: { type: 'string' },
-      transport: { const: 'streamable-http' },
+      transport: { enum: ['streamable-http'] },
       inputSchema: { type: 'object' },
       example: { type: 'object' },
     },
-    sale.outputExample,
-  );
+    required: ['type', 'toolName', 'inputSchema'],
+    outputExample: sale.outputExample,
+  });

@@ -35,7 +35,8 @@ const declared = z.object({
  * repeats our declaration. Throws AppError `invalid_payment` for an id that is not 16 to 128 of `A-Z a-z 0-9 _ -`.
  */
 export const readPaymentIdentifier = (extensions: unknown): string | null => {
-  if (extensions === undefined || extensions === null) return null;
+  // What is no object names nothing; some languages write an empty one as a list.
+  if (typeof extensions !== 'object' || extensions === null || Array.isArray(extensions)) return null;
   const parsed = declared.safeParse(extensions);
   if (parsed.success) return parsed.data[paymentIdentifier]?.info.id ?? null;
   throw new AppError(

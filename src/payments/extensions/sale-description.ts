@@ -6,7 +6,7 @@ export interface SaleDescription {
   /** Of the whole service: printable ASCII, at most 32 characters. */
   serviceName: string;
   /** At most 5, each printable ASCII of at most 32 characters. */
-  tags: readonly string[];
+  tags: string[];
   /** One line. */
   description: string;
   /** Where it is sold over HTTP (GET): the path, below the base URL. */

@@ -1,15 +1,15 @@
 import { atMostEvery } from '../../at-most-every.ts';
 import type { Log } from '../../log.ts';
-import type { Extension, PaymentRequirements } from '../wire.ts';
+import type { PaymentRequirements } from '../wire.ts';
 import type { DocumentSigner } from './document-signer.ts';
-import { payloadVersion, toOffersExtension } from './offer-receipt.ts';
+import { payloadVersion, type SignedOffer } from './offer-receipt.ts';
 
 /** Signed terms, and how long they bind. */
 export interface SignedOffers {
-  extension: Extension;
+  offers: SignedOffer[];
   /** Epoch milliseconds: from then on they should be signed anew. */
   renewAt: number;
-  /** Epoch milliseconds: from then on a buyer would have less time than the terms allow. */
+  /** Epoch milliseconds: from then on a buyer would have too little time. */
   goodUntil: number;
 }
 
@@ -31,9 +31,8 @@ interface Offer {
   validUntil: number;
 }
 
-/** Prices change only when the service is started anew, so that an hour is safe to promise. */
-const lifeMs = 3_600_000;
-const renewBeforeMs = lifeMs / 2;
+/** No longer than the terms allow: for so long they hold whatever becomes of the price. */
+const lifeOf = ({ maxTimeoutSeconds }: PaymentRequirements): number => maxTimeoutSeconds * 1000;
 /** All prices and places with some eight networks. */
 const maxKept = 4_096;
 const complainEveryMs = 60_000;
@@ -49,8 +48,8 @@ export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBo
     const { scheme, network, asset, payTo, amount } = terms;
     const key = [resourceUrl, scheme, network, asset, payTo, amount].join('\n');
     const known = kept.get(key);
-    if (known !== undefined && known.validUntil - now() > renewBeforeMs) return known;
-    const validUntilSeconds = Math.floor((now() + lifeMs) / 1000);
+    if (known !== undefined && known.validUntil - now() > lifeOf(terms) / 2) return known;
+    const validUntilSeconds = Math.floor((now() + lifeOf(terms)) / 1000);
     const payload = { version: payloadVersion, resourceUrl, scheme, network, asset, payTo, amount };
     const signature = documents.sign({ ...payload, validUntil: validUntilSeconds });
     const made = { signature, validUntil: validUntilSeconds * 1000 };
@@ -66,13 +65,11 @@ export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBo
       try {
         const offers = accepts.map((terms) => offerFor(documents, resourceUrl, terms));
         const until = Math.min(...offers.map(({ validUntil }) => validUntil));
-        const longestMs = Math.max(...accepts.map(({ maxTimeoutSeconds }) => maxTimeoutSeconds)) * 1000;
+        const lifeMs = Math.min(...accepts.map(lifeOf));
         return {
-          extension: toOffersExtension(
-            offers.map(({ signature }, acceptIndex) => ({ format: 'jws', acceptIndex, signature })),
-          ),
-          renewAt: until - renewBeforeMs,
-          goodUntil: until - longestMs,
+          offers: offers.map(({ signature }, acceptIndex) => ({ format: 'jws', acceptIndex, signature })),
+          renewAt: until - lifeMs / 2,
+          goodUntil: until - lifeMs / 5,
         };
       } catch (error) {
         complain(error);

@@ -16,7 +16,7 @@ const ask = async (
   { payload: { payload }, requirements, transaction, createdAt }: BegunPayment,
   { rpc, signal, now }: ChainQuestion,
 ): Promise<FoundOutcome> => {
-  if ('authorization' in payload) {
+  if (!('transaction' in payload)) {
     const { findEvmOutcome } = await import('./evm-outcome.ts');
     return findEvmOutcome(createEvmChain(rpc, signal), { payload, requirements }, transaction);
   }

@@ -1,16 +1,19 @@
-import { keccak256, type Hex } from 'viem';
+import { keccak256, parseTransaction, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmChain } from './evm-chain.ts';
+import type { EvmFees } from './evm-fees.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import type { OutgoingTransaction } from './facilitator.ts';
 
-export interface EvmCall {
+export interface EvmCall extends EvmFees {
   to: Hex;
   data: Hex;
   gas: bigint;
-  /** Wei a unit of gas. */
-  maxFeePerGas: bigint;
-  maxPriorityFeePerGas: bigint;
+}
+
+/** A transaction of this account, read from its raw form. */
+export interface SignedCall extends EvmCall {
+  nonce: number;
 }
 
 export interface EvmSending {
@@ -38,6 +41,20 @@ export interface EvmAccount {
   send(call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }>;
   /** Sends a transaction again that was signed earlier; `dead` when its place was taken and it can never land. */
   resend(transaction: string, rawTransaction: string, sending: EvmSending): Promise<BroadcastResult | 'dead'>;
+  /**
+   * Sends the same call in the same place with other fees, written down first like any other; `dead` when that place
+   * was taken, perhaps by the transaction that should be replaced.
+   */
+  replace(
+    call: SignedCall,
+    sending: EvmSending,
+  ): Promise<{ transaction: string; result: BroadcastResult | 'dead' }>;
+  /**
+   * Sees to it that nothing missing keeps the transaction at `nonce` from its turn: puts empty ones into the places
+   * before it that the node's pool has nothing for. `isStuck`: also into those whose transactions offer too little. A
+   * settlement that loses its place so is settled anew when it is asked for. Throws RpcOutage or RpcRefusal.
+   */
+  clearWay(nonce: number, options: { chain: EvmChain; fees: EvmFees; isStuck: boolean }): Promise<void>;
   /** Asks the chain for the next nonce again: a transaction was not seen to land. */
   forgetNonce(): void;
 }
@@ -49,6 +66,9 @@ class AccountBusy extends Error {
 
 const maxWaiting = 500;
 const maxSignatures = 3;
+const maxFillers = 32;
+/** What a transfer of nothing costs on every chain. */
+const emptyCallGas = 21_000n;
 const alreadyKnown = /already (?:known|imported|exists)|known transaction/i;
 const nonceTaken = /nonce (?:is )?too low|invalid nonce|nonce has already been used/i;
 const placeTaken = /replacement (?:transaction|fee)|underpriced/i;
@@ -67,6 +87,24 @@ const broadcast = async (
     if (placeTaken.test(error.message)) return 'place';
     return 'refused';
   }
+};
+
+/** Throws for bytes that are no transaction of ours. */
+export const readSignedCall = (rawTransaction: string): SignedCall => {
+  const { to, data, gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(
+    `0x${rawTransaction.slice(2)}`,
+  );
+  if (!to || gas === undefined || maxFeePerGas === undefined)
+    throw new TypeError('not a transaction of this account');
+  return {
+    to,
+    data: data ?? '0x',
+    gas,
+    // RLP writes zero as nothing.
+    nonce: nonce ?? 0,
+    maxFeePerGas,
+    maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+  };
 };
 
 const createQueue = () => {
@@ -91,8 +129,10 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
   let nextNonce: number | null = null;
   /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore what was in doubt. */
   let doubts = 0;
+  /** Up to which of them the chain was asked twice: the first answer may be a gap, with later places still taken. */
+  let doubtsCleared = 0;
 
-  const sign = async (call: EvmCall, nonce: number) => {
+  const sign = async ({ nonce, ...call }: SignedCall) => {
     const raw = await account.signTransaction({ type: 'eip1559', chainId: options.chainId, nonce, ...call });
     return { raw, transaction: keccak256(raw) };
   };
@@ -102,13 +142,15 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       const doubtsBefore = doubts;
-      const nonce = nextNonce ?? (await chain.getNonce(account.address));
-      const { raw, transaction } = await sign(call, nonce);
+      const nonce = nextNonce ?? (await chain.getNonce(account.address, 'pending'));
+      const { raw, transaction } = await sign({ ...call, nonce });
       signal.throwIfAborted();
       await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
       nextNonce = null;
       const result = await broadcast(chain, raw);
-      if (result === 'accepted' && doubts === doubtsBefore) nextNonce = nonce + 1;
+      if (result === 'accepted' && doubtsCleared === doubtsBefore && doubts === doubtsBefore)
+        nextNonce = nonce + 1;
+      doubtsCleared = doubtsBefore;
       if (result !== 'nonce' && result !== 'place') return { transaction, result };
       // Another sender of this account was faster, so this one was not taken in.
       if (attempt === maxSignatures) return { transaction, result: 'refused' };
@@ -126,6 +168,35 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
         const result = await broadcast(chain, rawTransaction);
         if (result === 'place') return 'refused';
         return result === 'nonce' ? 'dead' : result;
+      }),
+    replace: (call, { chain, signal, beforeBroadcast }) =>
+      inTurn(async () => {
+        const { raw, transaction } = await sign(call);
+        signal.throwIfAborted();
+        await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
+        nextNonce = null;
+        const result = await broadcast(chain, raw);
+        if (result === 'place') return { transaction, result: 'refused' };
+        return { transaction, result: result === 'nonce' ? 'dead' : result };
+      }),
+    clearWay: (nonce, { chain, fees, isStuck }) =>
+      inTurn(async () => {
+        let place = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
+        if (place >= nonce) return;
+        nextNonce = null;
+        for (let filled = 0; place < nonce && filled < maxFillers; filled += 1) {
+          const empty = {
+            to: account.address,
+            data: '0x',
+            gas: emptyCallGas,
+            ...fees,
+            nonce: place,
+          } as const;
+          // What is in that place after all stays there, unless it offers less.
+          await broadcast(chain, (await sign(empty)).raw);
+          const next = isStuck ? place + 1 : await chain.getNonce(account.address, 'pending');
+          place = Math.max(place + 1, next);
+        }
       }),
     forgetNonce: () => {
       doubts += 1;

@@ -16,6 +16,12 @@ export interface EvmReceipt {
   logs: EvmLog[];
 }
 
+export interface EvmTransaction {
+  /** Null for one that creates a contract. */
+  to: Hex | null;
+  input: Hex;
+}
+
 export interface EvmBlock {
   number: bigint;
   /** Seconds since 1970. */
@@ -33,10 +39,11 @@ export interface EvmChain {
   estimateGas(request: { from: string; to: string; data: Hex }): Promise<bigint>;
   getBlock(): Promise<EvmBlock>;
   getPriorityFee(): Promise<bigint>;
-  /** Pending transactions included. */
-  getNonce(address: string): Promise<number>;
+  /** The next nonce of an account: `pending` counts what waits in the node's pool, as far as it has no gap. */
+  getNonce(address: string, at: 'pending' | 'latest'): Promise<number>;
   sendRaw(rawTransaction: string): Promise<void>;
   getReceipt(hash: string): Promise<EvmReceipt | null>;
+  getTransaction(hash: string): Promise<EvmTransaction | null>;
   getLogs(filter: {
     address: string;
     topics: (Hex | Hex[])[];
@@ -62,6 +69,7 @@ const receipt = z
         logs: value.logs,
       },
   );
+const transaction = z.object({ to: hex.nullable(), input: hex }).nullable();
 const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
@@ -80,11 +88,12 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
     estimateGas: (request) => ask(quantity, 'eth_estimateGas', request),
     getBlock: () => ask(block, 'eth_getBlockByNumber', 'latest', false),
     getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
-    getNonce: async (address) => Number(await ask(quantity, 'eth_getTransactionCount', address, 'pending')),
+    getNonce: async (address, at) => Number(await ask(quantity, 'eth_getTransactionCount', address, at)),
     sendRaw: async (rawTransaction) => {
       await ask(hex, 'eth_sendRawTransaction', rawTransaction);
     },
     getReceipt: (hash) => ask(receipt, 'eth_getTransactionReceipt', hash),
+    getTransaction: (hash) => ask(transaction, 'eth_getTransactionByHash', hash),
     getLogs: ({ address, topics, fromBlock, toBlock }) =>
       ask(z.array(log), 'eth_getLogs', {
         address,

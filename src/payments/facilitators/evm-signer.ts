@@ -1,26 +1,27 @@
 import { concatHex, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
 import type { FacilitatorEvmSigner } from '@x402/evm';
 import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
+import type { MinedTransaction } from './evm-authorization.ts';
 import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
+import { readFeeMarket } from './evm-fees.ts';
 import { waitFor } from './wait.ts';
 
 /** What happened underneath one call of the x402 scheme, which tells chain, contract and proof not apart. */
 export interface EvmCallRecord {
   /** Whether the node failed to answer something; then the scheme's verdict says nothing about the proof. */
   isOutage: boolean;
-  /** The contract's last words, when it refused. */
+  /** The contract's last words, when it refused, and the selector of its error. */
   revert: string | null;
   sent: EvmSent | null;
   receipt: EvmReceipt | null;
 }
 
-/** Transfers cost 60 to 90 thousand; a contract wallet's signature check may cost more. */
+/** Transfers cost 60 to 130 thousand; a contract wallet's signature check may cost more. */
 const maxGas = 500_000n;
+/** 0x and four bytes. */
+const selectorCharacters = 10;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
-
-/** What one settlement may cost at most: 0.005 of the chain's coin, hundreds of times the usual on Base. */
-const maxCostWei = 5_000_000_000_000_000n;
 
 /** Passes with time, and says nothing of the proof: like an outage. */
 class GasTooDear extends Error {
@@ -32,34 +33,33 @@ class TransferTooCostly extends Error {
   override readonly name = 'TransferTooCostly';
 }
 
-/** Asks until there is a receipt; null when the signal ended the wait. */
+/** Asks until one of the transactions has a receipt; null when the signal ended the wait. */
 export const waitForEvmReceipt = async (
   chain: EvmChain,
-  hash: string,
+  transactions: readonly string[],
   signal: AbortSignal,
-): Promise<EvmReceipt | null> => {
+): Promise<MinedTransaction | null> => {
   for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
-    // An outage here says nothing: the transaction is out, and only the end of the wait decides.
-    const receipt = await chain.getReceipt(hash).catch(() => null);
-    if (receipt !== null) return receipt;
+    for (const transaction of transactions) {
+      // An outage here says nothing: the transaction is out, and only the end of the wait decides.
+      const receipt = await chain.getReceipt(transaction).catch(() => null);
+      if (receipt !== null) return { transaction, receipt };
+    }
     if (!(await waitFor(pauseMs, signal))) return null;
   }
   return null;
 };
 
-const estimate = async (chain: EvmChain, call: { from: Hex; to: Hex; data: Hex }) => {
-  const [gas, block, maxPriorityFeePerGas] = await Promise.all([
-    chain.estimateGas(call),
-    chain.getBlock(),
-    chain.getPriorityFee(),
-  ]);
+const estimate = async (
+  chain: EvmChain,
+  { maxGasCost, ...call }: { from: Hex; to: Hex; data: Hex; maxGasCost: bigint },
+) => {
+  const [gas, { fees }] = await Promise.all([chain.estimateGas(call), readFeeMarket(chain)]);
   if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
   const gasLimit = (gas * 5n) / 4n;
-  // Stays payable while the base fee doubles.
-  const maxFeePerGas = block.baseFeePerGas * 2n + maxPriorityFeePerGas;
   // The node names the price, and the account pays it: a lying or overloaded one must not empty the account.
-  if (gasLimit * maxFeePerGas > maxCostWei) throw new GasTooDear('gas costs too much now');
-  return { gas: gasLimit, maxPriorityFeePerGas, maxFeePerGas };
+  if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new GasTooDear('gas costs too much now');
+  return { gas: gasLimit, ...fees };
 };
 
 export const newCallRecord = (): EvmCallRecord => ({
@@ -74,12 +74,15 @@ export const createEvmSigner = (options: {
   account: EvmAccount;
   sending: EvmSending;
   record: EvmCallRecord;
+  /** The most that one settlement may cost, in wei. */
+  maxGasCost: bigint;
 }): FacilitatorEvmSigner => {
-  const { account, sending, record } = options;
+  const { account, sending, record, maxGasCost } = options;
   const { chain, signal } = sending;
 
   const note = (error: unknown): void => {
-    if (isRevert(error) || error instanceof TransferTooCostly) record.revert = error.message;
+    if (isRevert(error)) record.revert = `${error.message} ${error.data?.slice(0, selectorCharacters) ?? ''}`;
+    else if (error instanceof TransferTooCostly) record.revert = error.message;
     else record.isOutage = true;
   };
   const noting = async <T>(work: Promise<T>): Promise<T> => {
@@ -91,7 +94,7 @@ export const createEvmSigner = (options: {
     }
   };
   const send = async (to: Hex, data: Hex): Promise<Hex> => {
-    const fees = await noting(estimate(chain, { from: account.address, to, data }));
+    const fees = await noting(estimate(chain, { from: account.address, to, data, maxGasCost }));
     const sent = await noting(account.send({ to, data, ...fees }, sending));
     record.sent = sent;
     return sent.transaction;
@@ -120,7 +123,8 @@ export const createEvmSigner = (options: {
     },
     waitForTransactionReceipt: async ({ hash }) => {
       // A transaction that the node refused is in no pool; there is nothing to wait for.
-      if (record.sent?.result !== 'refused') record.receipt = await waitForEvmReceipt(chain, hash, signal);
+      if (record.sent?.result !== 'refused')
+        record.receipt = (await waitForEvmReceipt(chain, [hash], signal))?.receipt ?? null;
       if (record.receipt === null) throw new Error('no receipt yet');
       return { status: record.receipt.status };
     },

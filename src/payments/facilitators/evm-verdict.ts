@@ -1,24 +1,29 @@
-import { askEvmOutcome, isPaidBy, type EvmOrder } from './evm-outcome.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
+import { askEvmOutcome, authorizationOf, isPaidBy, type EvmOrder } from './evm-outcome.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmCallRecord } from './evm-signer.ts';
 import { toReasonCode, type SettleOutcome } from './facilitator.ts';
 
-const nonceUsed = 'invalid_exact_evm_nonce_already_used';
-
-const revertReasons: [RegExp, string][] = [
-  [/exceeds balance|insufficient balance/i, 'invalid_exact_evm_insufficient_balance'],
-  [/authorization is used/i, nonceUsed],
-  [/authorization is expired/i, 'invalid_exact_evm_payload_authorization_valid_before'],
-  [/authorization is not yet valid/i, 'invalid_exact_evm_payload_authorization_valid_after'],
-  [/invalid signature/i, 'invalid_exact_evm_signature'],
-];
-
-/** The scheme's reason, sharpened by the contract's own words where the scheme only says that it failed. */
-export const refineReason = (reason: string | undefined, { revert }: EvmCallRecord): string => {
-  const code = toReasonCode(reason, 'invalid_exact_evm_payload');
+/**
+ * The scheme's reason, sharpened where the scheme only says that it failed: by the contract's own words, else by a look
+ * at the buyer's account.
+ */
+export const refineReason = async (
+  reason: string | undefined,
+  {
+    record,
+    authorization,
+    chain,
+  }: { record: EvmCallRecord; authorization: EvmAuthorization; chain: EvmChain },
+): Promise<string> => {
+  // The scheme appends a node's words, which are not for showing.
+  const code = toReasonCode(reason?.split(':')[0], 'invalid_exact_evm_payload');
   const isVague = code.endsWith('_simulation_failed') || code.endsWith('_transaction_failed');
-  if (revert === null || !isVague) return code;
-  return revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? code;
+  if (record.revert === null || !isVague) return code;
+  const explained = authorization.explainRevert(record.revert);
+  if (explained !== null) return explained;
+  // Only to tell it better: the refusal stands.
+  return (await authorization.diagnose(chain).catch(() => null)) ?? code;
 };
 
 interface SettleEvidence {
@@ -34,13 +39,14 @@ const judgeUnsent = async (
   { record, reason, chain }: SettleEvidence,
 ): Promise<SettleOutcome> => {
   if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
-  const refused = refineReason(reason, record);
+  const authorization = authorizationOf(order);
+  const refused = await refineReason(reason, { record, authorization, chain });
   // Used although it was free a moment ago: somebody else handed it in, and the money may be here.
-  if (refused !== nonceUsed) return { outcome: 'failed', reason: refused, transaction: null };
+  if (refused !== authorization.usedReason) return { outcome: 'failed', reason: refused, transaction: null };
   const found = await askEvmOutcome(chain, order, null);
   switch (found.outcome) {
     case 'settled':
-      return { ...found, payer: order.payload.authorization.from };
+      return { ...found, payer: authorization.payer };
     case 'open':
       // One node says used and another, behind it, free: that proves nothing.
       return { outcome: 'unknown', reason: 'authorization_used', transaction: null };
@@ -55,13 +61,16 @@ export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence)
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
   const { transaction } = sent;
-  const payer = order.payload.authorization.from;
+  const { payer } = authorizationOf(order);
   if (receipt === null) {
     const reason = sent.result === 'refused' ? 'transaction_not_accepted' : 'settlement_pending';
     return { outcome: 'unknown', reason, transaction };
   }
-  if (isPaidBy(receipt, order)) return { outcome: 'settled', transaction, payer };
-  const found = await askEvmOutcome(evidence.chain, order, transaction);
+  const { chain } = evidence;
+  // A node that does not answer is asked again below, in another way.
+  const isPaid = await isPaidBy(chain, order, { transaction, receipt }).catch(() => false);
+  if (isPaid) return { outcome: 'settled', transaction, payer };
+  const found = await askEvmOutcome(chain, order, transaction);
   if (found.outcome === 'settled') return { ...found, payer };
   if (found.outcome === 'open') return { outcome: 'unknown', reason: 'transfer_not_found', transaction };
   return { ...found, transaction };

@@ -62,7 +62,7 @@ export interface SupportedKind {
 
 export interface FacilitatorHealth {
   ready: boolean;
-  /** Why not, for the operator; null when ready. */
+  /** Why not, or what soon will keep it from being ready, for the operator; null for nothing. */
   detail: string | null;
 }
 
@@ -83,6 +83,11 @@ export interface Facilitator {
   /** Takes no signal: a settlement under way ends by its own time-out only. */
   settle(order: PaymentOrder, options: SettleOptions): Promise<SettleOutcome>;
   findOutcome(payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome>;
+  /**
+   * Whether it can be told to settle again while nobody knows what became of the first time. Somebody else's can: it
+   * may know, and the chain takes the same payment once.
+   */
+  canSettleBlindly(payment: BegunPayment): boolean;
 }
 
 /** Milliseconds. */

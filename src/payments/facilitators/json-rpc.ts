@@ -10,10 +10,13 @@ export class RpcOutage extends Error {
 export class RpcRefusal extends Error {
   override readonly name = 'RpcRefusal';
   readonly code: number;
+  /** What a contract reverted with, in hex; null where the node does not tell. */
+  readonly data: string | null;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, data: string | null = null) {
     super(message);
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -29,7 +32,18 @@ export interface JsonRpcOptions {
 }
 
 const answerSchema = z.union([
-  z.object({ error: z.object({ code: z.number(), message: z.string() }) }),
+  z.object({
+    error: z.object({
+      code: z.number(),
+      message: z.string(),
+      // Some nodes put other things there.
+      data: z
+        .string()
+        .regex(/^0x[0-9a-fA-F]*$/)
+        .optional()
+        .catch(undefined),
+    }),
+  }),
   z.object({ result: z.unknown() }),
 ]);
 
@@ -56,8 +70,9 @@ export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: Json
         await post(JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params }), signal),
       );
       if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
-      if ('error' in parsed.data) throw new RpcRefusal(parsed.data.error.code, parsed.data.error.message);
-      return parsed.data.result;
+      if (!('error' in parsed.data)) return parsed.data.result;
+      const { code, message, data } = parsed.data.error;
+      throw new RpcRefusal(code, message, data ?? null);
     },
   };
 };

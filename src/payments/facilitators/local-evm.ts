@@ -3,8 +3,10 @@ import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
 import { createEvmChain, type EvmChain } from './evm-chain.ts';
-import { askEvmOutcome, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
-import { createEvmSigner, newCallRecord, waitForEvmReceipt } from './evm-signer.ts';
+import { checkEvmFunds } from './evm-funds.ts';
+import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
+import { createEvmSigner, newCallRecord } from './evm-signer.ts';
 import { judgeSettlement, refineReason } from './evm-verdict.ts';
 import type {
   FacilitatorTimeouts,
@@ -24,9 +26,9 @@ export interface LocalEvmOptions {
   log: Log;
 }
 
-/** The payment as one by EVM authorization; throws TypeError for any other, which is a fault of ours. */
+/** Throws TypeError for a payment that is none on EVM, which is a fault of ours. */
 const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
-  if (!('authorization' in payload.payload)) throw new TypeError('an EVM payment carries an authorization');
+  if ('transaction' in payload.payload) throw new TypeError('an EVM payment carries an authorization');
   return { payload: payload.payload, requirements };
 };
 
@@ -39,6 +41,7 @@ const hasRaw = (
 export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: LocalEvmOptions): LocalEngine => {
   const chainId = Number(network.id.split(':')[1]);
   const account = createEvmAccount({ privateKey: `0x${privateKey.slice(2)}`, chainId });
+  const maxGasCost = network.maxGasCost ?? 0n;
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
@@ -60,7 +63,7 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
       ...chainWithin(timeouts.verifyMs, outer),
       beforeBroadcast: () => Promise.reject(new Error('verifying sends nothing')),
     };
-    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record }));
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, maxGasCost }));
     const invalid = (reason: string, payer: string | null): VerifyOutcome =>
       record.isOutage
         ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
@@ -69,32 +72,28 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
       const verified = await scheme.verify(order.payload, order.requirements);
       const payer = verified.payer ?? null;
       if (verified.isValid && !record.isOutage) return { outcome: 'valid', payer };
-      return invalid(refineReason(verified.invalidReason, record), payer);
+      const authorization = authorizationOf(toEvmOrder(order));
+      const { chain } = sending;
+      return invalid(await refineReason(verified.invalidReason, { record, authorization, chain }), payer);
     } catch (error) {
       log.warn({ err: error, network: network.id }, 'verifying a payment ended in an error');
       return invalid('invalid_exact_evm_payload', null);
     }
   };
 
-  /** Sends once more what was signed earlier; null when that transaction can never land. */
+  /** Goes on with what was signed earlier; null when that transaction can never land. */
   const resume = async (
     order: EvmOrder,
-    earlier: { transaction: string; rawTransaction: string },
+    earlier: EarlierTransaction,
     sending: EvmSending,
   ): Promise<SettleOutcome | null> => {
-    const { transaction, rawTransaction } = earlier;
-    const { chain, signal } = sending;
-    const result = await account.resend(transaction, rawTransaction, sending);
-    if (result === 'dead' && (await chain.getReceipt(transaction)) === null) return null;
-    const record = newCallRecord();
-    record.sent = { transaction, result: result === 'dead' ? 'accepted' : result };
-    if (result !== 'refused') record.receipt = await waitForEvmReceipt(chain, transaction, signal);
-    return judge(order, { record, reason: undefined });
+    const record = await resumeEvmTransaction(earlier, { account, sending, maxGasCost });
+    return record === null ? null : judge(order, { record, reason: undefined });
   };
 
   const settleAnew = async (order: PaymentOrder, sending: EvmSending): Promise<SettleOutcome> => {
     const record = newCallRecord();
-    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record }));
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, maxGasCost }));
     let reason: string | undefined;
     try {
       reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
@@ -149,20 +148,7 @@ export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: Loca
         return { outcome: 'unknown', reason: 'rpc_unavailable' };
       }
     },
-    check: async (signal) => {
-      const { chain } = chainWithin(timeouts.queryMs, signal);
-      const [actualChainId, balance] = await Promise.all([
-        chain.chainId(),
-        chain.getBalance(account.address),
-      ]);
-      if (actualChainId !== BigInt(chainId))
-        return { ready: false, detail: `the RPC serves chain ${actualChainId}, not ${chainId}` };
-      if (balance === 0n)
-        return {
-          ready: false,
-          detail: `the settling account ${account.address} has nothing to pay gas with`,
-        };
-      return { ready: true, detail: null };
-    },
+    check: (signal) =>
+      checkEvmFunds(chainWithin(timeouts.queryMs, signal).chain, { network, account: account.address }),
   };
 };

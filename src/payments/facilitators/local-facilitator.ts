@@ -84,6 +84,7 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
     },
     verify: async (order, signal) => (await loaded())?.verify(order, signal) ?? notLoaded,
     settle: async (order, settling) => (await loaded())?.settle(order, settling) ?? notLoaded,
+    canSettleBlindly: () => false,
     findOutcome: async (payment, signal) =>
       (await loaded())?.findOutcome(payment, signal) ?? { outcome: 'unknown', reason: notLoaded.reason },
   };

@@ -4,6 +4,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/facilitator';
 import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { readSolanaTransaction } from '../solana-transaction.ts';
+import { judgeFunds } from './account-funds.ts';
 import {
   toReasonCode,
   type FacilitatorTimeouts,
@@ -47,6 +48,13 @@ const feeLimits = {
   maxPriorityFeeMicroLamports: 200_000,
   maxRequiredSignatures: 3,
 };
+
+/** In lamports: 5,000 a signature, and the most that a buyer may write for priority. */
+const maxFee =
+  5_000n * BigInt(feeLimits.maxRequiredSignatures) +
+  BigInt((feeLimits.maxComputeUnits * feeLimits.maxPriorityFeeMicroLamports) / 1_000_000);
+/** In lamports: what must stay in an account that pays fees and holds nothing else. */
+const rentExemption = 890_880n;
 
 /** Error 1 of the token program. */
 const insufficientFunds = /"InstructionError":\[\d+,\{"Custom":1\}\]/;
@@ -188,12 +196,11 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
       ]);
       if (!hasTokenAccount)
         return { ready: false, detail: `the wallet ${payTo} has no USDC account (${tokenAccount}) yet` };
-      if (lamports === 0)
-        return {
-          ready: false,
-          detail: `the settling account ${keyPair.address} has no SOL to pay fees with`,
-        };
-      return { ready: true, detail: null };
+      return judgeFunds({
+        account: keyPair.address,
+        spendable: BigInt(lamports) - rentExemption,
+        settlementCost: maxFee,
+      });
     },
   };
 };

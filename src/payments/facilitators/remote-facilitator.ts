@@ -1,165 +1,129 @@
-import { z } from 'zod';
+import type { FacilitatorEndpoint } from '../../config.ts';
+import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
-import {
-  toReasonCode,
-  type Facilitator,
-  type FacilitatorTimeouts,
-  type PaymentOrder,
-  type SettleOutcome,
-  type SupportedKind,
-  type VerifyOutcome,
+import { createCdpSigner } from './cdp-jwt.ts';
+import type {
+  FacilitatorTimeouts,
+  PaymentOrder,
+  SettleOptions,
+  SettleOutcome,
+  SupportedKind,
+  VerifyOutcome,
 } from './facilitator.ts';
-import { createJsonRpc } from './json-rpc.ts';
+import { createFacilitatorCondition, type Trouble } from './facilitator-condition.ts';
+import { findTrouble, readSettlement, readSupported, readVerification } from './remote-answers.ts';
 import { createRemoteHttp, type RemoteAnswer } from './remote-http.ts';
+import type { RemoteOutcome } from './remote-outcome.ts';
 
-export interface RemoteFacilitatorOptions {
+/** One facilitator of somebody else. No method rejects for what it may do; only `settle` does, as in `Facilitator`. */
+export interface RemoteFacilitator {
+  readonly url: string;
+  /** Null: not known yet; a facilitator that cannot be asked is taken at its last word. Changes only in `refresh`. */
+  supports(): SupportedKind | 'unsupported' | null;
+  /** Whether it names that Solana fee payer as its own, or did lately. */
+  hasNamed(feePayer: string): boolean;
+  /** Asks what it supports. Answers what keeps it from settling, for the operator; null for nothing. */
+  refresh(signal: AbortSignal): Promise<string | null>;
+  /** Whether it is to be asked ahead of others that rest; a rest ends with one call that may try. */
+  allows(): boolean;
+  /** What went wrong lately, for the operator; null for nothing. */
+  trouble(): string | null;
+  verify(order: PaymentOrder, signal: AbortSignal): Promise<VerifyOutcome>;
+  settle(order: PaymentOrder, options: SettleOptions): Promise<SettleOutcome>;
+}
+
+export interface RemoteFacilitatorOptions extends FacilitatorEndpoint {
   network: PaymentNetwork;
-  url: string;
-  /** The chain, for what the facilitator leaves open. */
-  rpcUrl: string;
+  outcome: RemoteOutcome;
+  timeouts: FacilitatorTimeouts;
+  log: Log;
   /** Epoch milliseconds. */
   now: () => number;
-  timeouts: FacilitatorTimeouts;
+  /** A clock that never goes back, milliseconds; for how long a facilitator that fails is left alone. */
+  nowMs?: () => number;
+  /** Told when it begins to fail. */
+  onTrouble: () => void;
   fetch?: typeof globalThis.fetch;
 }
 
-const verifyAnswer = z.object({
-  isValid: z.boolean(),
-  invalidReason: z.string().nullish(),
-  payer: z.string().nullish(),
-});
-const settleAnswer = z.object({
-  success: z.boolean(),
-  errorReason: z.string().nullish(),
-  payer: z.string().nullish(),
-  transaction: z.string().nullish(),
-});
-const supportedAnswer = z.object({
-  kinds: z.array(
-    z.looseObject({
-      x402Version: z.number(),
-      scheme: z.string(),
-      network: z.string(),
-      extra: z.record(z.string(), z.unknown()).nullish(),
-    }),
-  ),
+const maxFeePayers = 32;
+
+/** Whether the caller went away, which says nothing of the facilitator; running out of time does. */
+const isGivenUp = (signal: AbortSignal): boolean =>
+  signal.aborted && !(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError');
+
+const toRequest = ({ payload, requirements }: PaymentOrder) => ({
+  x402Version: 2,
+  paymentPayload: payload,
+  paymentRequirements: requirements,
 });
 
-/** Reasons that speak of the facilitator's own trouble and not of the proof. */
-const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|_rpc_/;
-/** Refusals of the proof by checks that come before anything is sent. */
-const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed)/;
-/** Refusals that also come when this very payment is, or may be, on the chain. */
-const mayHaveMoved =
-  /transaction_failed|nonce_already_used|transaction_state|simulation_failed|already|expired/;
+const cannot = (what: string, why: string): Trouble => ({ kind: 'broken', text: `cannot ${what}`, why });
+const notUnderstood = 'facilitator_unavailable';
 
-const isFinalRefusal = (reason: string): boolean =>
-  refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
-
-const toVerifyOutcome = (answer: RemoteAnswer | null): VerifyOutcome => {
-  const parsed = answer === null || answer.status >= 500 ? null : verifyAnswer.safeParse(answer.body);
-  if (parsed?.success !== true) return { outcome: 'unavailable', reason: 'facilitator_unavailable' };
-  const { isValid, invalidReason, payer } = parsed.data;
-  if (isValid) return { outcome: 'valid', payer: payer ?? null };
-  const reason = toReasonCode(invalidReason, 'refused_by_facilitator');
-  return ownTrouble.test(reason)
-    ? { outcome: 'unavailable', reason }
-    : { outcome: 'invalid', reason, payer: payer ?? null };
-};
-
-const transactionPattern = /^(?:0x[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{64,88})$/;
-
-const toSettleOutcome = (answer: RemoteAnswer | null, isRepeated: boolean): SettleOutcome => {
-  const unknown = (reason: string, transaction: string | null = null): SettleOutcome => ({
-    outcome: 'unknown',
-    reason,
-    transaction,
-  });
-  const parsed = answer === null ? null : settleAnswer.safeParse(answer.body);
-  if (parsed?.success !== true) return unknown('facilitator_unavailable');
-  const { success, errorReason, payer } = parsed.data;
-  const transaction = transactionPattern.test(parsed.data.transaction ?? '')
-    ? (parsed.data.transaction ?? null)
-    : null;
-  if (success)
-    return transaction === null
-      ? unknown('transaction_missing')
-      : { outcome: 'settled', transaction, payer: payer ?? null };
-  const reason = toReasonCode(errorReason, 'settlement_error');
-  // After a first try whose end is not known, no refusal proves that nothing moved.
-  if (isRepeated || answer === null || answer.status >= 500) return unknown(reason, transaction);
-  const isReverted = transaction !== null && reason.endsWith('_transaction_failed');
-  return isReverted || (isFinalRefusal(reason) && transaction === null)
-    ? { outcome: 'failed', reason, transaction }
-    : unknown(reason, transaction);
-};
-
-const readSupported = (
-  answer: RemoteAnswer | null,
-  network: PaymentNetwork,
-): SupportedKind | 'unsupported' | null => {
-  const parsed = answer?.status === 200 ? supportedAnswer.safeParse(answer.body) : null;
-  if (parsed?.success !== true) return null;
-  const kind = parsed.data.kinds.find(
-    ({ x402Version, scheme, network: id }) => x402Version === 2 && scheme === 'exact' && id === network.id,
-  );
-  if (kind === undefined) return 'unsupported';
-  if (network.family === 'evm') return { extra: {} };
-  const feePayer = kind.extra?.['feePayer'];
-  return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
-};
-
-/** A facilitator of somebody else, over HTTP (x402 v2: `/supported`, `/verify`, `/settle`). */
-export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Facilitator => {
-  const { network, url, timeouts } = options;
-  const http = createRemoteHttp(url, options.fetch ?? globalThis.fetch);
-  const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: timeouts.rpcMs });
+/** Over HTTP (x402 v2: `/supported`, `/verify`, `/settle`). Throws ConfigError for a key that cannot be used. */
+export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): RemoteFacilitator => {
+  const { network, url, cdpKey, outcome, timeouts, log, now, onTrouble } = options;
+  const sign = cdpKey === null ? null : createCdpSigner(cdpKey, now);
+  const http = createRemoteHttp({ url, sign, fetch: options.fetch ?? globalThis.fetch });
+  const nowMs = options.nowMs ?? (() => performance.now());
+  const condition = createFacilitatorCondition({ url, log, nowMs, onTrouble });
+  const feePayers = new Set<string>();
   let supported: SupportedKind | 'unsupported' | null = null;
-  const toRequest = ({ payload, requirements }: PaymentOrder) => ({
-    x402Version: 2,
-    paymentPayload: payload,
-    paymentRequirements: requirements,
-  });
-  /** A facilitator that says no may have settled all the same: the chain, where it can be asked, has the last word. */
-  const confirmFailure = async (
-    order: PaymentOrder,
-    failed: SettleOutcome & { outcome: 'failed' },
-  ): Promise<SettleOutcome> => {
-    const { reason, transaction } = failed;
-    const { askChain } = await import('./ask-chain.ts');
-    const signal = AbortSignal.timeout(timeouts.queryMs);
-    const begun = { ...order, transaction, rawTransaction: null, facilitator: url, createdAt: options.now() };
-    const found = await askChain(begun, { network, rpc, signal, now: options.now() });
-    switch (found.outcome) {
-      case 'settled':
-        return { ...found, payer: null };
-      case 'failed':
-        return failed;
-      case 'open':
-        // Refused before anything was sent, and the chain has seen nothing of it.
-        return transaction === null ? failed : { outcome: 'unknown', reason, transaction };
-      case 'unknown':
-        return { outcome: 'unknown', reason, transaction };
-    }
+
+  const noteFeePayer = (kind: SupportedKind | 'unsupported'): void => {
+    const feePayer = kind === 'unsupported' ? null : kind.extra['feePayer'];
+    if (typeof feePayer !== 'string') return;
+    feePayers.delete(feePayer);
+    feePayers.add(feePayer);
+    const [oldest] = feePayers;
+    if (feePayers.size > maxFeePayers && oldest !== undefined) feePayers.delete(oldest);
+  };
+
+  const post = (path: string, order: PaymentOrder, signal: AbortSignal): Promise<RemoteAnswer> =>
+    http.post(path, toRequest(order), signal);
+
+  /** The facilitator's word is not taken for a transfer that the proof itself shows not to be the one that is sold. */
+  const judge = async (verified: VerifyOutcome, order: PaymentOrder): Promise<VerifyOutcome> => {
+    const { payload } = order.payload;
+    if (verified.outcome !== 'valid' || !('transaction' in payload)) return verified;
+    const { paysSolanaTerms } = await import('./pays-solana-terms.ts');
+    return (await paysSolanaTerms(payload.transaction, order.requirements))
+      ? verified
+      : {
+          outcome: 'invalid',
+          reason: 'invalid_exact_svm_payload_no_transfer_instruction',
+          payer: verified.payer,
+        };
   };
 
   return {
-    name: 'remote',
-    address: () => url,
+    url,
     supports: () => supported,
+    hasNamed: (feePayer) => feePayers.has(feePayer),
+    allows: () => condition.allows(),
+    trouble: () => condition.trouble(),
     refresh: async (outer) => {
       const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
-      const answer = readSupported(await http.get('/supported', signal), network);
-      // A facilitator that cannot be asked right now is taken at its last word.
-      supported = answer ?? supported;
-      if (answer === null) return { ready: false, detail: `the facilitator ${url} does not answer` };
-      return answer === 'unsupported'
-        ? { ready: false, detail: `the facilitator ${url} does not settle on ${network.label}` }
-        : { ready: true, detail: null };
+      const answer = await http.get('/supported', signal);
+      const kind = readSupported(answer, network);
+      const trouble =
+        findTrouble(answer) ??
+        (kind === null
+          ? { kind: 'broken' as const, text: 'answers with something else than x402', why: 'supported' }
+          : null);
+      if (!isGivenUp(signal)) condition.noteRefresh(trouble);
+      if (kind === null) return trouble?.text ?? null;
+      supported = kind;
+      noteFeePayer(kind);
+      return kind === 'unsupported' ? `does not settle on ${network.label}` : null;
     },
-    verify: async (order, outer) => {
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.verifyMs)]);
-      return toVerifyOutcome(await http.post('/verify', toRequest(order), signal));
+    verify: async (order, signal) => {
+      const answer = await post('/verify', order, signal);
+      const verified = readVerification(answer);
+      const own = verified.outcome === 'unavailable' ? cannot('verify', verified.reason) : null;
+      if (!isGivenUp(signal)) condition.noteWork(findTrouble(answer) ?? own);
+      return judge(verified, order);
     },
     settle: async (order, { earlier, beforeBroadcast }) => {
       await beforeBroadcast({
@@ -167,17 +131,12 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Faci
         rawTransaction: null,
         facilitator: url,
       });
-      const signal = AbortSignal.timeout(timeouts.settleMs);
-      const answer = await http.post('/settle', toRequest(order), signal);
-      const outcome = toSettleOutcome(answer, earlier !== null);
-      return outcome.outcome === 'failed' ? confirmFailure(order, outcome) : outcome;
-    },
-    findOutcome: async (payment, outer) => {
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
-      const { askChain } = await import('./ask-chain.ts');
-      const found = await askChain(payment, { network, rpc, signal, now: options.now() });
-      // The facilitator may be told to settle again: the chain takes the same payment once.
-      return found.outcome === 'unknown' ? { outcome: 'open' } : found;
+      const answer = await post('/settle', order, AbortSignal.timeout(timeouts.settleMs));
+      const claimed = readSettlement(answer, { network, isRepeated: earlier !== null });
+      const own =
+        claimed.outcome === 'unknown' && claimed.reason === notUnderstood ? cannot('settle', 'body') : null;
+      condition.noteWork(findTrouble(answer) ?? own);
+      return outcome.confirm(order, claimed);
     },
   };
 };

@@ -5,6 +5,12 @@ export type SolanaStatus =
   /** In a block that a supermajority voted for. `error`: it was charged fees and did nothing else. */
   { isConfirmed: boolean; error: unknown };
 
+export interface SolanaAccount {
+  /** The program that it belongs to. */
+  owner: string;
+  data: Uint8Array;
+}
+
 /** The questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. */
 export interface SolanaChain {
   /** What would go wrong, as the node writes it; null for nothing. */
@@ -15,6 +21,9 @@ export interface SolanaChain {
   /** Lamports. */
   getBalance(address: string): Promise<number>;
   hasAccount(address: string): Promise<boolean>;
+  getAccount(address: string): Promise<SolanaAccount | null>;
+  /** Base58; its beginning is the cluster's CAIP-2 name. */
+  getGenesisHash(): Promise<string>;
   /** The newest transactions that name the address, newest first; times in seconds since 1970. */
   getSignatures(address: string, limit: number): Promise<{ signature: string; blockTime: number | null }[]>;
   /** Base64; null when there is none of that signature. */
@@ -27,6 +36,9 @@ const status = z.object({
   confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
 });
 const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable();
+const account = z
+  .object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
+  .transform(({ owner, data }) => ({ owner, data: Uint8Array.from(Buffer.from(data[0], 'base64')) }));
 const commitment = 'confirmed';
 
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChain => {
@@ -76,6 +88,14 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
       });
       return answer.value !== null;
     },
+    getAccount: async (address) =>
+      (
+        await ask(inContext(account.nullable()), 'getAccountInfo', address, {
+          encoding: 'base64',
+          commitment,
+        })
+      ).value,
+    getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
     getSignatures: (address, limit) =>
       ask(
         z.array(z.object({ signature: z.string(), blockTime: z.number().nullable() })),

@@ -1,6 +1,7 @@
 import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit';
 
-const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+/** The program that keeps USDC. */
+export const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 
 /** The address of the one token account where buyers send an owner's tokens of that mint. */

@@ -27,6 +27,8 @@ const descriptions = {
   'Cache-Control': ['How long the answer may be kept.', text],
   'X-Content-Type-Options': ['`nosniff`.', { ...text, const: 'nosniff' }],
   'Content-Security-Policy': ['What a browser may do with the bytes: nothing beside showing them.', text],
+  'Access-Control-Allow-Origin': ['`*`: pages of any origin may call this.', { ...text, const: '*' }],
+  'Access-Control-Expose-Headers': ['The headers that such a page may read.', text],
   'Referrer-Policy': ['`no-referrer`, on pages.', { ...text, const: 'no-referrer' }],
 } as const satisfies Record<string, readonly [string, object]>;
 
@@ -83,12 +85,15 @@ export const sandboxHeader = ({ name }: Operation, brand: string): Record<string
 /** Of a settled payment, and of one whose settlement failed. */
 const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 
+/** Of everything that a page may call. */
+const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
+
 export const successHeaders = ({ name, payment, rest }: Operation): HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
   ...(idHeaders[name] ?? []),
   ...(payment === 'none' ? [] : (['Idempotent-Replayed'] as const)),
-  ...(payment === 'x402' ? receiptHeaders : []),
+  ...(payment === 'x402' ? [...receiptHeaders, ...openHeaders] : []),
   ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
 ];
 
@@ -115,6 +120,7 @@ export const errorHeaderNames = ({ name, payment }: Operation, status: number): 
     : []),
   ...(status === 416 ? unsatisfiableHeaders : []),
   ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
+  ...(payment === 'x402' ? openHeaders : []),
   ...(payment === 'x402' && status === 402 ? pageHeaderNames : []),
   ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
   ...(status === 409 || tellsOfJob(name, status) ? (['X-Should-Retry'] as const) : []),

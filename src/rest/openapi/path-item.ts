@@ -1,4 +1,5 @@
-import type { Operation } from '../../operations/operation.ts';
+import { formatUsd } from '../../money.ts';
+import type { Operation, PaidOperation } from '../../operations/operation.ts';
 import { operationExamples } from './examples.ts';
 import { fieldText } from './field-texts.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './header-book.ts';
@@ -29,6 +30,7 @@ export const toOperationObject = (
     description: operationText(operation),
     tags: [operation.group],
     security: payment === 'x402' ? [] : [{ apiKey: [] }],
+    ...(operation.payment === 'x402' ? { 'x-payment-info': paymentInfo(operation) } : {}),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
@@ -45,6 +47,15 @@ export const toOperationObject = (
     },
   };
 };
+
+/** What crawlers of paid interfaces, such as x402scan, look for. */
+const paymentInfo = ({ priceRange: { least, most } }: PaidOperation): object => ({
+  protocols: ['x402'],
+  price:
+    least === most
+      ? { mode: 'fixed', currency: 'USD', amount: formatUsd(least) }
+      : { mode: 'dynamic', currency: 'USD', min: formatUsd(least), max: formatUsd(most) },
+});
 
 export const pascalCase = (name: string): string =>
   name.replace(/(?:^|_)(\w)/g, (_whole, letter: string) => letter.toUpperCase());

@@ -45,7 +45,7 @@ export interface CunningBuyer {
 const wordBytes = 4;
 
 /** Init code that calls `token` with each of `calls` and creates nothing. */
-const batchCode = (token: Hex, calls: Hex[]): Hex => {
+export const batchCode = (token: Hex, calls: Hex[]): Hex => {
   const word = (value: number): string => pad(toHex(value), { size: wordBytes }).slice(2);
   // PUSH4 size, PUSH4 offset, PUSH0, CODECOPY; then CALL(gas, token, 0, 0, size, 0, 0) and POP.
   const one = (length: number, offset: number): string =>

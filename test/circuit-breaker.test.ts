@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createCircuitBreaker } from '../../src/cache/circuit-breaker.ts';
+import { createCircuitBreaker } from '../src/circuit-breaker.ts';
 
 const setUp = () => {
   const time = { nowMs: 0 };

@@ -1,0 +1,71 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { ConfigError } from './errors.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** The settings that may stand in a file, which NAME_FILE names. */
+const secretNames = [
+  'X402_EVM_FACILITATOR_KEY',
+  'X402_SOLANA_FACILITATOR_KEY',
+  'X402_EVM_REFUND_KEY',
+  'X402_SOLANA_REFUND_KEY',
+  'X402_CDP_API_KEY_SECRET',
+] as const;
+
+/** Keys and PEM files are far shorter. */
+const maxBytes = 4_096;
+/** Rights of the group and of everybody. */
+const othersMask = 0o077;
+
+/** Throws ConfigError for a file that others could have read or written, or that holds no one secret. */
+const assertPrivate = async (file: FileHandle, refuse: (problem: string) => ConfigError): Promise<void> => {
+  const stat = await file.stat();
+  if (!stat.isFile()) throw refuse('is no regular file');
+  // Windows has neither owners nor modes.
+  if (process.getuid !== undefined) {
+    if (stat.uid !== process.getuid()) throw refuse('belongs to another user');
+    if ((stat.mode & othersMask) !== 0)
+      throw refuse(`may be used by others (mode ${(stat.mode & 0o777).toString(8)}); make it 600`);
+  }
+  if (stat.size > maxBytes) throw refuse(`is longer than ${maxBytes} bytes`);
+};
+
+const readSecret = async (name: string, path: string): Promise<string> => {
+  const refuse = (problem: string, cause?: unknown): ConfigError =>
+    new ConfigError(`${name}: ${path} ${problem}`, { cause });
+  let file: FileHandle;
+  try {
+    // Links are followed, and what is judged is the file that was opened. Opening a pipe must not wait for its writer.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    throw refuse('cannot be read', error);
+  }
+  try {
+    await assertPrivate(file, refuse);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+    const secret = buffer.toString('utf8', 0, bytesRead).trim();
+    if (secret === '') throw refuse('is empty');
+    return secret;
+  } finally {
+    await file.close();
+  }
+};
+
+/**
+ * The environment with the secrets that stand in files, in place of the NAME_FILE that named them. Empty variables count
+ * as unset. Throws ConfigError with one line that names the setting, and never with any of a file's content.
+ */
+export const readKeyFiles = async (env: Environment): Promise<Environment> => {
+  const filled = { ...env };
+  for (const name of secretNames) {
+    const fileName = `${name}_FILE`;
+    const path = env[fileName];
+    delete filled[fileName];
+    if (path === undefined || path === '') continue;
+    if (env[name] !== undefined && env[name] !== '')
+      throw new ConfigError(`${fileName}: cannot be set beside ${name}`);
+    filled[name] = await readSecret(fileName, path);
+  }
+  return filled;
+};

@@ -1,0 +1,147 @@
+import type { PaymentNetwork } from '../networks.ts';
+import { createEvmChain } from './evm-chain.ts';
+import type {
+  BegunPayment,
+  FacilitatorTimeouts,
+  FoundOutcome,
+  PaymentOrder,
+  SettleOutcome,
+} from './facilitator.ts';
+import { createJsonRpc, RpcOutage, RpcRefusal } from './json-rpc.ts';
+import { createSolanaChain, isVerdict } from './solana-chain.ts';
+import { waitFor } from './wait.ts';
+
+/** What the chain says of payments that facilitators elsewhere settle. */
+export interface RemoteOutcome {
+  /** Rejects never; `unknown` when the chain does not answer. */
+  find(payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome>;
+  /** The outcome of a settlement of which a facilitator said `claimed`. */
+  confirm(order: PaymentOrder, claimed: SettleOutcome): Promise<SettleOutcome>;
+}
+
+export interface RemoteOutcomeOptions {
+  network: PaymentNetwork;
+  rpcUrl: string;
+  timeouts: FacilitatorTimeouts;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** `other`: a transaction of that name is there, or can be, that is not this payment. */
+type Sighting = 'this' | 'other' | 'absent' | 'unanswered';
+
+/** The node asked may be some blocks behind the facilitator's. */
+const pollMs = 500;
+
+export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcome => {
+  const { network, timeouts, now } = options;
+  const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: timeouts.rpcMs });
+
+  const look = async (
+    { payload: { payload } }: PaymentOrder,
+    { transaction, signal }: { transaction: string; signal: AbortSignal },
+  ): Promise<Sighting> => {
+    if (!('transaction' in payload))
+      return (await createEvmChain(rpc, signal).getReceipt(transaction)) === null ? 'absent' : 'this';
+    const landed = await createSolanaChain(rpc, signal).getTransaction(transaction);
+    if (landed === null) return 'absent';
+    const { readSolanaTransaction } = await import('../solana-transaction.ts');
+    const [there, ours] = [landed, payload.transaction].map((text) => readSolanaTransaction(text).message);
+    return there !== undefined && ours !== undefined && Buffer.compare(there, ours) === 0 ? 'this' : 'other';
+  };
+
+  const sight = async (
+    order: PaymentOrder,
+    named: { transaction: string; signal: AbortSignal },
+  ): Promise<Sighting> => {
+    try {
+      return await look(order, named);
+    } catch (error) {
+      // What the node did not say is nothing; what it finds impossible, or nobody can read, is none of ours.
+      const isSilence = error instanceof RpcOutage || (error instanceof RpcRefusal && !isVerdict(error));
+      return isSilence ? 'unanswered' : 'other';
+    }
+  };
+
+  const ask = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
+    const { askChain } = await import('./ask-chain.ts');
+    const question = { network, rpc, signal, now: now() };
+    const found = await askChain(payment, question);
+    // That a transaction failed which somebody else named proves nothing of others that may carry the payment.
+    return found.outcome === 'failed' && payment.transaction !== null
+      ? askChain({ ...payment, transaction: null }, question)
+      : found;
+  };
+
+  /** Asks for a payment under a name that somebody else gave its transaction: a hint, believed once it is seen. */
+  const findNamed = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
+    const { transaction } = payment;
+    // On EVM whoever reads the receipt looks whether it paid; on Solana a landed transaction is taken for ours.
+    if (transaction === null || network.family === 'evm') return ask(payment, signal);
+    const isOurs = (await sight(payment, { transaction, signal })) === 'this';
+    return ask(isOurs ? payment : { ...payment, transaction: null }, signal);
+  };
+
+  const begin = (order: PaymentOrder, transaction: string | null): BegunPayment => ({
+    ...order,
+    transaction,
+    rawTransaction: null,
+    facilitator: null,
+    createdAt: now(),
+  });
+
+  const confirmSettled = async (
+    order: PaymentOrder,
+    claimed: SettleOutcome & { outcome: 'settled' },
+  ): Promise<SettleOutcome> => {
+    const { transaction, payer } = claimed;
+    const signal = AbortSignal.timeout(timeouts.queryMs);
+    let hasAnswered = false;
+    do {
+      const found = await findNamed(begin(order, transaction), signal);
+      if (found.outcome === 'settled') return { ...found, payer };
+      if (found.outcome === 'failed') break;
+      hasAnswered ||= (await sight(order, { transaction, signal })) !== 'unanswered';
+      // While no node answers, the word of the facilitator that the operator chose counts: the buyer who paid it
+      // is not made to wait for ours.
+      if (!hasAnswered) return claimed;
+    } while (await waitFor(pollMs, signal));
+    return { outcome: 'unknown', reason: 'settlement_not_found', transaction };
+  };
+
+  /** A facilitator that says no may have settled all the same: the chain, where it can be asked, has the last word. */
+  const confirmFailed = async (
+    order: PaymentOrder,
+    claimed: SettleOutcome & { outcome: 'failed' },
+  ): Promise<SettleOutcome> => {
+    const found = await ask(begin(order, null), AbortSignal.timeout(timeouts.queryMs));
+    switch (found.outcome) {
+      case 'settled':
+        return { ...found, payer: null };
+      case 'failed':
+      case 'open':
+        // Refused before anything was sent, and the chain has seen nothing of it.
+        return claimed;
+      case 'unknown':
+        return { outcome: 'unknown', reason: claimed.reason, transaction: null };
+    }
+  };
+
+  return {
+    find: (payment, outer) => {
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
+      return findNamed(payment, signal);
+    },
+    confirm: (order, claimed) => {
+      switch (claimed.outcome) {
+        case 'settled':
+          return confirmSettled(order, claimed);
+        case 'failed':
+          return confirmFailed(order, claimed);
+        case 'unavailable':
+        case 'unknown':
+          return Promise.resolve(claimed);
+      }
+    },
+  };
+};

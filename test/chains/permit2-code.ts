@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { domainSeparator, isHex, numberToHex, size, sliceHex, concatHex, type Address, type Hex } from 'viem';
+import standIn from './exact-permit2-proxy-stand-in.json' with { type: 'json' };
+
+export const permit2Addresses: { permit2: Address; proxy: Address } = {
+  permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+  proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+};
+
+/** Where the code keeps the chain id and domain separator of its deployment: bytes from its start. */
+const places = { chainId: 6945, domainSeparator: 6983 };
+const wordBytes = 32;
+
+const put = (code: Hex, at: number, word: Hex): Hex =>
+  concatHex([sliceHex(code, 0, at), word, sliceHex(code, at + wordBytes)]);
+
+/** Uniswap's Permit2 as OP-stack chains carry it from their first block: a template with two places left open. */
+const readTemplate = async (): Promise<Hex> => {
+  const { resolve } = createRequire(import.meta.url);
+  const file = resolve('@eth-optimism/contracts-bedrock/src/libraries/Preinstalls.sol');
+  const source = await readFile(file, 'utf8');
+  const code = `0x${/Permit2TemplateCode =\s*hex"([0-9a-f]+)"/.exec(source)?.[1] ?? ''}`;
+  if (!isHex(code) || size(code) <= places.domainSeparator) throw new Error('Permit2’s code is not there');
+  return code;
+};
+
+/** Permit2, the original code, and our stand-in for x402's proxy, at their addresses. */
+export const readPermit2Contracts = async (
+  chainId: number,
+): Promise<{ address: Address; bytecode: Hex }[]> => {
+  const template = await readTemplate();
+  const { permit2, proxy } = permit2Addresses;
+  const separator = domainSeparator({ domain: { name: 'Permit2', chainId, verifyingContract: permit2 } });
+  const withChainId = put(template, places.chainId, numberToHex(chainId, { size: wordBytes }));
+  if (!isHex(standIn.deployedBytecode)) throw new Error('the stand-in is no byte code');
+  return [
+    { address: permit2, bytecode: put(withChainId, places.domainSeparator, separator) },
+    { address: proxy, bytecode: standIn.deployedBytecode },
+  ];
+};

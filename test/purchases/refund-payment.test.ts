@@ -1,0 +1,365 @@
+import { createTestClient, encodeFunctionData, http, parseAbi, publicActions, walletActions } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { PaymentRefund, Store } from '../../src/store/store.ts';
+import { localEvmKeys } from '../chains/local-keys.ts';
+import { startChains, type Chains } from '../chains/start-chains.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
+import { walk, watchFetch, watchStore } from './crash/steps.ts';
+import { openRefundSite, paid, type RefundSite } from './refunds/refund-site.ts';
+
+/** Longer than the turn of a process that died, and than a Solana transaction lives. */
+const laterMs = 200_000;
+
+let chains: Chains;
+let store: Store;
+let data: TestStore;
+const realFetch = globalThis.fetch;
+const engines = await testEngines();
+
+beforeAll(async () => {
+  chains = await startChains();
+  globalThis.fetch = watchFetch(realFetch);
+});
+afterAll(async () => {
+  globalThis.fetch = realFetch;
+  await chains.stop();
+});
+
+const useStore = (create: () => Promise<TestStore>): void => {
+  beforeEach(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterEach(async () => {
+    chains.base.controls.clearFaults();
+    chains.solana.controls.clearFaults();
+    chains.solana.controls.dropSends = false;
+    chains.solana.controls.holdSends = false;
+    await chains.base.controls.setAutomine(true);
+    await data.remove();
+  });
+};
+
+describe.each(engines)('refunds on $kind', ({ create }) => {
+  useStore(create);
+
+  describe.each(['base', 'solana'] as const)('on %s', (chain) => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, chain);
+    });
+
+    it('reach the payer, and the store says so', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment, 30_000n);
+      const end = await site.run(store, refund);
+      expect(end).toMatchObject({
+        outcome: 'settled',
+        refund: { state: 'settled', sender: site.walletAddress },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(30_000n);
+      expect(await store.getRefund(refund.id)).toMatchObject({ state: 'settled' });
+    });
+
+    it('of one amount to one payer at the same moment are two transfers', async () => {
+      const payment = await site.addPayment(store);
+      const refunds = [await site.plan(store, payment, 30_000n), await site.plan(store, payment, 30_000n)];
+      const ends = await Promise.all(refunds.map((refund) => site.run(store, refund)));
+      expect(ends.map(({ outcome }) => outcome)).toEqual(['settled', 'settled']);
+      expect(new Set(ends.map(({ refund }) => refund.transaction)).size).toBe(2);
+      expect(await site.balanceOf(payment.payer)).toBe(60_000n);
+    });
+
+    it('reach the payer once, however many processes work on them at once', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const others = await Promise.all([data.openAnother(), data.openAnother(), data.openAnother()]);
+      const ends = await Promise.all(others.map((other) => site.run(other, refund)));
+      expect(ends.map(({ outcome }) => outcome)).toEqual(['settled', 'settled', 'settled']);
+      expect(new Set(ends.map(({ refund: { transaction } }) => transaction)).size).toBe(1);
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('reach the payer once, at whatever step a process ends and another goes on', async () => {
+      const whole = await walk(async () => {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        return walk(() => site.run(watchStore(store), refund), null);
+      }, null);
+      const steps = whole.ended?.value.steps ?? [];
+      expect(steps.filter((step) => step.startsWith('before advanceRefund'))).toEqual([
+        'before advanceRefund to sending',
+        'before advanceRefund to settled',
+      ]);
+      const outcomes: Record<string, unknown> = {};
+      expect(steps.length).toBeGreaterThan(15);
+      for (const step of steps) {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        await walk(() => site.run(watchStore(store), refund), step);
+        const end = await site.run(store, refund, { aheadMs: laterMs });
+        outcomes[step] = [end.outcome, end.refund.state, await site.balanceOf(payment.payer)];
+      }
+      expect(outcomes).toEqual(Object.fromEntries(steps.map((step) => [step, ['settled', 'settled', paid]])));
+    }, 180_000);
+
+    const sending = { base: 'eth_sendRawTransaction', solana: 'sendTransaction' }[chain];
+
+    it.each(['lose-answer', 'error', 'unavailable', 'disconnect'] as const)(
+      'reach the payer once when a sending meets "%s"',
+      async (fault) => {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        const struck = chains[chain].controls.inject({ fault, methods: [sending], times: 1 });
+        const end = await site.run(store, refund);
+        expect([end.outcome, struck.hits]).toEqual(['settled', 1]);
+        expect(await site.balanceOf(payment.payer)).toBe(paid);
+      },
+    );
+
+    it('are not known while the chain does not answer, and are found later', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
+      const blind = chains[chain].controls.inject({ fault: 'unavailable', methods: [looking] });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'rpc_unavailable',
+        refund: { state: 'sending' },
+      });
+      blind.remove();
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('are not signed while the chain does not answer', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
+      chains[chain].controls.inject({ fault: 'unavailable', methods: [preparing], times: 1 });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'postponed',
+        reason: 'rpc_unavailable',
+        refund: { state: 'planned', transaction: null },
+      });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'settled' });
+    });
+
+    it('wait for the account while another process sends from it', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const sender = `${payment.network}:${site.walletAddress.toLowerCase()}`;
+      const now = Date.now();
+      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+      expect(await site.run(store, refund, { timings: { turnWaitMs: 50 } })).toMatchObject({
+        outcome: 'postponed',
+        reason: 'account_busy',
+        refund: { state: 'planned' },
+      });
+      const waiting = site.run(store, refund);
+      await store.endSenderTurn({ sender, owner: 'gateway' });
+      expect(await waiting).toMatchObject({ outcome: 'settled' });
+      // Its own turn was given up.
+      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+    });
+
+    it('throw away what was signed when their turn is over', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      expect(await site.run(store, refund, { timings: { turnMs: 0 } })).toMatchObject({
+        outcome: 'postponed',
+        reason: 'signing_too_slow',
+        refund: { state: 'planned', rawTransaction: null },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(0n);
+    });
+  });
+});
+
+describe('a refund', () => {
+  useStore(engines[0]!.create);
+
+  describe('on Base', () => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, 'base');
+    });
+    const client = () =>
+      createTestClient({ mode: 'anvil', transport: http(chains.base.rpcUrl) })
+        .extend(publicActions)
+        .extend(walletActions);
+
+    /** A refund that waits in the node's pool. */
+    const leavePending = async (): Promise<{ refund: PaymentRefund; payer: string }> => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await chains.base.controls.setAutomine(false);
+      const end = await site.run(store, refund);
+      expect(end).toMatchObject({ outcome: 'open', reason: 'not_landed', refund: { state: 'sending' } });
+      return { refund: end.refund, payer: payment.payer };
+    };
+    /** The next question for a receipt is answered as by a node that is behind the others. */
+    const answerReceiptWithNothing = (): { answers: number } => {
+      const told = { answers: 0 };
+      const { fetch } = globalThis;
+      onTestFinished(() => {
+        globalThis.fetch = fetch;
+      });
+      globalThis.fetch = async (input, init) => {
+        const asked = typeof init?.body === 'string' ? init.body : '';
+        if (told.answers > 0 || !asked.includes('eth_getTransactionReceipt')) return fetch(input, init);
+        told.answers += 1;
+        return Response.json({ jsonrpc: '2.0', id: 1, result: null });
+      };
+      return told;
+    };
+    const drop = async ({ transaction }: PaymentRefund): Promise<void> =>
+      chains.base.controls.dropPending(`0x${transaction?.slice(2)}`);
+
+    it('a transaction that was dropped is sent again, the same one', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const end = await site.run(store, refund);
+      expect(end).toMatchObject({ outcome: 'settled', refund: { transaction: refund.transaction } });
+      expect(await site.balanceOf(payer)).toBe(paid);
+    });
+
+    it('a transaction whose place was taken has failed once that is final, and not before', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      await chains.base.controls.mine(100);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'nonce_used_otherwise' },
+      });
+      expect(await site.balanceOf(payer)).toBe(0n);
+      const payment = await store.getPayment(refund.payment);
+      const second = await site.plan(store, payment!);
+      expect(await site.run(store, second)).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payer)).toBe(paid);
+    });
+
+    it('a node that has not heard of a landed transaction does not make it fail', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await walk(() => site.run(watchStore(store), refund), 'before advanceRefund to settled');
+      await chains.base.controls.mine(100);
+      const forgetful = answerReceiptWithNothing();
+      const end = await site.run(store, refund);
+      expect([end.outcome, forgetful.answers]).toEqual(['settled', 1]);
+    });
+
+    it('a transfer that the token refuses has failed once that is final, and not before', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const { deployer } = localEvmKeys;
+      await client().sendTransaction({
+        account: deployer.address,
+        chain: null,
+        to: chains.base.usdc,
+        data: encodeFunctionData({
+          abi: parseAbi(['function blacklist(address account)']),
+          functionName: 'blacklist',
+          args: [`0x${payer.slice(2)}`],
+        }),
+      });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'revert_not_final' });
+      await chains.base.controls.mine(100);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'transaction_reverted' },
+      });
+    });
+
+    it('a receipt without the transfer settles nothing', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      // The same hash, recorded as if it paid more than it does.
+      await walk(() => site.run(watchStore(store), refund), 'before advanceRefund to settled');
+      await data.sql(`update payment_refunds set amount = amount - 1 where id = '${refund.id}'`);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'transfer_not_logged',
+        refund: { state: 'sending' },
+      });
+    });
+  });
+
+  describe('on Solana', () => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, 'solana');
+    });
+
+    it('a transaction that was dropped is sent again, the same one', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      const dropped = await site.run(store, refund);
+      expect(dropped).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      chains.solana.controls.dropSends = false;
+      const end = await site.run(store, refund);
+      expect(end).toMatchObject({
+        outcome: 'settled',
+        refund: { transaction: dropped.refund.transaction },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('a transaction has failed when its blockhash is long dead, and not before', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      await site.run(store, refund);
+      chains.solana.controls.dropSends = false;
+      chains.solana.controls.expireBlockhash();
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'blockhash_expired' },
+      });
+      const second = await site.plan(store, payment);
+      expect(await site.run(store, second)).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('a transaction is not called dead as long as its blockhash lives', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.holdSends = true;
+      expect(await site.run(store, refund, { aheadMs: 0 })).toMatchObject({ outcome: 'open' });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'open',
+        reason: 'not_landed',
+      });
+      chains.solana.controls.landHeld();
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it.each([
+      ['that has forgotten what came before it', { landmark: 'forgotten' }],
+      ['that is behind the cluster', { health: 'behind' }],
+    ] as const)('a node %s proves nothing', async (_, how) => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      await site.run(store, refund);
+      chains.solana.controls.expireBlockhash();
+      if ('landmark' in how) await data.sql(`update payments set transaction_id = '${'1'.repeat(88)}'`);
+      else chains.solana.controls.inject({ fault: 'error', methods: ['getHealth'] });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'open',
+        reason: 'history_too_short',
+        refund: { state: 'sending' },
+      });
+    });
+  });
+});

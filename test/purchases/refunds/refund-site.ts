@@ -1,0 +1,148 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
+import { createTestClient, http } from 'viem';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
+import type { Clock } from '../../../src/clock.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
+import { openRefundChain } from '../../../src/payments/refunds/open-refund-chain.ts';
+import {
+  createRefunding,
+  type RefundEnd,
+  type RefundTimings,
+} from '../../../src/purchases/refund-payment.ts';
+import type { Payment, PaymentRefund, Store } from '../../../src/store/store.ts';
+import { signUsdcTransfer } from '../../chains/sign-usdc-transfer.ts';
+import type { Chains } from '../../chains/start-chains.ts';
+import type { ChainName } from '../../payments/support/buyer.ts';
+import { newPayment } from '../../store/builders.ts';
+
+/** What every payment of these tests amounts to. */
+export const paid = 100_000n;
+
+/** No test waits for more than a moment; what a chain does not show by then counts as not known. */
+const quick: Partial<RefundTimings> = { settleMs: 400, pollMs: 20, resendMs: 60, turnWaitMs: 5_000 };
+const gas = 10n ** 18n;
+
+/** A chain, a wallet with money for refunds, and payers who have nothing yet. */
+export interface RefundSite {
+  walletAddress: string;
+  walletKey: string;
+  /** A settled payment of a payer of its own, whose balance therefore tells how often he was paid back. */
+  addPayment(store: Store): Promise<Payment & { payer: string }>;
+  plan(store: Store, payment: Payment, amount?: bigint): Promise<PaymentRefund>;
+  /** Goes on with a refund as a new process would, that much later. */
+  run(
+    store: Store,
+    refund: PaymentRefund,
+    options?: { aheadMs?: number; timings?: Partial<RefundTimings> },
+  ): Promise<RefundEnd>;
+  balanceOf(owner: string): Promise<bigint>;
+}
+
+const addSettled = async (
+  store: Store,
+  payment: Pick<Payment, 'identity' | 'network' | 'asset' | 'transaction'> & { payer: string },
+): Promise<Payment & { payer: string }> => {
+  const { identity, network, asset, transaction, payer } = payment;
+  const now = Date.now();
+  await store.reservePayment(newPayment({ identity, network, asset, amount: paid, now }));
+  const settled = await store.advancePayment({
+    identity,
+    from: ['reserved'],
+    to: 'delivered',
+    set: {
+      payer,
+      transaction,
+      settledAt: now,
+      result: '{}',
+      leaseOwner: null,
+      leaseUntil: null,
+      checkAt: null,
+    },
+    now,
+  });
+  if (settled === null) throw new Error('the payment did not move');
+  return { ...settled, payer };
+};
+
+const addBasePayment = ({ base }: Chains, store: Store) => {
+  const payer = privateKeyToAddress(generatePrivateKey());
+  const hash = (): string => `0x${randomBytes(32).toString('hex')}`;
+  const identity = `${base.network}:${base.usdc}:${payer}:${hash()}`.toLowerCase();
+  return addSettled(store, { identity, network: base.network, asset: base.usdc, transaction: hash(), payer });
+};
+
+/** One that landed, as a node is believed only by what it remembers. */
+const addSolanaPayment = async ({ solana }: Chains, store: Store) => {
+  const { address: payer } = await generateKeyPairSigner();
+  await solana.mint(solana.buyer.address, 1n);
+  const rpc = createSolanaRpc(solana.rpcUrl);
+  const { value: lifetime } = await rpc.getLatestBlockhash().send();
+  const { wire, signature } = await signUsdcTransfer(solana, { amount: 1n, lifetime });
+  await rpc.sendTransaction(wire, { encoding: 'base64' }).send();
+  // Two transfers of one amount within a slot would be one.
+  solana.controls.advanceSlots(1);
+  const identity = `${solana.network}:${randomBytes(32).toString('hex')}`;
+  const { network, usdc: asset } = solana;
+  return addSettled(store, { identity, network, asset, transaction: signature, payer });
+};
+
+const createWallet = async (
+  { base, solana }: Chains,
+  chain: ChainName,
+): Promise<{ address: string; key: string }> => {
+  if (chain === 'solana') {
+    const { address, secretKeyBase58: key } = solana.facilitator;
+    await solana.mint(address, 100n * paid);
+    return { address, key };
+  }
+  const key = generatePrivateKey();
+  const address = privateKeyToAddress(key);
+  await createTestClient({ mode: 'anvil', transport: http(base.rpcUrl) }).setBalance({ address, value: gas });
+  await base.mint(address, 100n * paid);
+  return { address, key };
+};
+
+export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<RefundSite> => {
+  const wallet = await createWallet(chains, chain);
+  const { rpcUrl, network } = chains[chain];
+  return {
+    walletAddress: wallet.address,
+    walletKey: wallet.key,
+    addPayment: (store) =>
+      chain === 'base' ? addBasePayment(chains, store) : addSolanaPayment(chains, store),
+    plan: async (store, { identity }, amount) => {
+      const planned = await store.planRefund({
+        id: randomUUID(),
+        payment: identity,
+        amount: amount ?? null,
+        note: null,
+        now: Date.now(),
+      });
+      if (planned.outcome !== 'planned') throw new Error(planned.outcome);
+      return planned.refund;
+    },
+    run: async (store, { id, payment: identity }, { aheadMs = 0, timings } = {}) => {
+      const [refund, payment] = await Promise.all([store.getRefund(id), store.getPayment(identity)]);
+      if (refund === null || payment === null) throw new Error('there is no such refund');
+      const clock: Clock = { now: () => Date.now() + aheadMs };
+      const opened = await openRefundChain({
+        network: requireNetwork(network),
+        rpcUrl,
+        rpcTimeoutMs: 1_000,
+        now: clock.now,
+        secondLookMs: 20,
+      });
+      const refunding = createRefunding({
+        store,
+        clock,
+        chain: opened.chain,
+        openWallet: () => opened.openWallet(wallet.key),
+        timings: { ...quick, ...timings },
+      });
+      return refunding(refund, payment, new AbortController().signal);
+    },
+    balanceOf: (owner) =>
+      chain === 'base' ? chains.base.balanceOf(`0x${owner.slice(2)}`) : chains.solana.balanceOf(owner),
+  };
+};
