@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { ModelConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import type { Store } from '../store/store.ts';
 
@@ -8,20 +8,24 @@ export interface Session {
   store: Store;
   clock: Clock;
   brand: string;
-  /** The SKUs of the gateway, by its whole configuration. Throws ConfigError or CommandError. */
-  models(): readonly ModelConfig[];
+  /** The whole configuration of the gateway, its keys included. Rejects with ConfigError or CommandError. */
+  config(): Promise<Config>;
+  /** Tells people something before the answer is there; it goes to stderr, with --json too. */
+  tell(line: string): void;
+  /** Writes a part of a long result to stdout, and resolves when it is taken; the answer's `text` is null then. */
+  writePart(text: string): Promise<void>;
 }
 
 /** What a command has to say. */
 export interface Answer {
   /** The document that --json prints. */
   json: JsonObject;
-  /** The same for people, without a line break at the end. */
-  text: string;
+  /** The same for people, without a line break at the end; null: it is written already. */
+  text: string | null;
   /** A word to people beside the result; it goes to stderr, so that the result alone can be captured. */
   remark?: string;
-  /** 1 when what was looked at is not in order. Default 0. */
-  exitCode?: 0 | 1;
+  /** 1 when what was looked at is not in order; 2 when nothing was done, as a word is missing. Default 0. */
+  exitCode?: 0 | 1 | 2;
 }
 
 export type Work = (session: Session) => Promise<Answer>;

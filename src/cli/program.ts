@@ -7,6 +7,7 @@ import { addKeyCommands } from './key-commands.ts';
 import { addLauncherCommands } from './launcher-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { addMoneyCommands } from './money-commands.ts';
+import { addPaymentCommands } from './payment-commands.ts';
 import type { StoreOptions } from './store-settings.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 
@@ -43,6 +44,7 @@ export const createProgram = (
   addKeyCommands(program, context);
   addMoneyCommands(program, context);
   addLedgerCommands(program, context);
+  addPaymentCommands(program, context);
   addWebhookCommands(program, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',

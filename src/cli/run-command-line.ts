@@ -4,7 +4,7 @@ import type { Answer, CommandContext, Work } from './command-context.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import {
   assertDataExists,
-  readModels,
+  readGatewayConfig,
   readStoreSettings,
   type Environment,
   type StoreSettings,
@@ -18,6 +18,8 @@ export interface CommandLine {
   environment: Environment;
   write: (text: string) => void;
   writeError: (text: string) => void;
+  /** Writes like `write`, and resolves when the text has left this process; absent: `write` keeps up. */
+  writePart?: (text: string) => Promise<void>;
 }
 
 /** Carries out one command, prints what came of it and resolves with the exit code (see the table of CommandError). */
@@ -28,8 +30,12 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
 
   const carryOut = (settings: StoreSettings, work: Work): Promise<void> =>
     withStore(settings, async (session) => {
-      const models = () => readModels(environment, program.opts<GlobalOptions>());
-      const answer = await work({ ...session, models });
+      const answer = await work({
+        ...session,
+        config: () => readGatewayConfig(environment, program.opts<GlobalOptions>()),
+        tell: (line) => writeError(`${line}\n`),
+        writePart: commandLine.writePart ?? (async (text) => write(text)),
+      });
       printer.answer(answer);
       exitCode = answer.exitCode ?? 0;
     });
@@ -72,7 +78,7 @@ interface Printer {
 
 const textPrinter = ({ write, writeError }: CommandLine): Printer => ({
   answer: ({ text, remark }) => {
-    write(`${text}\n`);
+    if (text !== null) write(`${text}\n`);
     if (remark !== undefined) writeError(`${remark}\n`);
   },
   error: ({ message }) => writeError(`causeway: ${message}\n`),

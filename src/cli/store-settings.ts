@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readConfig, type Config, type ModelConfig } from '../config.ts';
+import { readConfig, type Config } from '../config.ts';
+import { readKeyFiles } from '../key-files.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { CommandError } from './command-error.ts';
 
@@ -38,12 +39,18 @@ export const readStoreSettings = (
 };
 
 /**
- * The SKUs that the gateway sells, from its whole configuration read as the gateway reads it. Throws ConfigError or
- * CommandError.
+ * The whole configuration, read as the gateway reads it, for commands that work as the gateway does. Throws ConfigError
+ * or CommandError.
  */
-export const readModels = (environment: Environment, { envFile }: StoreOptions): readonly ModelConfig[] => {
-  const all = withEnvFile(environment, envFile);
-  return readConfig(all, readConfigFile(all.CAUSEWAY_CONFIG || null)).models;
+export const readGatewayConfig = async (
+  environment: Environment,
+  { dataDir, envFile }: StoreOptions,
+): Promise<Config> => {
+  const all = await readKeyFiles(withEnvFile(environment, envFile));
+  return readConfig(
+    { ...all, DATA_DIR: dataDir ?? all.DATA_DIR },
+    readConfigFile(all.CAUSEWAY_CONFIG || null),
+  );
 };
 
 /** Refuses a folder without a gateway's data, which is most often the wrong folder. Throws CommandError. */

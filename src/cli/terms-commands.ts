@@ -72,7 +72,8 @@ const addSet = (terms: Command, context: CommandContext): void => {
     .requiredOption('--file <file>', 'YAML or JSON (required)')
     .action((accountId: string, { file }: { file: string }) =>
       context.run(async (session) => {
-        const terms = readTermsFile(file, session.models());
+        const { models } = await session.config();
+        const terms = readTermsFile(file, models);
         const account = await setTerms(session, accountId, terms);
         return termsAnswer(account, () => `${account.id} (${account.name}) has the terms of ${file} now.`);
       }),

@@ -7,7 +7,7 @@ import type { StoreSettings } from './store-settings.ts';
 /** Opens the store that the settings name, uses it and closes it. */
 export const withStore = async (
   { brand, ...place }: StoreSettings,
-  use: (session: Omit<Session, 'models'>) => Promise<void>,
+  use: (session: Pick<Session, 'store' | 'clock' | 'brand'>) => Promise<void>,
 ): Promise<void> => {
   const store = await openStore(place, { log: silentLog });
   try {

@@ -13,6 +13,7 @@ import { createJsonRpc } from './facilitators/json-rpc.ts';
 import { createLocalFacilitator } from './facilitators/local-facilitator.ts';
 import { createRemoteFacilitator, type RemoteFacilitator } from './facilitators/remote-facilitator.ts';
 import { createRemoteOutcome } from './facilitators/remote-outcome.ts';
+import type { SenderTurn } from './facilitators/sender-turn.ts';
 import { withSelfCheck } from './facilitators/self-check.ts';
 import type { PaymentNetwork } from './networks.ts';
 
@@ -33,6 +34,8 @@ export interface PaymentMethodsOptions {
   log: Log;
   now: () => number;
   timeouts?: Partial<FacilitatorTimeouts>;
+  /** Turns of EVM accounts that other processes send from too. */
+  turnOf: (sender: string) => SenderTurn;
   /** Told when a facilitator elsewhere begins to fail: what can be offered may have changed. */
   onTrouble?: () => void;
   fetch?: typeof globalThis.fetch;
@@ -65,11 +68,20 @@ const createRemote = (
 
 /** One payment method a network, in order. Throws ConfigError for a network or key that cannot be used. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
-  const { networks, publicUrl, log, now } = options;
+  const { networks, publicUrl, turnOf, log, now } = options;
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   const createFacilitator = (network: PaymentNetwork, { payTo, facilitator }: PayableNetwork): Facilitator =>
     facilitator.kind === 'local'
-      ? createLocalFacilitator({ ...facilitator, network, payTo, address: publicUrl, timeouts, log, now })
+      ? createLocalFacilitator({
+          ...facilitator,
+          network,
+          payTo,
+          address: publicUrl,
+          timeouts,
+          turnOf,
+          log,
+          now,
+        })
       : createRemote(network, facilitator, { ...options, timeouts });
   const checked = (
     facilitator: Facilitator,

@@ -41,7 +41,7 @@ export interface RefundTimings {
   resendMs: number;
 }
 
-export const defaultRefundTimings: RefundTimings = {
+const defaultRefundTimings: RefundTimings = {
   turnMs: 30_000,
   turnWaitMs: 45_000,
   signMs: 20_000,
@@ -66,7 +66,7 @@ interface Context {
 const turnOf = ({ network }: PaymentRefund, { address }: RefundWallet): string =>
   `${network}:${address.toLowerCase()}`;
 
-export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
+const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
   id,
   asset,
   recipient,
@@ -214,9 +214,10 @@ export const createRefunding = (
       ...(reason === null ? {} : { set: { reason } }),
       now: clock.now(),
     });
-    return (
-      endOf(moved ?? (await read(id))) ?? { outcome: 'open', refund: await read(id), reason: 'contradiction' }
-    );
+    const refund = moved ?? (await read(id));
+    if (refund.state !== to)
+      throw new Error(`refund ${id} is ${to} by the chain and ${refund.state} by the store`);
+    return { outcome: to, refund };
   };
 
   return async (planned, payment, signal) => {

@@ -17,6 +17,7 @@ import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
 import { createPaymentLeases } from './x402-lease.ts';
 import { createPurchasing, type PayOutcome, type PayRequest } from './x402-purchase.ts';
 import { createReconcile, type ReconcileOptions, type ReconcileReport } from './x402-reconcile.ts';
+import { createSenderTurns } from './x402-sender-turns.ts';
 import { createSettlements } from './x402-settlement.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
@@ -110,6 +111,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     ...options,
     log,
     now: () => clock.now(),
+    turnOf: createSenderTurns({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),
   });
   const resources = (): Record<PayRequest['resource'], ResourceInfo> => describeResources(publicUrl(), sale);

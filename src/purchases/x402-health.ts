@@ -65,7 +65,11 @@ export const createPaymentHealth = (context: {
     noteFeePayer(method);
     if (now.ready !== before?.ready || now.detail !== before.detail) {
       const fields = { network: network.id, facilitator: facilitator.name };
-      if (now.ready) log.info({ ...fields, detail: now.detail }, `payments on ${network.label} are ready`);
+      if (now.ready)
+        log.info(
+          now.detail === null ? fields : { ...fields, detail: now.detail },
+          `payments on ${network.label} are ready`,
+        );
       else log.warn({ ...fields, detail: now.detail }, `payments on ${network.label} are not ready`);
     }
   };

@@ -147,6 +147,22 @@ describe('what the chain says of a payment through Permit2', () => {
     expect(await findEvmOutcome(chain, unpaid, transaction)).toEqual({ outcome: 'open' });
   });
 
+  it('is found below more payments alike than are looked at one by one', async () => {
+    const buyer = await fixture.createBuyer();
+    const payment = await order(buyer);
+    const transaction = await send(buyer, { to: proxy, data: settleCall(payment) });
+    for (let count = 0; count < 26; count += 1)
+      await send(buyer, { to: proxy, data: settleCall(await order(buyer)) });
+    expect(await findEvmOutcome(chain, payment, null)).toEqual({ outcome: 'settled', transaction });
+  });
+
+  it('cannot be asked of a node of another chain', async () => {
+    const buyer = await fixture.createBuyer();
+    const { payload, requirements } = await order(buyer);
+    const elsewhere: Order = { payload, requirements: { ...requirements, network: 'eip155:56' } };
+    await expect(findEvmOutcome(chain, elsewhere, null)).rejects.toThrow('the node serves another chain');
+  });
+
   it('is failed when the buyer used the nonce up without paying', async () => {
     const buyer = await fixture.createBuyer();
     const payment = await order(buyer);

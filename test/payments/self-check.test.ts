@@ -171,6 +171,16 @@ describe('a network is out of the offer, with what is wrong and where to set it'
     expect(detail).toContain(`USDC at ${address} has no decimals, not 6`);
   });
 
+  it('when what is there answers with bytes that mean nothing', async () => {
+    const garbage: Hex = '0x01';
+    const address = await placeToken(() => ({
+      ...eip3009,
+      [toFunctionSelector('decimals()')]: garbage,
+      [toFunctionSelector('eip712Domain()')]: garbage,
+    }));
+    expect(await faultsOf(baseNetwork({ asset: { ...usdc, address } }))).toMatch(/has no decimals, not 6/);
+  });
+
   it('when the token tells of another domain in the way of ERC-5267, and only then', async () => {
     const placed = (name: string): Promise<Address> =>
       placeToken((address) => ({ ...sixDecimals, ...eip3009, ...domainOf(name, address) }));

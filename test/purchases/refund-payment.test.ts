@@ -164,6 +164,27 @@ describe.each(engines)('refunds on $kind', ({ create }) => {
       expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
     });
 
+    it('reach the payer once when a process wakes up after its turn was given to another', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const { controls } = chains[chain];
+      const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
+      const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
+      const asleep = controls.inject({ fault: 'hold', methods: [preparing], times: 1 });
+      const sleeper = site.run(store, refund, { timings: { turnMs: 600_000 }, rpcTimeoutMs: 20_000 });
+      await asleep.waitForHit();
+      const blind = controls.inject({ fault: 'unavailable', methods: [looking] });
+      const other = await site.run(store, refund, { aheadMs: 700_000 });
+      expect(other).toMatchObject({ outcome: 'open', refund: { state: 'sending' } });
+      blind.remove();
+      asleep.remove();
+      expect(await sleeper).toMatchObject({
+        outcome: 'settled',
+        refund: { transaction: other.refund.transaction },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
     it('throw away what was signed when their turn is over', async () => {
       const payment = await site.addPayment(store);
       const refund = await site.plan(store, payment);
@@ -243,6 +264,21 @@ describe('a refund', () => {
       const second = await site.plan(store, payment!);
       expect(await site.run(store, second)).toMatchObject({ outcome: 'settled' });
       expect(await site.balanceOf(payer)).toBe(paid);
+    });
+
+    it('a node that has forgotten what came before it proves nothing', async () => {
+      const { refund } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      await chains.base.controls.mine(100);
+      await data.sql(`update payments set transaction_id = '0x${'1'.repeat(64)}'`);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'history_too_short',
+        refund: { state: 'sending' },
+      });
     });
 
     it('a node that has not heard of a landed transaction does not make it fail', async () => {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { parseUsd } from '../../src/money.ts';
 import { decodeBase64Json, encodeBase64Json } from '../../src/payments/base64-json.ts';
 import type { Challenge, Proofs, X402Gate } from '../../src/purchases/x402-gate.ts';
+import type { Store } from '../../src/store/store.ts';
 import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../payments/support/bnb-fixture.ts';
 import { codeOf, createSale, price, refusalOf, served, unpaid } from '../payments/support/gate-fixture.ts';
 
@@ -231,6 +232,28 @@ describe('a payment through Permit2', () => {
     expect(await codeOf(silent.pay({ ...request, produce }))).toBe('payment_pending');
     fixture.chain.controls.clearFaults();
     expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(sale.produced).toBe(1);
+    expect(await earned()).toBe(before + bnbPriceUnits);
+  });
+
+  it('is found by another process when the one that settled it died before it could write that down', async () => {
+    const buyer = await fixture.createBuyer();
+    const sale = createSale('died');
+    const before = await earned();
+    const proofs = await buyer.prove(challenge);
+    const death = Promise.withResolvers<void>();
+    const store: Store = {
+      ...fixture.store,
+      advancePayment: (input) => {
+        if (input.to !== 'settled') return fixture.store.advancePayment(input);
+        death.resolve();
+        return new Promise(() => {});
+      },
+    };
+    void fixture.openGate({ store }).pay(sale.request(proofs));
+    await death.promise;
+    const later = fixture.openGate({ clock: { now: () => Date.now() + 31_000 } });
+    expect(served(await later.pay(sale.request(proofs))).replayed).toBe(true);
     expect(sale.produced).toBe(1);
     expect(await earned()).toBe(before + bnbPriceUnits);
   });

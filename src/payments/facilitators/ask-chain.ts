@@ -27,7 +27,12 @@ const ask = async (
   const signature =
     transaction ?? (await findSolanaSignature(chain, { transaction: payload.transaction, createdAt }));
   const { blockhash } = readSolanaTransaction(payload.transaction);
-  return findSolanaOutcome(chain, { signature, blockhash, ageMs: now - createdAt });
+  return findSolanaOutcome(chain, {
+    signature,
+    blockhash,
+    network: requirements.network,
+    ageMs: now - createdAt,
+  });
 };
 
 /** What the chain itself says of a payment that somebody else settles; unknown when it does not answer. */

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256, parseTransaction, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmFees } from './evm-fees.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import type { OutgoingTransaction } from './facilitator.ts';
+import type { SenderTurn } from './sender-turn.ts';
 
 export interface EvmCall extends EvmFees {
   to: Hex;
@@ -54,7 +56,10 @@ export interface EvmAccount {
    * before it that the node's pool has nothing for. `isStuck`: also into those whose transactions offer too little. A
    * settlement that loses its place so is settled anew when it is asked for. Throws RpcOutage or RpcRefusal.
    */
-  clearWay(nonce: number, options: { chain: EvmChain; fees: EvmFees; isStuck: boolean }): Promise<void>;
+  clearWay(
+    nonce: number,
+    options: Pick<EvmSending, 'chain' | 'signal'> & { fees: EvmFees; isStuck: boolean },
+  ): Promise<void>;
   /** Asks the chain for the next nonce again: a transaction was not seen to land. */
   forgetNonce(): void;
 }
@@ -107,30 +112,64 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
   };
 };
 
-const createQueue = () => {
+/** So many of this process's transactions in one turn; then others that wait for the account come in between. */
+const mostInATurn = 10;
+/** Those who wait look this often whether it is their turn. */
+const breakMs = 50;
+
+/** One task at a time, in this process and, by the turn, among all that share the account. */
+const createQueue = ({ turn, onBreak }: { turn: SenderTurn; onBreak: () => void }) => {
   let waiting = 0;
+  let doneInTurn = 0;
   let last: Promise<unknown> = Promise.resolve();
-  return async <T>(task: () => Promise<T>): Promise<T> => {
+
+  const takeTurn = async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
+    const { isKept } = await turn.take(signal);
+    // Somebody else may have sent since: the place that would have been next may be taken.
+    if (!isKept) onBreak();
+    return task();
+  };
+  const endTurn = async (): Promise<void> => {
+    doneInTurn += 1;
+    if (waiting > 0 && doneInTurn < mostInATurn) return;
+    doneInTurn = 0;
+    await turn.end();
+    if (waiting > 0) await sleep(breakMs);
+  };
+  return async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
     if (waiting >= maxWaiting) throw new AccountBusy('too many settlements are waiting');
     waiting += 1;
-    const mine = last.then(task);
-    last = mine.catch(() => undefined);
-    try {
-      return await mine;
-    } finally {
-      waiting -= 1;
-    }
+    const mine = last.then(() => takeTurn(signal, task));
+    // The caller need not wait for the turn's end, and the next task does.
+    last = mine
+      .catch(() => undefined)
+      .then(() => {
+        waiting -= 1;
+        return endTurn();
+      });
+    return mine;
   };
 };
 
-export const createEvmAccount = (options: { privateKey: Hex; chainId: number }): EvmAccount => {
+export const createEvmAccount = (options: {
+  privateKey: Hex;
+  chainId: number;
+  /** Of the sender that is named by its CAIP-2 chain and its address in lower case. */
+  turnOf: (sender: string) => SenderTurn;
+}): EvmAccount => {
   const account = privateKeyToAccount(options.privateKey);
-  const inTurn = createQueue();
   let nextNonce: number | null = null;
   /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore what was in doubt. */
   let doubts = 0;
   /** Up to which of them the chain was asked twice: the first answer may be a gap, with later places still taken. */
   let doubtsCleared = 0;
+
+  const inTurn = createQueue({
+    turn: options.turnOf(`eip155:${options.chainId}:${account.address.toLowerCase()}`),
+    onBreak: () => {
+      nextNonce = null;
+    },
+  });
 
   const sign = async ({ nonce, ...call }: SignedCall) => {
     const raw = await account.signTransaction({ type: 'eip1559', chainId: options.chainId, nonce, ...call });
@@ -159,9 +198,9 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
 
   return {
     address: account.address,
-    send: (call, sending) => inTurn(() => sendNow(call, sending)),
+    send: (call, sending) => inTurn(sending.signal, () => sendNow(call, sending)),
     resend: (transaction, rawTransaction, { chain, signal, beforeBroadcast }) =>
-      inTurn(async () => {
+      inTurn(signal, async () => {
         signal.throwIfAborted();
         await beforeBroadcast({ transaction, rawTransaction, facilitator: null });
         nextNonce = null;
@@ -170,7 +209,7 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
         return result === 'nonce' ? 'dead' : result;
       }),
     replace: (call, { chain, signal, beforeBroadcast }) =>
-      inTurn(async () => {
+      inTurn(signal, async () => {
         const { raw, transaction } = await sign(call);
         signal.throwIfAborted();
         await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
@@ -179,8 +218,8 @@ export const createEvmAccount = (options: { privateKey: Hex; chainId: number }):
         if (result === 'place') return { transaction, result: 'refused' };
         return { transaction, result: result === 'nonce' ? 'dead' : result };
       }),
-    clearWay: (nonce, { chain, fees, isStuck }) =>
-      inTurn(async () => {
+    clearWay: (nonce, { chain, signal, fees, isStuck }) =>
+      inTurn(signal, async () => {
         let place = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
         if (place >= nonce) return;
         nextNonce = null;

@@ -3,6 +3,7 @@ import { createEip3009Authorization } from './eip3009-authorization.ts';
 import type { EvmAuthorization, MinedTransaction } from './evm-authorization.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { FoundOutcome } from './facilitator.ts';
+import { RpcOutage } from './json-rpc.ts';
 import { createPermit2Authorization } from './permit2-authorization.ts';
 
 /** Beyond `validBefore`, so that no block of a short fork can still hold the transfer. */
@@ -39,7 +40,10 @@ export const findEvmOutcome = async (
     (await authorization.isPaidBy(chain, { transaction, receipt }))
   )
     return { outcome: 'settled', transaction };
-  const block = await chain.getBlock();
+  const [block, chainId] = await Promise.all([chain.getBlock(), chain.chainId()]);
+  // On another chain nothing is used, and a misconfigured node must not prove that nobody was charged.
+  if (`eip155:${chainId}` !== order.requirements.network)
+    throw new RpcOutage('the node serves another chain');
   if (await authorization.isUsed(chain, block.number)) return authorization.explainUse(chain, block.number);
   if (block.timestamp > authorization.validBefore + expiryMarginSeconds)
     return { outcome: 'failed', reason: authorization.expiredReason };

@@ -22,7 +22,7 @@ const sendOnceMore = async (
   { transaction, rawTransaction }: EarlierTransaction,
   { account, sending, maxGasCost }: { account: EvmAccount; sending: EvmSending; maxGasCost: bigint },
 ): Promise<Resent> => {
-  const { chain } = sending;
+  const { chain, signal } = sending;
   const call = readSignedCall(rawTransaction);
   const market = await readFeeMarket(chain);
   const fees = raiseFees(call, market);
@@ -37,13 +37,11 @@ const sendOnceMore = async (
           transactions: [transaction],
           result: await account.resend(transaction, rawTransaction, sending),
         };
+  // A gap is filled for the usual: what another node has there after all offers no less.
+  const way = { chain, signal, fees: isUnderpriced ? fees : market.fees, isStuck: isUnderpriced };
   if (resent.result !== 'dead' && isAffordable)
-    await account.clearWay(call.nonce, {
-      chain,
-      // A gap is filled for the usual: what another node has there after all offers no less.
-      fees: isUnderpriced ? fees : market.fees,
-      isStuck: isUnderpriced,
-    });
+    // Whether it worked shows in the wait for the receipt.
+    await account.clearWay(call.nonce, way).catch(() => undefined);
   return resent;
 };
 

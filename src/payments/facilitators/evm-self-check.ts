@@ -36,10 +36,19 @@ const openToken = (chain: EvmChain, address: string): Token => ({
   },
 });
 
+/** Null for bytes that are no answer to what was asked. */
+const orNull = <T>(decode: () => T): T | null => {
+  try {
+    return decode();
+  } catch {
+    return null;
+  }
+};
+
 const readDecimals = async (token: Token): Promise<number | null> => {
   const call = { abi: tokenAbi, functionName: 'decimals' } as const;
   const data = await token.ask(encodeFunctionData(call));
-  return data === null ? null : decodeFunctionResult({ ...call, data });
+  return data === null ? null : orNull(() => decodeFunctionResult({ ...call, data }));
 };
 
 const takesEip3009 = async (token: Token): Promise<boolean> => {
@@ -63,8 +72,9 @@ const hasDomain = async (token: Token, domain: Domain): Promise<boolean | null> 
   if (separator !== null) return isSameHex(separator, domainSeparator({ domain }));
   const call = { abi: tokenAbi, functionName: 'eip712Domain' } as const;
   const data = await token.ask(encodeFunctionData(call));
-  if (data === null) return null;
-  const [, name, version, chainId, verifyingContract] = decodeFunctionResult({ ...call, data });
+  const told = data === null ? null : orNull(() => decodeFunctionResult({ ...call, data }));
+  if (told === null) return null;
+  const [, name, version, chainId, verifyingContract] = told;
   return (
     name === domain.name &&
     version === domain.version &&

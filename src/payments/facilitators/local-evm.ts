@@ -16,6 +16,7 @@ import type {
   VerifyOutcome,
 } from './facilitator.ts';
 import type { JsonRpc } from './json-rpc.ts';
+import type { SenderTurn } from './sender-turn.ts';
 import { watchHandover, type LocalEngine } from './local-engine.ts';
 
 export interface LocalEvmOptions {
@@ -23,6 +24,7 @@ export interface LocalEvmOptions {
   privateKey: string;
   rpc: JsonRpc;
   timeouts: FacilitatorTimeouts;
+  turnOf: (sender: string) => SenderTurn;
   log: Log;
 }
 
@@ -38,9 +40,10 @@ const hasRaw = (
   earlier !== null && earlier.transaction !== null && earlier.rawTransaction !== null;
 
 /** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
-export const createLocalEvm = ({ network, privateKey, rpc, timeouts, log }: LocalEvmOptions): LocalEngine => {
+export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
+  const { network, privateKey, rpc, timeouts, turnOf, log } = options;
   const chainId = Number(network.id.split(':')[1]);
-  const account = createEvmAccount({ privateKey: `0x${privateKey.slice(2)}`, chainId });
+  const account = createEvmAccount({ privateKey: `0x${privateKey.slice(2)}`, chainId, turnOf });
   const maxGasCost = network.maxGasCost ?? 0n;
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);

@@ -6,6 +6,7 @@ import { ConfigError } from '../../errors.ts';
 import type { Facilitator, FacilitatorTimeouts, SupportedKind } from './facilitator.ts';
 import { createJsonRpc } from './json-rpc.ts';
 import type { LocalEngine } from './local-engine.ts';
+import type { SenderTurn } from './sender-turn.ts';
 
 export interface LocalFacilitatorOptions {
   network: PaymentNetwork;
@@ -16,6 +17,8 @@ export interface LocalFacilitatorOptions {
   /** Where this service is reached: it is its own facilitator. */
   address: () => string;
   timeouts: FacilitatorTimeouts;
+  /** Turns of EVM accounts that other processes send from too. */
+  turnOf: (sender: string) => SenderTurn;
   log: Log;
   now: () => number;
 }
@@ -43,7 +46,7 @@ const prepare = ({ network, privateKey, rpcUrl, timeouts, ...rest }: LocalFacili
       kind: { extra: {} },
       load: async () => {
         const { createLocalEvm } = await import('./local-evm.ts');
-        return createLocalEvm({ network, privateKey, rpc, timeouts, log: rest.log });
+        return createLocalEvm({ network, privateKey, rpc, timeouts, turnOf: rest.turnOf, log: rest.log });
       },
     };
   const secretKey = readSolanaKey(privateKey);

@@ -131,7 +131,12 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
       const transaction = transactionOf(order);
       const signed = await keys.signTransaction(transaction, keyPair.address, network.id);
       const { blockhash } = readSolanaTransaction(transaction);
-      return await findSolanaOutcome(chain, { signature: signatureOf(signed), blockhash, ageMs });
+      return await findSolanaOutcome(chain, {
+        signature: signatureOf(signed),
+        blockhash,
+        network: network.id,
+        ageMs,
+      });
     } catch {
       return { outcome: 'unknown', reason: 'rpc_unavailable' };
     }

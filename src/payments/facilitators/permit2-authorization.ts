@@ -9,7 +9,7 @@ import {
 import { permit2Contracts } from '../permit2-contracts.ts';
 import type { PaymentRequirements, Permit2Payload } from '../wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
-import type { EvmChain, EvmTransaction } from './evm-chain.ts';
+import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
 import type { FoundOutcome } from './facilitator.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import {
@@ -53,8 +53,8 @@ const revertReasons: [string, string][] = [
   ['InvalidContractSignature()', 'invalid_permit2_signature'],
 ];
 
-/** A buyer with more purchases alike since then is left to the operator. */
-const maxCandidates = 100;
+/** How many payments alike are looked at before the block of the use itself is looked for. */
+const maxCandidates = 25;
 const wordBits = 256n;
 
 /** The permission that a call of x402's proxy hands in; null for any other call. */
@@ -117,15 +117,26 @@ export const createPermit2Authorization = (
 
   const transferTopics: Hex[][] = [[transferEvent], [toTopic(from)], [toTopic(payTo)]];
 
-  /** The transaction that paid it, among the buyer's transfers to the seller. */
+  /** The transaction that paid it, among those of the newest `limit` of these transfers. */
+  const findItsCall = async (
+    chain: EvmChain,
+    { transfers, limit }: { transfers: EvmLog[]; limit: number },
+  ): Promise<string | null> => {
+    for (const { transactionHash } of transfers.slice(-limit).reverse())
+      if (isItsCall(await chain.getTransaction(transactionHash))) return transactionHash;
+    return null;
+  };
+
+  /** The same, among the buyer's last payments to the seller. */
   const findSettlement = async (chain: EvmChain, toBlock: bigint): Promise<string | null> => {
-    let candidates = 0;
-    for await (const logs of searchLogs(chain, { address: asset, topics: transferTopics, toBlock }))
-      for (const log of logs.filter((log) => isTransferLog(log, transfer)).reverse()) {
-        candidates += 1;
-        if (candidates > maxCandidates) return null;
-        if (isItsCall(await chain.getTransaction(log.transactionHash))) return log.transactionHash;
-      }
+    let limit = maxCandidates;
+    for await (const logs of searchLogs(chain, { address: asset, topics: transferTopics, toBlock })) {
+      const transfers = logs.filter((log) => isTransferLog(log, transfer));
+      const found = await findItsCall(chain, { transfers, limit });
+      if (found !== null) return found;
+      limit -= transfers.length;
+      if (limit <= 0) return null;
+    }
     return null;
   };
 
@@ -158,10 +169,11 @@ export const createPermit2Authorization = (
       fromBlock: usedAt,
       toBlock: usedAt,
     });
-    // A transfer alike, in a way that does not tell whose it is: somebody has to look.
-    return logs.some((log) => isTransferLog(log, transfer))
-      ? used
-      : { outcome: 'failed', reason: usedReason };
+    const transfers = logs.filter((log) => isTransferLog(log, transfer));
+    if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
+    const paidBy = await findItsCall(chain, { transfers, limit: maxCandidates });
+    // Else a transfer alike, in a way that does not tell whose it is: somebody has to look.
+    return paidBy === null ? used : { outcome: 'settled', transaction: paidBy };
   };
 
   const ask = async (chain: EvmChain, data: Hex): Promise<bigint> =>

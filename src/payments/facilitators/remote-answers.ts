@@ -29,10 +29,10 @@ const supportedAnswer = z.object({
 /** Reasons that speak of the facilitator's own trouble and not of the proof. */
 const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|_rpc_/;
 /** Refusals of the proof by checks that come before anything is sent. */
-const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed)/;
+const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed|permit2_)/;
 /** Refusals that also come when this very payment is, or may be, on the chain. */
 const mayHaveMoved =
-  /transaction_failed|nonce_already_used|transaction_state|simulation_failed|already|expired/;
+  /transaction_failed|nonce_already_used|invalid_nonce|transaction_state|simulation_failed|already|expired/;
 
 const isFinalRefusal = (reason: string): boolean =>
   refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);

@@ -1,6 +1,6 @@
 import type { PaymentNetwork } from '../networks.ts';
 import type { Facilitator } from './facilitator.ts';
-import type { JsonRpc } from './json-rpc.ts';
+import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
 
 export interface SelfCheckOptions {
   network: PaymentNetwork;
@@ -39,16 +39,16 @@ export const withSelfCheck = (facilitator: Facilitator, options: SelfCheckOption
     try {
       faults = await findFaults(options, signal);
       hasAgreed = faults.length === 0;
-    } catch {
+    } catch (error) {
       // Whoever needs this node notices by himself that it does not answer.
+      if (!(error instanceof RpcOutage || error instanceof RpcRefusal)) throw error;
     }
   };
   return {
     ...facilitator,
     supports: () => (faults.length > 0 ? 'unsupported' : facilitator.supports()),
     refresh: async (signal) => {
-      if (!hasAgreed) await ask(signal);
-      const health = await facilitator.refresh(signal);
+      const [health] = await Promise.all([facilitator.refresh(signal), hasAgreed ? null : ask(signal)]);
       return faults.length > 0 ? { ready: false, detail: faults.join('; ') } : health;
     },
   };

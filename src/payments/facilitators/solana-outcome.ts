@@ -1,4 +1,5 @@
 import type { FoundOutcome } from './facilitator.ts';
+import { RpcOutage } from './json-rpc.ts';
 import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
 
 /** Twice the life of a blockhash: then no fork can still land the transaction. */
@@ -10,6 +11,8 @@ export interface SolanaPaymentTrace {
   /** Null when it was looked for among all that can have landed, and was not there. */
   signature: string | null;
   blockhash: string;
+  /** CAIP-2. */
+  network: string;
   /** Milliseconds since before the transaction was first sent. */
   ageMs: number;
 }
@@ -27,13 +30,16 @@ const fromStatus = (signature: string, status: SolanaStatus): FoundOutcome => {
  */
 export const findSolanaOutcome = async (
   chain: SolanaChain,
-  { signature, blockhash, ageMs }: SolanaPaymentTrace,
+  { signature, blockhash, network, ageMs }: SolanaPaymentTrace,
 ): Promise<FoundOutcome> => {
   const status = signature === null ? null : await chain.getStatus(signature);
   if (signature !== null && status !== null) return fromStatus(signature, status);
   if (await chain.isBlockhashValid(blockhash)) return { outcome: 'open' };
   if (ageMs < expiryMs || ageMs > historyMs) return { outcome: 'unknown', reason: 'settlement_pending' };
-  // It may have landed between the two questions above.
+  // On another cluster nothing ever landed, and a misconfigured node must not prove that nobody was charged.
+  if (!(await chain.getGenesisHash()).startsWith(network.slice('solana:'.length)))
+    throw new RpcOutage('the node serves another cluster');
+  // It may have landed between the first two questions.
   const last = signature === null ? null : await chain.getStatus(signature);
   return signature === null || last === null
     ? { outcome: 'failed', reason: 'invalid_exact_svm_blockhash_expired' }

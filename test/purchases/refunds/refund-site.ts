@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
-import { createTestClient, http } from 'viem';
+import { createTestClient, http, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { Clock } from '../../../src/clock.ts';
 import { requireNetwork } from '../../../src/payments/networks.ts';
@@ -11,6 +11,7 @@ import {
   type RefundTimings,
 } from '../../../src/purchases/refund-payment.ts';
 import type { Payment, PaymentRefund, Store } from '../../../src/store/store.ts';
+import { localEvmKeys } from '../../chains/local-keys.ts';
 import { signUsdcTransfer } from '../../chains/sign-usdc-transfer.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 import type { ChainName } from '../../payments/support/buyer.ts';
@@ -27,17 +28,23 @@ const gas = 10n ** 18n;
 export interface RefundSite {
   walletAddress: string;
   walletKey: string;
-  /** A settled payment of a payer of its own, whose balance therefore tells how often he was paid back. */
+  /**
+   * A settled payment of a payer of its own, whose balance therefore tells how often he was paid back. Its transaction
+   * landed: a node is believed only by what it remembers.
+   */
   addPayment(store: Store): Promise<Payment & { payer: string }>;
   plan(store: Store, payment: Payment, amount?: bigint): Promise<PaymentRefund>;
   /** Goes on with a refund as a new process would, that much later. */
   run(
     store: Store,
     refund: PaymentRefund,
-    options?: { aheadMs?: number; timings?: Partial<RefundTimings> },
+    options?: { aheadMs?: number; timings?: Partial<RefundTimings>; rpcTimeoutMs?: number },
   ): Promise<RefundEnd>;
   balanceOf(owner: string): Promise<bigint>;
 }
+
+const connect = (rpcUrl: string) =>
+  createTestClient({ mode: 'anvil', transport: http(rpcUrl) }).extend(walletActions);
 
 const addSettled = async (
   store: Store,
@@ -65,14 +72,19 @@ const addSettled = async (
   return { ...settled, payer };
 };
 
-const addBasePayment = ({ base }: Chains, store: Store) => {
+const addBasePayment = async ({ base }: Chains, store: Store) => {
   const payer = privateKeyToAddress(generatePrivateKey());
-  const hash = (): string => `0x${randomBytes(32).toString('hex')}`;
-  const identity = `${base.network}:${base.usdc}:${payer}:${hash()}`.toLowerCase();
-  return addSettled(store, { identity, network: base.network, asset: base.usdc, transaction: hash(), payer });
+  const transaction = await connect(base.rpcUrl).sendTransaction({
+    account: localEvmKeys.deployer.address,
+    chain: null,
+    to: base.seller.address,
+    value: 1n,
+  });
+  const nonce = `0x${randomBytes(32).toString('hex')}`;
+  const identity = `${base.network}:${base.usdc}:${payer}:${nonce}`.toLowerCase();
+  return addSettled(store, { identity, network: base.network, asset: base.usdc, transaction, payer });
 };
 
-/** One that landed, as a node is believed only by what it remembers. */
 const addSolanaPayment = async ({ solana }: Chains, store: Store) => {
   const { address: payer } = await generateKeyPairSigner();
   await solana.mint(solana.buyer.address, 1n);
@@ -98,7 +110,7 @@ const createWallet = async (
   }
   const key = generatePrivateKey();
   const address = privateKeyToAddress(key);
-  await createTestClient({ mode: 'anvil', transport: http(base.rpcUrl) }).setBalance({ address, value: gas });
+  await connect(base.rpcUrl).setBalance({ address, value: gas });
   await base.mint(address, 100n * paid);
   return { address, key };
 };
@@ -122,14 +134,14 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
       if (planned.outcome !== 'planned') throw new Error(planned.outcome);
       return planned.refund;
     },
-    run: async (store, { id, payment: identity }, { aheadMs = 0, timings } = {}) => {
+    run: async (store, { id, payment: identity }, { aheadMs = 0, timings, rpcTimeoutMs = 1_000 } = {}) => {
       const [refund, payment] = await Promise.all([store.getRefund(id), store.getPayment(identity)]);
       if (refund === null || payment === null) throw new Error('there is no such refund');
       const clock: Clock = { now: () => Date.now() + aheadMs };
       const opened = await openRefundChain({
         network: requireNetwork(network),
         rpcUrl,
-        rpcTimeoutMs: 1_000,
+        rpcTimeoutMs,
         now: clock.now,
         secondLookMs: 20,
       });

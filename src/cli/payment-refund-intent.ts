@@ -1,0 +1,105 @@
+import { newId } from '../ids.ts';
+import { parseTokenAmount } from '../purchases/token-amount.ts';
+import type { Payment, PaymentRefund } from '../store/store.ts';
+import { CommandError } from './command-error.ts';
+import { requirePayment } from './payment-find.ts';
+import { goOnCommand, type RefundDesk, type RefundIntent } from './payment-refund-desk.ts';
+import { refundNotPossible } from './payment-refund-refusals.ts';
+
+const maxRefunds = 1_000;
+
+const readUnits = (payment: Payment, text: string, { findToken }: RefundDesk): bigint => {
+  const token = findToken(payment);
+  const units = token === null ? null : parseTokenAmount(text, token.decimals);
+  if (units !== null) return units;
+  const form = token === null ? '' : ` Write ${token.symbol} above zero, such as 0.10.`;
+  throw new CommandError('invalid_usage', `${JSON.stringify(text.slice(0, 40))} is not an amount.${form}`);
+};
+
+const tooMuch = (payment: Payment, left: bigint, { views }: RefundDesk): CommandError =>
+  new CommandError(
+    'refund_too_large',
+    left <= 0n
+      ? 'All of this payment is given back, or is about to be.'
+      : `Of this payment ${views.amountText({ ...payment, amount: left })} can still be given back.`,
+  );
+
+const notSettled = ({ state }: Payment): CommandError =>
+  new CommandError(
+    'payment_not_settled',
+    `The payment is ${state}, not settled: there is nothing to give back. See "payments show".`,
+  );
+
+/** Of the same payment and, where it is named again, of the same amount. Throws CommandError. */
+const goOnWith = (
+  existing: PaymentRefund,
+  { payment, amount }: { payment: Payment; amount: bigint | null },
+  { views }: RefundDesk,
+): RefundIntent => {
+  if (existing.payment !== payment.identity || (amount !== null && amount !== existing.amount))
+    throw new CommandError(
+      'refund_conflict',
+      `Refund ${existing.id} is another one: ${views.amountText(existing)} of payment ${existing.payment}.`,
+    );
+  return { id: existing.id, payment, recipient: existing.recipient, amount: existing.amount, existing };
+};
+
+/** Throws CommandError when the payment cannot be given back, or not so much of it. */
+const beginWith = async (
+  { id, payment, amount }: { id: string; payment: Payment; amount: bigint | null },
+  desk: RefundDesk,
+): Promise<RefundIntent> => {
+  if (payment.state !== 'settled' && payment.state !== 'delivered') throw notSettled(payment);
+  const refunds = await desk.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  const open = refunds.find(({ state }) => state === 'planned' || state === 'sending');
+  if (open !== undefined)
+    throw new CommandError(
+      'refund_open',
+      `A refund of this payment has no end yet. Go on with it first: ${goOnCommand(open, desk)}`,
+    );
+  const left = refunds
+    .filter(({ state }) => state !== 'failed')
+    .reduce((rest, refund) => rest - refund.amount, payment.amount);
+  const wanted = amount ?? left;
+  if (wanted > left || left <= 0n) throw tooMuch(payment, left, desk);
+  if (payment.payer === null) throw refundNotPossible('no_payer', payment);
+  return { id, payment, recipient: payment.payer, amount: wanted, existing: null };
+};
+
+/** What the words of the command ask for, by what the store knows. Throws CommandError. */
+export const readRefundIntent = async (
+  given: string,
+  options: { amount?: string; refundId?: string },
+  desk: RefundDesk,
+): Promise<RefundIntent> => {
+  const payment = await requirePayment(desk.store, given);
+  const amount = options.amount === undefined ? null : readUnits(payment, options.amount, desk);
+  const existing = options.refundId === undefined ? null : await desk.store.getRefund(options.refundId);
+  return existing === null
+    ? beginWith({ id: options.refundId ?? newId(), payment, amount }, desk)
+    : goOnWith(existing, { payment, amount }, desk);
+};
+
+/** Writes the refund down, unless another run has done so. Throws CommandError. */
+export const planRefund = async (
+  { id, payment, amount }: RefundIntent,
+  note: string | null,
+  desk: RefundDesk,
+): Promise<PaymentRefund> => {
+  const { store, clock } = desk;
+  const planned = await store.planRefund({ id, payment: payment.identity, amount, note, now: clock.now() });
+  switch (planned.outcome) {
+    case 'planned':
+      return planned.refund;
+    case 'exists':
+      goOnWith(planned.refund, { payment, amount }, desk);
+      return planned.refund;
+    case 'too_much':
+      throw tooMuch(payment, planned.left, desk);
+    case 'not_settled':
+      throw notSettled(payment);
+    case 'no_payment':
+    case 'no_payer':
+      throw refundNotPossible('no_payer', payment);
+  }
+};

@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import type { CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
+import { addExamples, exampleId } from './examples.ts';
+import { requirePayment } from './payment-find.ts';
+import { readTokens } from './payment-tokens.ts';
+import { createPaymentViews } from './payment-views.ts';
+import { readCount, readUuid } from './read-text.ts';
+
+const maxListed = 10_000;
+
+/** Adds `payments refunds`. */
+export const addRefundsCommand = (payments: Command, context: CommandContext): void => {
+  const list = payments
+    .command('refunds')
+    .summary('list refunds: those without an end, or those of a payment')
+    .description(
+      'Lists the refunds that have no end yet, in the order of their making; with a payment, all of its refunds.',
+    )
+    .argument('[payment]', 'its identity, its transaction, or the beginning of either')
+    .option('--open', 'only those without an end, of this payment too')
+    .option('--limit <count>', 'list at most this many', readCount(maxListed), 1_000)
+    .action((given: string | undefined, { open, limit }: { open?: true; limit: number }) =>
+      context.run(async ({ store, config }) => {
+        const { refundJson, refundTable } = createPaymentViews(await readTokens({ config }));
+        const payment = given === undefined ? null : (await requirePayment(store, given)).identity;
+        const found = await store.listRefunds({ payment, limit: limit + 1 });
+        const listed = found
+          .slice(0, limit)
+          .filter(({ state }) => open !== true || state === 'planned' || state === 'sending');
+        const hasMore = found.length > limit;
+        return {
+          json: { refunds: listed.map(refundJson), has_more: hasMore },
+          text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed),
+          ...(hasMore ? { remark: 'There are more: raise --limit.' } : {}),
+        };
+      }),
+    );
+  addExamples(list, ['causeway payments refunds --open', 'causeway payments refunds 0x5f3c9a1e --json']);
+};
+
+/** Adds `payments cancel-refund`. */
+export const addCancelRefundCommand = (payments: Command, context: CommandContext): void => {
+  const cancel = payments
+    .command('cancel-refund')
+    .summary('give up a refund for which nothing was signed')
+    .description(
+      'Gives up a planned refund, so that its amount can be given back otherwise. One that is signed cannot be given ' +
+        'up: it may land at any time.',
+    )
+    .argument('<refund>', 'id of the refund', readUuid)
+    .action((id: string) =>
+      context.run(async ({ store, clock, config }) => {
+        const { refundJson } = createPaymentViews(await readTokens({ config }));
+        const canceled = await store.advanceRefund({
+          id,
+          from: ['planned'],
+          to: 'failed',
+          set: { reason: 'canceled' },
+          now: clock.now(),
+        });
+        if (canceled !== null)
+          return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is given up.` };
+        const refund = await store.getRefund(id);
+        if (refund === null) throw new CommandError('refund_not_found', `There is no refund ${id}.`);
+        throw new CommandError(
+          'refund_conflict',
+          `Refund ${id} is ${refund.state}, and cannot be given up any more.`,
+        );
+      }),
+    );
+  addExamples(cancel, [`causeway payments cancel-refund ${exampleId}`]);
+};

@@ -1,0 +1,61 @@
+import { createJsonRpc, type JsonRpc } from '../facilitators/json-rpc.ts';
+import { decodeBase58 } from '../base58.ts';
+import type { PaymentNetwork } from '../networks.ts';
+import type { Coin, RefundChain, RefundWallet } from './refund-transfer.ts';
+
+export interface RefundPlace {
+  network: PaymentNetwork;
+  rpcUrl: string;
+  /** One question to the node, in milliseconds. */
+  rpcTimeoutMs: number;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** EVM: how long after the first a second look follows before a transaction is called dead. */
+  secondLookMs?: number;
+}
+
+export interface OpenedRefundChain {
+  chain: RefundChain;
+  /** EVM: 0x and 64 hex digits. Solana: base58 of 64 bytes. Throws TypeError for anything else, without showing it. */
+  openWallet(key: string): Promise<RefundWallet>;
+}
+
+const bnbChains: ReadonlySet<string> = new Set(['eip155:56', 'eip155:97']);
+
+const coinOf = ({ family, id }: PaymentNetwork): Coin => {
+  if (family === 'solana') return { symbol: 'SOL', decimals: 9 };
+  return { symbol: bnbChains.has(id) ? 'BNB' : 'ETH', decimals: 18 };
+};
+
+const openEvm = async (rpc: JsonRpc, { network, secondLookMs }: RefundPlace): Promise<OpenedRefundChain> => {
+  const { createEvmRefundChain } = await import('./evm-refund-chain.ts');
+  const { createEvmRefundWallet } = await import('./evm-refund-wallet.ts');
+  return {
+    chain: createEvmRefundChain({ rpc, ...(secondLookMs === undefined ? {} : { secondLookMs }) }),
+    openWallet: (key) => {
+      if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new TypeError('it must be 0x and 64 hex digits');
+      return Promise.resolve(
+        createEvmRefundWallet({ network, coin: coinOf(network), privateKey: `0x${key.slice(2)}`, rpc }),
+      );
+    },
+  };
+};
+
+const openSolana = async (rpc: JsonRpc, { network, now }: RefundPlace): Promise<OpenedRefundChain> => {
+  const { createSolanaRefundChain } = await import('./solana-refund-chain.ts');
+  const { createSolanaRefundWallet } = await import('./solana-refund-wallet.ts');
+  return {
+    chain: createSolanaRefundChain({ rpc, now }),
+    openWallet: async (key) => {
+      const secretKey = decodeBase58(key);
+      if (secretKey?.length !== 64) throw new TypeError('it must be a base58 secret key of 64 bytes');
+      return createSolanaRefundWallet({ network, coin: coinOf(network), secretKey, rpc });
+    },
+  };
+};
+
+/** A chain as refunds see it. The packages of a chain are loaded here, as most commands need none of them. */
+export const openRefundChain = (place: RefundPlace): Promise<OpenedRefundChain> => {
+  const rpc = createJsonRpc({ url: place.rpcUrl, timeoutMs: place.rpcTimeoutMs });
+  return place.network.family === 'evm' ? openEvm(rpc, place) : openSolana(rpc, place);
+};

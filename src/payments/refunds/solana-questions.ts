@@ -1,0 +1,55 @@
+import { blockhash as toBlockhash, type Blockhash } from '@solana/kit';
+import { z } from 'zod';
+import { RpcOutage, RpcRefusal, type JsonRpc } from '../facilitators/json-rpc.ts';
+
+/** What refunds ask a Solana node beside the questions of payments. Every method throws RpcOutage or RpcRefusal. */
+export interface SolanaQuestions {
+  latestBlockhash(): Promise<{ blockhash: Blockhash; lastValidBlockHeight: bigint }>;
+  /** In the smallest unit; 0 where there is no such account. */
+  tokenBalance(account: string): Promise<bigint>;
+  /** Lamports that an account of so many bytes must hold. */
+  rentOf(bytes: number): Promise<bigint>;
+  /** Whether the node is as far as the cluster. */
+  isCurrent(): Promise<boolean>;
+}
+
+const inContext = <T>(value: z.ZodType<T>) => z.object({ value });
+const lifetime = z.object({
+  blockhash: z.string().transform((text) => toBlockhash(text)),
+  lastValidBlockHeight: z.number().transform(BigInt),
+});
+const tokenAmount = z.object({ amount: z.string().regex(/^\d{1,20}$/) });
+const commitment = 'confirmed';
+const invalidParams = -32_602;
+
+export const createSolanaQuestions = (rpc: JsonRpc, signal: AbortSignal): SolanaQuestions => {
+  const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
+    const parsed = schema.safeParse(await rpc.request(method, params, signal));
+    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
+    return parsed.data;
+  };
+  return {
+    latestBlockhash: async () => (await ask(inContext(lifetime), 'getLatestBlockhash', { commitment })).value,
+    tokenBalance: async (account) => {
+      try {
+        const { value } = await ask(inContext(tokenAmount), 'getTokenAccountBalance', account, {
+          commitment,
+        });
+        return BigInt(value.amount);
+      } catch (error) {
+        if (error instanceof RpcRefusal && error.code === invalidParams) return 0n;
+        throw error;
+      }
+    },
+    rentOf: async (bytes) =>
+      BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),
+    isCurrent: async () => {
+      try {
+        return (await ask(z.string(), 'getHealth')) === 'ok';
+      } catch (error) {
+        if (error instanceof RpcRefusal) return false;
+        throw error;
+      }
+    },
+  };
+};
