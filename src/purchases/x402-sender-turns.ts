@@ -5,9 +5,7 @@ import { pause } from '../repeat.ts';
 import type { Store } from '../store/store.ts';
 
 /** A process that died in its turn keeps it no longer than this. */
-const turnMs = 10_000;
-/** The others wait so long for a process that hangs, and then go on without it. */
-const patienceMs = 5_000;
+const turnMs = 5_000;
 const pollMs = 40;
 
 /** Turns by the store, for all processes on it. `sender` names the account: CAIP-2 and address. */
@@ -26,7 +24,10 @@ export const createSenderTurns =
       const now = clock.now();
       return store.takeSenderTurn({ sender, owner, until: now + turnMs, now });
     };
-    const wait = async (signal: AbortSignal): Promise<boolean> => {
+    const wait: (options: Parameters<SenderTurn['take']>[0]) => Promise<boolean> = async ({
+      signal,
+      patienceMs,
+    }) => {
       const giveUpAt = performance.now() + patienceMs;
       while (!signal.aborted) {
         if (await tryOnce()) return true;
@@ -37,12 +38,12 @@ export const createSenderTurns =
     };
 
     return {
-      take: async (signal) => {
+      take: async (options) => {
         const leftMs = heldUntil === null ? 0 : heldUntil - clock.now();
         if (leftMs > turnMs / 2) return { isKept: true };
         const wasHeld = leftMs > 0;
         try {
-          const isTaken = await wait(signal);
+          const isTaken = await wait(options);
           heldUntil = isTaken ? clock.now() + turnMs : null;
           if (!isTaken) log.warn({ sender }, 'another process keeps its turn to send; going on without it');
           return { isKept: isTaken && wasHeld };

@@ -113,18 +113,19 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
 };
 
 /** So many of this process's transactions in one turn; then others that wait for the account come in between. */
-const mostInATurn = 10;
+const mostInATurn = 5;
 /** Those who wait look this often whether it is their turn. */
 const breakMs = 50;
 
 /** One task at a time, in this process and, by the turn, among all that share the account. */
-const createQueue = ({ turn, onBreak }: { turn: SenderTurn; onBreak: () => void }) => {
+const createQueue = (options: { turn: SenderTurn; patienceMs: number; onBreak: () => void }) => {
+  const { turn, patienceMs, onBreak } = options;
   let waiting = 0;
   let doneInTurn = 0;
   let last: Promise<unknown> = Promise.resolve();
 
   const takeTurn = async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    const { isKept } = await turn.take(signal);
+    const { isKept } = await turn.take({ signal, patienceMs });
     // Somebody else may have sent since: the place that would have been next may be taken.
     if (!isKept) onBreak();
     return task();
@@ -156,6 +157,8 @@ export const createEvmAccount = (options: {
   chainId: number;
   /** Of the sender that is named by its CAIP-2 chain and its address in lower case. */
   turnOf: (sender: string) => SenderTurn;
+  /** How long to wait for others that send from it. */
+  patienceMs: number;
 }): EvmAccount => {
   const account = privateKeyToAccount(options.privateKey);
   let nextNonce: number | null = null;
@@ -166,6 +169,7 @@ export const createEvmAccount = (options: {
 
   const inTurn = createQueue({
     turn: options.turnOf(`eip155:${options.chainId}:${account.address.toLowerCase()}`),
+    patienceMs: options.patienceMs,
     onBreak: () => {
       nextNonce = null;
     },

@@ -28,6 +28,9 @@ export interface LocalEvmOptions {
   log: Log;
 }
 
+/** The rest of a settlement's time is for the chain. */
+const longestPatienceMs = 2_000;
+
 /** Throws TypeError for a payment that is none on EVM, which is a fault of ours. */
 const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
   if ('transaction' in payload.payload) throw new TypeError('an EVM payment carries an authorization');
@@ -43,7 +46,12 @@ const hasRaw = (
 export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
   const { network, privateKey, rpc, timeouts, turnOf, log } = options;
   const chainId = Number(network.id.split(':')[1]);
-  const account = createEvmAccount({ privateKey: `0x${privateKey.slice(2)}`, chainId, turnOf });
+  const account = createEvmAccount({
+    privateKey: `0x${privateKey.slice(2)}`,
+    chainId,
+    turnOf,
+    patienceMs: Math.min(longestPatienceMs, timeouts.settleMs / 4),
+  });
   const maxGasCost = network.maxGasCost ?? 0n;
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);

@@ -5,9 +5,9 @@
 export interface SenderTurn {
   /**
    * Takes the turn, or keeps it. Resolves with whether it was kept without a break, as then nobody else has sent in
-   * between. Waits for others a while, and goes on without them; rejects never.
+   * between. Waits for others at most `patienceMs`, and goes on without them; rejects never.
    */
-  take(signal: AbortSignal): Promise<{ isKept: boolean }>;
+  take(options: { signal: AbortSignal; patienceMs: number }): Promise<{ isKept: boolean }>;
   /** Lets others have it. Rejects never. */
   end(): Promise<void>;
 }
