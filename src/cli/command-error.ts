@@ -15,6 +15,7 @@ const exitCodes = {
   payment_not_found: 1,
   payment_not_settled: 1,
   payment_ambiguous: 1,
+  payment_in_progress: 1,
   refund_not_found: 1,
   refund_open: 1,
   refund_conflict: 1,

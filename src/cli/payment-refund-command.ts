@@ -16,6 +16,7 @@ interface RefundOptions {
   amount?: string;
   note?: string;
   refundId?: string;
+  unknown?: true;
   yes?: true;
 }
 
@@ -78,7 +79,13 @@ const refund = async (session: Session, given: string, options: RefundOptions): 
   desk.tell(
     `If this ends half-way, repeat it: ${goOnCommand({ id, payment: identity, network, asset, amount }, desk)}`,
   );
-  const planned = existing ?? (await planRefund(intent, options.note ?? null, desk));
+  const planned =
+    existing ??
+    (await planRefund(
+      intent,
+      { note: options.note ?? null, acceptsUnknown: options.unknown === true },
+      desk,
+    ));
   const run = createRefunding({
     store: desk.store,
     clock: desk.clock,
@@ -103,6 +110,10 @@ export const addRefundCommand = (payments: Command, context: CommandContext): vo
     .option('--amount <tokens>', 'how much, such as 0.05 (default: all that is left)')
     .option('--note <text>', 'why, for the books; the payer never sees it', readText(500))
     .option('--refund-id <uuid>', 'your own id of the refund, or that of one to go on with', readUuid)
+    .option(
+      '--unknown',
+      'also when the gateway cannot find out whether the payment happened, and you know it did',
+    )
     .option('--yes', 'do it')
     .action((given: string, options: RefundOptions) =>
       context.run((session) => refund(session, given, options)),

@@ -27,8 +27,14 @@ const tooMuch = (payment: Payment, left: bigint, { views }: RefundDesk): Command
 const notSettled = ({ state }: Payment): CommandError =>
   new CommandError(
     'payment_not_settled',
-    `The payment is ${state}, not settled: there is nothing to give back. See "payments show".`,
+    state === 'unknown'
+      ? 'It is not known whether the payment happened. If you have seen it on the chain, name its transaction to ' +
+          '"payments reconcile", or give it back all the same with --unknown.'
+      : `The payment is ${state}, not settled: there is nothing to give back. See "payments show".`,
   );
+
+const canBeGivenBack = ({ state }: Payment, acceptsUnknown: boolean): boolean =>
+  state === 'settled' || state === 'delivered' || (acceptsUnknown && state === 'unknown');
 
 /** Of the same payment and, where it is named again, of the same amount. Throws CommandError. */
 const goOnWith = (
@@ -46,10 +52,15 @@ const goOnWith = (
 
 /** Throws CommandError when the payment cannot be given back, or not so much of it. */
 const beginWith = async (
-  { id, payment, amount }: { id: string; payment: Payment; amount: bigint | null },
+  {
+    id,
+    payment,
+    amount,
+    acceptsUnknown,
+  }: { id: string; payment: Payment; amount: bigint | null; acceptsUnknown: boolean },
   desk: RefundDesk,
 ): Promise<RefundIntent> => {
-  if (payment.state !== 'settled' && payment.state !== 'delivered') throw notSettled(payment);
+  if (!canBeGivenBack(payment, acceptsUnknown)) throw notSettled(payment);
   const refunds = await desk.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const open = refunds.find(({ state }) => state === 'planned' || state === 'sending');
   if (open !== undefined)
@@ -69,25 +80,35 @@ const beginWith = async (
 /** What the words of the command ask for, by what the store knows. Throws CommandError. */
 export const readRefundIntent = async (
   given: string,
-  options: { amount?: string; refundId?: string },
+  options: { amount?: string; refundId?: string; unknown?: true },
   desk: RefundDesk,
 ): Promise<RefundIntent> => {
   const payment = await requirePayment(desk.store, given);
   const amount = options.amount === undefined ? null : readUnits(payment, options.amount, desk);
   const existing = options.refundId === undefined ? null : await desk.store.getRefund(options.refundId);
   return existing === null
-    ? beginWith({ id: options.refundId ?? newId(), payment, amount }, desk)
+    ? beginWith(
+        { id: options.refundId ?? newId(), payment, amount, acceptsUnknown: options.unknown === true },
+        desk,
+      )
     : goOnWith(existing, { payment, amount }, desk);
 };
 
 /** Writes the refund down, unless another run has done so. Throws CommandError. */
 export const planRefund = async (
   { id, payment, amount }: RefundIntent,
-  note: string | null,
+  { note, acceptsUnknown }: { note: string | null; acceptsUnknown: boolean },
   desk: RefundDesk,
 ): Promise<PaymentRefund> => {
   const { store, clock } = desk;
-  const planned = await store.planRefund({ id, payment: payment.identity, amount, note, now: clock.now() });
+  const planned = await store.planRefund({
+    id,
+    payment: payment.identity,
+    amount,
+    note,
+    acceptsUnknown,
+    now: clock.now(),
+  });
   switch (planned.outcome) {
     case 'planned':
       return planned.refund;

@@ -80,6 +80,13 @@ export const paymentIdConflict = (): AppError =>
     { headers: { 'x-should-retry': 'false' } },
   );
 
+export const paymentRefunded = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment was given back, so nothing is served for it any more. Sign a new payment.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
 export const paymentSpent = (): AppError =>
   new AppError(
     'payment_conflict',

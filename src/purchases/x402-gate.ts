@@ -8,7 +8,7 @@ import { createOfferBook } from '../payments/extensions/signed-offers.ts';
 import type { FacilitatorTimeouts } from '../payments/facilitators/facilitator.ts';
 import { createPaymentMethods, type PayableNetwork } from '../payments/payment-methods.ts';
 import type { Extensions, ResourceInfo } from '../payments/wire.ts';
-import type { Store } from '../store/store.ts';
+import type { Payment, Store } from '../store/store.ts';
 import { defaultHeaderBytes } from '../x402-config.ts';
 import { createAddReceipt } from './x402-answers.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
@@ -16,7 +16,12 @@ import { createFormerTermsBook } from './x402-former-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
 import { createPaymentLeases } from './x402-lease.ts';
 import { createPurchasing, type PayOutcome, type PayRequest } from './x402-purchase.ts';
-import { createReconcile, type ReconcileOptions, type ReconcileReport } from './x402-reconcile.ts';
+import {
+  createReconcile,
+  type NamedPayment,
+  type ReconcileOptions,
+  type ReconcileReport,
+} from './x402-reconcile.ts';
 import { createSenderTurns } from './x402-sender-turns.ts';
 import { createSettlements } from './x402-settlement.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
@@ -45,6 +50,8 @@ export interface X402Gate {
   pay(request: PayRequest): Promise<PayOutcome>;
   /** Looks what became of payments that are due for it, and brings them to an end where that is safe. */
   reconcile(options: ReconcileOptions): Promise<ReconcileReport>;
+  /** The same for one payment. Null: there is none, or somebody works on it. */
+  reconcileOne(named: NamedPayment): Promise<Payment | null>;
   status(): NetworkStatus[];
   /** JSON text of what is sold and how, for crawlers; null when nothing was described. */
   manifest(): string | null;
@@ -211,6 +218,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
       noteDelivery,
     }),
     reconcile,
+    reconcileOne: reconcile.one,
     begin: (signal) => beginUpkeep({ store, reconcile, formerTerms, clock, log, signal }),
     status: () => health.status(),
     manifest: () => documents.manifest(),

@@ -11,6 +11,7 @@ import {
   paymentConflict,
   paymentIdConflict,
   paymentInProgress,
+  paymentRefunded,
   paymentSpent,
   paymentUnavailable,
   type Receipt,
@@ -236,6 +237,7 @@ export const createPurchasing = (
   const resume = async (payment: Payment, purchase: Purchase, terms: Terms | null): Promise<PayOutcome> => {
     const { request, proof } = purchase;
     if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
+    if (payment.isRefunded) throw paymentRefunded();
     const method = findMethod(methods, payment.network);
     switch (payment.state) {
       case 'delivered':

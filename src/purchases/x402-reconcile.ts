@@ -15,6 +15,19 @@ export interface ReconcileOptions {
   isEager?: boolean;
 }
 
+export interface NamedPayment {
+  identity: string;
+  /** Where somebody has seen it on the chain; null for nothing new. The chain is believed, not this. */
+  transaction: string | null;
+}
+
+export interface Reconcile {
+  /** Looks at payments that are due. */
+  (options: ReconcileOptions): Promise<ReconcileReport>;
+  /** Looks at one, whether it is due or not. Null: there is none, or somebody works on it. */
+  one(named: NamedPayment): Promise<Payment | null>;
+}
+
 export interface ReconcileReport {
   /** Payments that were due for a look and that nobody works on. */
   examined: number;
@@ -44,7 +57,7 @@ export const createReconcile = (context: {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-}): ((options: ReconcileOptions) => Promise<ReconcileReport>) => {
+}): Reconcile => {
   const { store, methods, leases, settlements, clock, log, signal } = context;
 
   /** By compare-and-set on state and lease: somebody may have begun to work on it. */
@@ -151,14 +164,21 @@ export const createReconcile = (context: {
     }
   };
 
-  return async ({ limit, isEager = false }) => {
+  const one: Reconcile['one'] = async ({ identity, transaction }) => {
+    const payment = await store.getPayment(identity);
+    if (payment === null || leases.isLive(payment)) return null;
+    await tend({ ...payment, transaction: transaction ?? payment.transaction });
+    return store.getPayment(identity);
+  };
+
+  const due = async ({ limit, isEager = false }: ReconcileOptions): Promise<ReconcileReport> => {
     const now = clock.now();
-    const due = await store.claimPaymentChecks({
+    const claimed = await store.claimPaymentChecks({
       now: isEager ? Number.MAX_SAFE_INTEGER : now,
       until: now + claimMs,
       limit,
     });
-    const queue = due.filter((payment) => !leases.isLive(payment));
+    const queue = claimed.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     const work = async (): Promise<void> => {
       for (let payment = queue.shift(); payment !== undefined && !signal.aborted; payment = queue.shift()) {
@@ -173,4 +193,6 @@ export const createReconcile = (context: {
     await Promise.all(Array.from({ length: concurrency }, work));
     return report;
   };
+
+  return Object.assign(due, { one });
 };

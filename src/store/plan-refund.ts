@@ -13,13 +13,14 @@ export const judgeRefundPlan = (
   { existing, payment, refunded }: RefundPlanFacts,
 ):
   | Exclude<PlanRefundOutcome, { outcome: 'planned' }>
-  | { outcome: 'allowed'; payment: Payment; recipient: string; amount: bigint } => {
+  | { outcome: 'allowed'; payment: Payment; recipient: string; amount: bigint; isWhole: boolean } => {
   if (existing !== null) return { outcome: 'exists', refund: existing };
   if (payment === null) return { outcome: 'no_payment' };
-  if (payment.state !== 'settled' && payment.state !== 'delivered') return { outcome: 'not_settled' };
+  const isSettled = payment.state === 'settled' || payment.state === 'delivered';
+  if (!isSettled && !(plan.acceptsUnknown && payment.state === 'unknown')) return { outcome: 'not_settled' };
   if (payment.payer === null) return { outcome: 'no_payer' };
   const left = payment.amount - refunded;
   const amount = plan.amount ?? left;
   if (amount <= 0n || amount > left) return { outcome: 'too_much', left };
-  return { outcome: 'allowed', payment, recipient: payment.payer, amount };
+  return { outcome: 'allowed', payment, recipient: payment.payer, amount, isWhole: amount === left };
 };

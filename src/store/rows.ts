@@ -229,13 +229,14 @@ export interface PaymentRow {
   payment_id: string | null;
   check_at: bigint | null;
   settled_at: bigint | null;
+  refunded: bigint;
   created_at: bigint;
   updated_at: bigint;
 }
 
 export const paymentColumns = `identity, request_hash, network, asset, pay_to, amount, payload, requirements,
   lease_owner, lease_until, state, payer, result, transaction_id, raw_transaction, receipt, reason, facilitator,
-  payment_id, check_at, settled_at, created_at, updated_at`;
+  payment_id, check_at, settled_at, refunded, created_at, updated_at`;
 
 export const toPayment = (row: PaymentRow): Payment => ({
   identity: row.identity,
@@ -259,6 +260,7 @@ export const toPayment = (row: PaymentRow): Payment => ({
   paymentId: row.payment_id,
   checkAt: toTime(row.check_at),
   settledAt: toTime(row.settled_at),
+  isRefunded: row.refunded !== 0n,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
 });

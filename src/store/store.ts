@@ -223,7 +223,8 @@ export interface Store {
   /** What was settled and refunded, a row for each network, asset and UTC day, in this order. */
   sumPayments(input: { from: number; to: number }): Promise<PaymentSum[]>;
   /**
-   * Records that money is to go back to the payer. Refused unless the payment is settled, its payer is known, and
+   * Records that money is to go back to the payer; a payment that is refunded whole is served no more, until such a
+   * refund fails. Refused unless the payment is settled (or of unknown outcome, where accepted), its payer is known, and
    * refunds that did not fail leave so much of its amount; `amount` null: all that is left.
    */
   planRefund(input: NewPaymentRefund): Promise<PlanRefundOutcome>;
@@ -634,6 +635,8 @@ export interface Payment {
   /** When somebody should look what became of it; null: never. */
   checkAt: number | null;
   settledAt: number | null;
+  /** Whether all of it was given back, or is on its way there: nothing is served for it any more. */
+  isRefunded: boolean;
   createdAt: number;
   updatedAt: number;
 }
@@ -711,6 +714,8 @@ export interface NewPaymentRefund {
   payment: string;
   amount: bigint | null;
   note: string | null;
+  /** Refunds a payment of unknown outcome too, of which the operator knows more than the gateway. */
+  acceptsUnknown: boolean;
   now: number;
 }
 

@@ -151,7 +151,7 @@ const addRefund = async (
   now = Date.now(),
 ): Promise<string> => {
   const id = randomUUID();
-  await store.planRefund({ id, payment: payment.identity, amount, note: '=1+1', now });
+  await store.planRefund({ id, payment: payment.identity, amount, note: '=1+1', acceptsUnknown: false, now });
   return id;
 };
 

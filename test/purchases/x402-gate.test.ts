@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
@@ -324,6 +325,32 @@ describe('a proof that does not pay these terms', () => {
       payload.signature = `0x${'11'.repeat(65)}`;
     });
     expect(await codeOf(gate.pay(sale.request(guessed)))).toBe('payment_conflict');
+  });
+});
+
+describe('a payment that was given back', () => {
+  it('is served no more, neither from the store nor anew', async () => {
+    const sale = createSale('given back');
+    const proofs = await fixture.buyer.prove(challenge, 'base');
+    served(await gate.pay(sale.request(proofs)));
+    const [payment] = await fixture.store.listPayments({ limit: 1 });
+    const id = randomUUID();
+    await fixture.store.planRefund({
+      id,
+      payment: payment?.identity ?? '',
+      amount: null,
+      note: null,
+      acceptsUnknown: false,
+      now: Date.now(),
+    });
+    const refusal = await refusalOf(gate.pay(sale.request(proofs)));
+    expect([refusal.code, refusal.message]).toEqual([
+      'payment_conflict',
+      expect.stringContaining('given back'),
+    ]);
+    await fixture.store.advanceRefund({ id, from: ['planned'], to: 'failed', now: Date.now() });
+    expect(served(await gate.pay(sale.request(proofs))).replayed).toBe(true);
+    expect(sale.produced).toBe(1);
   });
 });
 

@@ -211,6 +211,33 @@ describe('a payment of unknown end', () => {
   });
 });
 
+describe('a payment that an operator names', () => {
+  it('is found by the transaction that is named, and by no other', async () => {
+    const sale = createSale('named by the operator');
+    const proofs = await fixture.buyer.prove(challenge, 'base');
+    const left = await leaveBehind(sale, proofs, { when: 'before', state: 'settled' });
+    // What the gateway had written down of it is lost, and the node has no logs of that time any more.
+    await fixture.store.advancePayment({
+      identity: left.identity,
+      from: ['broadcasting'],
+      to: 'unknown',
+      set: { transaction: null, leaseOwner: null, leaseUntil: null },
+      now: Date.now(),
+    });
+    fixture.chains.base.controls.inject({ fault: 'error', methods: ['eth_getLogs'] });
+    const gate = openAfter(minuteMs);
+    const { identity } = left;
+    expect((await gate.reconcileOne({ identity, transaction: null }))?.state).toBe('unknown');
+    const other = `0x${'7'.repeat(64)}`;
+    expect((await gate.reconcileOne({ identity, transaction: other }))?.state).toBe('unknown');
+    expect(await gate.reconcileOne({ identity, transaction: left.transaction })).toMatchObject({
+      state: 'settled',
+      transaction: left.transaction,
+    });
+    expect(await gate.reconcileOne({ identity: 'nothing', transaction: null })).toBeNull();
+  });
+});
+
 describe('a settled payment', () => {
   const settle = async (name: string): Promise<{ sale: Sale; proofs: Proofs; payment: Payment }> => {
     const sale = createSale(name);

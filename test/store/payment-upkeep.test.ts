@@ -165,7 +165,14 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       await settled({ network: networks.base, asset: '0xusdc', amount: 5n, set: { settledAt: start + day } });
       await addPayment('unknown', { network: networks.base, asset: '0xusdc', amount: 7n });
       const id = randomUUID();
-      await store.planRefund({ id, payment: paid.identity, amount: 40_000n, note: null, now: start });
+      await store.planRefund({
+        id,
+        payment: paid.identity,
+        amount: 40_000n,
+        note: null,
+        acceptsUnknown: false,
+        now: start,
+      });
       const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
       await store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
       const sums = () => store.sumPayments({ from: start, to: start + 2 * day });
@@ -218,7 +225,7 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
 
   describe('a refund', () => {
     const plan = (payment: string, amount: bigint | null, id: string = randomUUID()) =>
-      store.planRefund({ id, payment, amount, note: 'sorry', now: start });
+      store.planRefund({ id, payment, amount, note: 'sorry', acceptsUnknown: false, now: start });
 
     it('is planned for a settled payment, to its payer', async () => {
       const payment = await settled({ amount: 100n });
@@ -251,6 +258,34 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       const payerless = await settled({ set: { payer: null } });
       expect(await plan(payerless.identity, null)).toEqual({ outcome: 'no_payer' });
       expect(await plan('nothing', null)).toEqual({ outcome: 'no_payment' });
+    });
+
+    it('of a payment of unknown outcome is planned for who asks for that', async () => {
+      const { identity } = await addPayment('unknown', { amount: 100n, set: { payer: '0xpayer' } });
+      const refund = { id: 'unknown', payment: identity, amount: null, note: null, now: start };
+      expect(await store.planRefund({ ...refund, acceptsUnknown: true })).toMatchObject({
+        outcome: 'planned',
+        refund: { amount: 100n, recipient: '0xpayer' },
+      });
+      const failed = await addPayment('failed', { set: { payer: '0xpayer' } });
+      expect(
+        await store.planRefund({ ...refund, id: 'failed', payment: failed.identity, acceptsUnknown: true }),
+      ).toEqual({ outcome: 'not_settled' });
+    });
+
+    it('marks a payment that is given back whole, until it fails', async () => {
+      const { identity } = await settled({ amount: 100n });
+      const isRefunded = async () => (await store.getPayment(identity))?.isRefunded;
+      await plan(identity, 60n, 'part');
+      expect(await isRefunded()).toBe(false);
+      await plan(identity, 40n, 'rest');
+      expect(await isRefunded()).toBe(true);
+      await store.advanceRefund({ id: 'part', from: ['planned'], to: 'failed', now: start });
+      expect(await isRefunded()).toBe(false);
+      await plan(identity, null, 'again');
+      expect(await isRefunded()).toBe(true);
+      await store.advanceRefund({ id: 'again', from: ['sending'], to: 'failed', now: start });
+      expect(await isRefunded()).toBe(true);
     });
 
     it('never adds up to more than was paid, whatever is planned, ended or failed at the same time', async () => {

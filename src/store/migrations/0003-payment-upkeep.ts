@@ -5,6 +5,7 @@ const payments = ({ int64 }: Engine): string[] => [
   `alter table payments add column facilitator text`,
   `alter table payments add column payment_id text`,
   `alter table payments add column settled_at ${int64}`,
+  `alter table payments add column refunded ${int64} not null default 0`,
   `update payments set check_at = updated_at where state in ('reserved', 'verified', 'produced', 'broadcasting', 'unknown')`,
   `update payments set settled_at = updated_at where state in ('settled', 'delivered')`,
   `create index payments_to_check on payments (check_at) where check_at is not null`,

@@ -19,7 +19,7 @@ import { findReplay, sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { countActive, getJob, recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
 import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { discardMedia, getMedia, listExpiredMedia, listMedia, reserveMedia } from '../statements/media.ts';
-import { advanceRefund, getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
+import { getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
 import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
 import {
   claimPaymentChecks,
@@ -59,7 +59,12 @@ import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
 import { markMediaRemovedCommand } from './media-commands.ts';
 import { migrateSchema } from './migrate-schema.ts';
 import { openJobCommand, type JobAnnouncement } from './open-job.ts';
-import { noteOfferedTermsCommand, planRefundCommand, prunePaymentsCommand } from './payment-commands.ts';
+import {
+  advanceRefundCommand,
+  noteOfferedTermsCommand,
+  planRefundCommand,
+  prunePaymentsCommand,
+} from './payment-commands.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
 import { prepare, sqlOn } from './sql.ts';
@@ -200,7 +205,7 @@ export const openPostgresStore = async ({
     listSettledPayments: shared(listSettledPayments),
     sumPayments: shared(sumPayments),
     planRefund: command(planRefundCommand(pool)),
-    advanceRefund: shared(advanceRefund),
+    advanceRefund: command(advanceRefundCommand(pool)),
     getRefund: shared(getRefund),
     listRefunds: ({ payment, limit }) =>
       payment === null ? listRefundsOpen({ limit }) : listRefundsOfPayment({ payment, limit }),

@@ -1,6 +1,13 @@
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
-import { getRefund, insertRefund, lockPayment, sumRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  advanceRefund,
+  getRefund,
+  insertRefund,
+  lockPayment,
+  markRefunded,
+  sumRefundsOf,
+} from '../statements/payment-refunds.ts';
 import {
   deleteRejectedPayments,
   forgetOfferedTerms,
@@ -11,7 +18,7 @@ import { getPayment } from '../statements/payments.ts';
 import type { Pool } from './connection.ts';
 import { inTransaction, prepare, sqlOn } from './sql.ts';
 
-type Command<N extends 'planRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
+type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
   input: CommandInput<N>,
 ) => Promise<CommandOutput<N>>;
 
@@ -20,6 +27,8 @@ const findRefund = prepare(getRefund);
 const findPayment = prepare(getPayment);
 const sumRefunds = prepare(sumRefundsOf);
 const insert = prepare(insertRefund);
+const mark = prepare(markRefunded);
+const advance = prepare(advanceRefund);
 const deleteRejected = prepare(deleteRejectedPayments);
 const forgetAnswers = prepare(forgetPaymentAnswers);
 const note = prepare(noteOfferedTerms);
@@ -35,9 +44,21 @@ export const planRefundCommand =
         payment: await findPayment(sql, plan.payment),
         refunded: await sumRefunds(sql, plan.payment),
       });
-      return judged.outcome === 'allowed'
-        ? { outcome: 'planned', refund: await insert(sql, { plan, ...judged }) }
-        : judged;
+      if (judged.outcome !== 'allowed') return judged;
+      if (judged.isWhole) await mark(sql, { identity: plan.payment, isRefunded: true });
+      return { outcome: 'planned', refund: await insert(sql, { plan, ...judged }) };
+    });
+
+export const advanceRefundCommand =
+  (pool: Pool): Command<'advanceRefund'> =>
+  (input) =>
+    inTransaction(pool, async (sql) => {
+      const known = await findRefund(sql, input.id);
+      if (known === null) return null;
+      await lock(sql, known.payment);
+      const refund = await advance(sql, input);
+      if (refund?.state === 'failed') await mark(sql, { identity: refund.payment, isRefunded: false });
+      return refund;
     });
 
 /** Each statement by itself: what one of them removed stays removed. */

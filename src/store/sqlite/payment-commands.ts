@@ -1,7 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
-import { getRefund, insertRefund, sumRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  advanceRefund,
+  getRefund,
+  insertRefund,
+  markRefunded,
+  sumRefundsOf,
+} from '../statements/payment-refunds.ts';
 import {
   deleteRejectedPayments,
   forgetOfferedTerms,
@@ -11,7 +17,7 @@ import {
 import { getPayment } from '../statements/payments.ts';
 import { prepare } from './prepare.ts';
 
-type Command<N extends 'planRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
+type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
   input: CommandInput<N>,
 ) => CommandOutput<N>;
 
@@ -20,15 +26,26 @@ export const planRefundCommand = (database: DatabaseSync): Command<'planRefund'>
   const findPayment = prepare(database, getPayment);
   const sumRefunds = prepare(database, sumRefundsOf);
   const insert = prepare(database, insertRefund);
+  const mark = prepare(database, markRefunded);
   return (plan) => {
     const judged = judgeRefundPlan(plan, {
       existing: findRefund(plan.id),
       payment: findPayment(plan.payment),
       refunded: sumRefunds(plan.payment),
     });
-    return judged.outcome === 'allowed'
-      ? { outcome: 'planned', refund: insert({ plan, ...judged }) }
-      : judged;
+    if (judged.outcome !== 'allowed') return judged;
+    if (judged.isWhole) mark({ identity: plan.payment, isRefunded: true });
+    return { outcome: 'planned', refund: insert({ plan, ...judged }) };
+  };
+};
+
+export const advanceRefundCommand = (database: DatabaseSync): Command<'advanceRefund'> => {
+  const advance = prepare(database, advanceRefund);
+  const mark = prepare(database, markRefunded);
+  return (input) => {
+    const refund = advance(input);
+    if (refund?.state === 'failed') mark({ identity: refund.payment, isRefunded: false });
+    return refund;
   };
 };
 

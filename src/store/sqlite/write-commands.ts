@@ -10,7 +10,6 @@ import {
 import { sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
 import { discardMedia, reserveMedia } from '../statements/media.ts';
-import { advanceRefund } from '../statements/payment-refunds.ts';
 import { claimPaymentChecks, endSenderTurn, takeSenderTurn } from '../statements/payment-upkeep.ts';
 import { advancePayment } from '../statements/payments.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
@@ -21,7 +20,12 @@ import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
 import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
 import { markMediaRemovedCommand } from './media-commands.ts';
 import { openJobCommand } from './open-job.ts';
-import { noteOfferedTermsCommand, planRefundCommand, prunePaymentsCommand } from './payment-commands.ts';
+import {
+  advanceRefundCommand,
+  noteOfferedTermsCommand,
+  planRefundCommand,
+  prunePaymentsCommand,
+} from './payment-commands.ts';
 import { prepare } from './prepare.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
@@ -59,7 +63,7 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   claimPaymentChecks: prepare(database, claimPaymentChecks),
   prunePayments: prunePaymentsCommand(database),
   planRefund: planRefundCommand(database),
-  advanceRefund: prepare(database, advanceRefund),
+  advanceRefund: advanceRefundCommand(database),
   noteOfferedTerms: noteOfferedTermsCommand(database),
   takeSenderTurn: prepare(database, takeSenderTurn),
   endSenderTurn: prepare(database, endSenderTurn),

@@ -42,6 +42,13 @@ export const insertRefund: Statement<
   read: onlyOf(toRefund),
 };
 
+export const markRefunded: Statement<{ identity: string; isRefunded: boolean }, unknown, void> = {
+  name: 'mark_payment_refunded',
+  text: () => 'update payments set refunded = $2 where identity = $1',
+  values: ({ identity, isRefunded }) => [identity, isRefunded ? 1 : 0],
+  read: () => undefined,
+};
+
 export const advanceRefund: Statement<CommandInput<'advanceRefund'>, RefundRow, PaymentRefund | null> = {
   name: 'advance_refund',
   text: ({ isOneOf }) => `update payment_refunds set state = $3, updated_at = $4,

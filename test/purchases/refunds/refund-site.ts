@@ -129,6 +129,7 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
         payment: identity,
         amount: amount ?? null,
         note: null,
+        acceptsUnknown: false,
         now: Date.now(),
       });
       if (planned.outcome !== 'planned') throw new Error(planned.outcome);

@@ -1,0 +1,145 @@
+import { createTestClient, createWalletClient, http, parseAbi } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { baseSepolia } from 'viem/chains';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Challenge, X402Gate } from '../../../src/purchases/x402-gate.ts';
+import { createBuyer } from '../../payments/support/buyer.ts';
+import {
+  createSale,
+  price,
+  priceUnits,
+  refusalOf,
+  served,
+  startGateFixture,
+  unpaid,
+  type GateFixture,
+} from '../../payments/support/gate-fixture.ts';
+
+let fixture: GateFixture;
+let gate: X402Gate;
+let challenge: Challenge;
+beforeAll(async () => {
+  fixture = await startGateFixture();
+  gate = fixture.openGate({ timeouts: { settleMs: 1_000 } });
+  challenge = gate.challenge({ price, resource: 'rest' });
+});
+afterEach(() => fixture.chains.base.controls.setAutomine(true));
+afterAll(() => fixture?.close());
+
+/** A buyer who can also spend his USDC in other ways. */
+const createSpender = async () => {
+  const { chains } = fixture;
+  const { base } = chains;
+  const privateKey = generatePrivateKey();
+  const account = privateKeyToAccount(privateKey);
+  const options = { chain: baseSepolia, transport: http(base.rpcUrl) };
+  await base.mint(account.address, priceUnits);
+  await createTestClient({ ...options, mode: 'anvil' }).setBalance({
+    address: account.address,
+    value: 10n ** 18n,
+  });
+  return {
+    address: account.address,
+    buyer: await createBuyer({
+      ...chains,
+      base: { ...base, buyer: { address: account.address, privateKey } },
+    }),
+    /** Ahead of all that waits in the pool. */
+    spendAll: () =>
+      createWalletClient({ ...options, account }).writeContract({
+        address: base.usdc,
+        abi: parseAbi(['function transfer(address to, uint256 value)']),
+        functionName: 'transfer',
+        args: [chains.base.buyer.address, priceUnits],
+        gas: 200_000n,
+        maxPriorityFeePerGas: 50_000_000_000n,
+        maxFeePerGas: 100_000_000_000n,
+      }),
+  };
+};
+
+describe('a settlement on Base', () => {
+  it('that the chain reverts, as the buyer spent the money first, is neither served nor charged', async () => {
+    const { controls } = fixture.chains.base;
+    const patient = fixture.openGate();
+    const spender = await createSpender();
+    const proofs = await spender.buyer.prove(challenge, 'base');
+    const sale = createSale('reverted');
+    const before = await fixture.balances('base');
+    const sends = controls.callCount('eth_sendRawTransaction');
+    await controls.setAutomine(false);
+    const paying = patient.pay(sale.request(proofs));
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 5_000);
+    await spender.spendAll();
+    await controls.mine();
+    const refused = unpaid(await paying);
+    expect(refused.challenge.body.error).toBe('invalid_exact_evm_transaction_failed');
+    expect(refused.receipt?.response).toMatchObject({
+      success: false,
+      transaction: expect.stringMatching(/^0x/),
+    });
+
+    await controls.setAutomine(true);
+    await fixture.chains.base.mint(spender.address, priceUnits);
+    unpaid(await patient.pay(sale.request(proofs)));
+    expect((await fixture.balances('base')).seller).toBe(before.seller);
+    expect(await fixture.chains.base.balanceOf(spender.address)).toBe(priceUnits);
+  });
+
+  it('that the pool lost does not hold up for ever those that were sent after it', async () => {
+    const { controls } = fixture.chains.base;
+    const before = await fixture.balances('base');
+    const [lost, next] = [createSale('lost from the pool'), createSale('behind the lost one')];
+    const [lostProofs, nextProofs] = [
+      await fixture.buyer.prove(challenge, 'base'),
+      await fixture.buyer.prove(challenge, 'base'),
+    ];
+    const transactionOf = async (work: Promise<unknown>) =>
+      (await refusalOf(work)).headers['x-payment-transaction'] ?? '';
+    await controls.setAutomine(false);
+    const lostPaying = transactionOf(gate.pay(lost.request(lostProofs)));
+    const nextPaying = transactionOf(gate.pay(next.request(nextProofs)));
+    await controls.dropPending(`0x${(await lostPaying).slice(2)}`);
+    expect(await nextPaying).toMatch(/^0x/);
+    await controls.setAutomine(true);
+
+    // Only the buyer of the other one comes back.
+    await vi.waitFor(async () => served(await gate.pay(next.request(nextProofs))), {
+      timeout: 15_000,
+      interval: 100,
+    });
+    expect(next.produced).toBe(1);
+    served(await gate.pay(lost.request(lostProofs)));
+    expect((await fixture.balances('base')).seller).toBe(before.seller + 2n * priceUnits);
+  });
+});
+
+describe('a proof that runs out while its result is made', () => {
+  const runOut = {
+    solana: {
+      expire: () => Promise.resolve(fixture.chains.solana.controls.expireBlockhash()),
+      reason: 'invalid_exact_svm_blockhash_expired',
+    },
+    // Last: what is signed from now on is of another time.
+    base: {
+      expire: () => fixture.chains.base.controls.advanceSeconds(400),
+      reason: 'invalid_exact_evm_payload_authorization_valid_before',
+    },
+  };
+
+  it.each(['solana', 'base'] as const)('is not served and not charged (%s)', async (chain) => {
+    const { expire, reason } = runOut[chain];
+    const sale = createSale(`runs out on ${chain}`);
+    const before = await fixture.balances(chain);
+    const proofs = await fixture.buyer.prove(challenge, chain);
+    const request = sale.request(proofs);
+    const produce = async (signal: AbortSignal): Promise<string> => {
+      await expire();
+      return request.produce(signal);
+    };
+    const refused = unpaid(await gate.pay({ ...request, produce }));
+    expect(refused.challenge.body.error).toBe(reason);
+    unpaid(await gate.pay(request));
+    expect(await fixture.balances(chain)).toEqual(before);
+  });
+});

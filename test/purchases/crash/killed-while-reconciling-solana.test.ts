@@ -1,0 +1,3 @@
+import { describeInterruptions } from './describe-interruptions.ts';
+
+describeInterruptions('solana');

@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
+import type { Challenge, PayOutcome } from '../../../src/purchases/x402-gate.ts';
+import {
+  createSale,
+  price,
+  priceUnits,
+  served,
+  startGateFixture,
+  type GateFixture,
+} from '../../payments/support/gate-fixture.ts';
+import { walk, watchFetch } from './steps.ts';
+
+/** One hangs until its caller gives up, the other refuses to work. */
+const faults = [
+  { fault: 'hang', since: 'the start' },
+  { fault: 'error', since: 'the start' },
+  { fault: 'hang', since: 'the result was made' },
+  { fault: 'error', since: 'the result was made' },
+] as const;
+const chains = [
+  { chain: 'base', expected: ['eth_call', 'eth_estimateGas', 'eth_sendRawTransaction'] },
+  { chain: 'solana', expected: ['simulateTransaction', 'sendTransaction', 'getSignatureStatuses'] },
+] as const;
+
+/** Short for a call, and long for all of a purchase beside it: the test is over soon, and the machine may be slow. */
+const timeouts = { rpcMs: 250, verifyMs: 5_000, settleMs: 1_000, queryMs: 1_000 };
+
+let fixture: GateFixture;
+let challenge: Challenge;
+const trueFetch = globalThis.fetch;
+beforeAll(async () => {
+  globalThis.fetch = watchFetch(trueFetch);
+  fixture = await startGateFixture();
+  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+});
+afterEach(() => {
+  fixture.chains.base.controls.clearFaults();
+  fixture.chains.solana.controls.clearFaults();
+});
+afterAll(async () => {
+  globalThis.fetch = trueFetch;
+  await fixture?.close();
+});
+
+/** How a purchase ends: `served`, `unpaid`, or the code of its refusal. */
+const endOf = async (work: Promise<PayOutcome>): Promise<string> => {
+  try {
+    return (await work).outcome;
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+};
+
+/** The methods that a gate asks of its node for the first payment. */
+const methodsOf = async (chain: 'base' | 'solana'): Promise<string[]> => {
+  // Loads what is large, before the first call that has a limit of time.
+  served(
+    await fixture.openGate().pay(createSale('first').request(await fixture.buyer.prove(challenge, chain))),
+  );
+  const proofs = await fixture.buyer.prove(challenge, chain);
+  const request = createSale(`undisturbed ${chain}`).request(proofs);
+  const { steps } = await walk(() => fixture.openGate().pay(request), null);
+  const calls = steps.flatMap((step) => /^before (\w+)/.exec(step)?.[1] ?? []);
+  return [...new Set(calls)];
+};
+
+describe.each(chains)('a node of $chain that answers everything but one method', ({ chain, expected }) => {
+  it.each(faults)(
+    'gets no buyer refused, charged twice or served unpaid ($fault since $since)',
+    async (outage) => {
+      const { fault, since } = outage;
+      const { controls } = fixture.chains[chain];
+      const methods = await methodsOf(chain);
+      expect(methods).toEqual(expect.arrayContaining([...expected]));
+      for (const method of methods) {
+        const sale = createSale(`${fault} ${method} ${since}`);
+        const before = await fixture.balances(chain);
+        const proofs = await fixture.buyer.prove(challenge, chain);
+        const request = sale.request(proofs);
+        const fail = () => controls.inject({ fault, methods: [method] });
+        const isAtOnce = since === 'the start';
+        let failing = isAtOnce ? fail() : null;
+        const produce = (signal: AbortSignal): Promise<string> => {
+          failing ??= fail();
+          return request.produce(signal);
+        };
+        const gate = fixture.openGate({ timeouts });
+        const end = await endOf(gate.pay({ ...request, produce }));
+        expect({ method, end }).toEqual({
+          method,
+          end: expect.stringMatching(/^(?:served|payment_unavailable|payment_pending)$/),
+        });
+        // What is asked only to verify a proof is not asked any more.
+        if (isAtOnce || end !== 'served') expect(failing?.hits).toBeGreaterThan(0);
+        const earnedOf = async () => (await fixture.balances(chain)).seller - before.seller;
+        if (end === 'served')
+          expect({ method, earned: await earnedOf() }).toEqual({ method, earned: priceUnits });
+        controls.clearFaults();
+        const { result } = served(await gate.pay(request));
+        const again = served(await gate.pay(request));
+        expect({ method, ...again, earned: await earnedOf() }).toMatchObject({
+          method,
+          replayed: true,
+          result,
+          earned: priceUnits,
+        });
+        expect(JSON.parse(result)).toMatchObject({ count: 1 });
+        expect(sale.produced).toBe(1);
+      }
+    },
+  );
+});

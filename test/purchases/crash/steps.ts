@@ -1,0 +1,104 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Store } from '../../../src/store/store.ts';
+
+/** A piece of work on its way past its steps. */
+interface Walk {
+  passed: string[];
+  counts: Map<string, number>;
+  stopAt: string | null;
+  isStopped: boolean;
+  stop: () => void;
+}
+
+export interface Walked<T> {
+  /** The names of the steps in order, such as `before eth_call 2`; a name is counted from its second time on. */
+  steps: string[];
+  /** Null when the work was stopped. */
+  ended: { value: T } | null;
+}
+
+const walks = new AsyncLocalStorage<Walk>();
+
+/** Does `work` up to the step of that name; there, and at every later step, it waits for ever. */
+export const walk = async <T>(work: () => Promise<T>, stopAt: string | null): Promise<Walked<T>> => {
+  const stopped = Promise.withResolvers<null>();
+  const walking: Walk = {
+    passed: [],
+    counts: new Map(),
+    stopAt,
+    isStopped: false,
+    stop: () => stopped.resolve(null),
+  };
+  const ended = await Promise.race([
+    walks.run(walking, async () => ({ value: await work() })),
+    stopped.promise,
+  ]);
+  return { steps: walking.passed, ended };
+};
+
+const forever = (): Promise<never> => new Promise(() => {});
+
+const pass = async (walking: Walk, step: string): Promise<void> => {
+  if (walking.isStopped) await forever();
+  walking.passed.push(step);
+  if (step !== walking.stopAt) return;
+  walking.isStopped = true;
+  walking.stop();
+  await forever();
+};
+
+const countName = ({ counts }: Walk, name: string): string => {
+  const count = (counts.get(name) ?? 0) + 1;
+  counts.set(name, count);
+  return count === 1 ? name : `${name} ${count}`;
+};
+
+/** Two steps of the walk that this is called in: before `work` and after it, however it ends. */
+export const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  const walking = walks.getStore();
+  if (walking === undefined) return work();
+  const counted = countName(walking, name);
+  await pass(walking, `before ${counted}`);
+  try {
+    return await work();
+  } finally {
+    await pass(walking, `after ${counted}`);
+  }
+};
+
+const isFunction = (value: unknown): value is (...input: unknown[]) => unknown => typeof value === 'function';
+
+/** `advancePayment` is told apart by the state that it leads to. */
+const nameCommand = (command: string, input: unknown): string =>
+  typeof input === 'object' && input !== null && 'to' in input
+    ? `${command} to ${String(input.to)}`
+    : command;
+
+/** Every command of the store is a step; it is over when the store has acknowledged it. */
+export const watchStore = (store: Store): Store =>
+  new Proxy(store, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof property !== 'string' || !isFunction(value)) return value;
+      return (...input: unknown[]) =>
+        step(nameCommand(property, input[0]), async () => Reflect.apply(value, target, input));
+    },
+  });
+
+const nameRequest = (input: string | URL | Request, init: RequestInit | undefined): string => {
+  if (typeof init?.body === 'string') {
+    const body: unknown = JSON.parse(init.body);
+    if (typeof body === 'object' && body !== null && 'method' in body) return String(body.method);
+  }
+  const url = new URL(input instanceof Request ? input.url : input);
+  return `${init?.method ?? 'GET'} ${url.pathname}`;
+};
+
+/** Every request is a step, named by its JSON-RPC method or its path; it is over when its answer was read. */
+export const watchFetch =
+  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+  (input, init) =>
+    step(nameRequest(input, init), async () => {
+      const response = await fetch(input, init);
+      return new Response(await response.text(), response);
+    });
