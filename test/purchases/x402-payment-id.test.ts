@@ -107,14 +107,14 @@ describe('a payment that the buyer has named', () => {
     const extensions = { 'payment-identifier': { info: { required: false, id } } };
     const sale = createSale('named by a poor buyer');
     unpaid(await gate.pay(sale.request({ meta: { ...proof, extensions } })));
-    served(await gate.pay(sale.request(await proveAs(id))));
+    expect(served(await gate.pay(sale.request(await proveAs(id)))).replayed).toBe(false);
   });
 
   it.each([
     ['too short', 'pay_123'],
     ['too long', 'x'.repeat(129)],
     ['of other characters', 'pay_7d5d747be160e280 ; drop table'],
-    ['no text', 12_345_678_901_234_567_890],
+    ['no text', 1_234_567_890_123_456],
   ])('with a name that is %s is refused, and nothing is lost', async (_fault, id) => {
     const proofs = await proveAs(id);
     const sale = createSale('named wrongly');
