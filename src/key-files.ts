@@ -1,5 +1,6 @@
-import { constants } from 'node:fs';
+import { constants, statSync, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
 import { ConfigError } from './errors.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -18,17 +19,31 @@ const maxBytes = 4_096;
 /** Rights of the group and of everybody. */
 const othersMask = 0o077;
 
+/** Why a secret must not stand in the file: others could have read or written it. Null: nothing is wrong. */
+const exposureOf = (stat: Stats): string | null => {
+  // Windows has neither owners nor modes.
+  if (process.getuid === undefined) return null;
+  if (stat.uid !== process.getuid()) return 'belongs to another user';
+  return (stat.mode & othersMask) === 0
+    ? null
+    : `may be used by others (mode ${(stat.mode & 0o777).toString(8)}); make it 600`;
+};
+
 /** Throws ConfigError for a file that others could have read or written, or that holds no one secret. */
 const assertPrivate = async (file: FileHandle, refuse: (problem: string) => ConfigError): Promise<void> => {
   const stat = await file.stat();
   if (!stat.isFile()) throw refuse('is no regular file');
-  // Windows has neither owners nor modes.
-  if (process.getuid !== undefined) {
-    if (stat.uid !== process.getuid()) throw refuse('belongs to another user');
-    if ((stat.mode & othersMask) !== 0)
-      throw refuse(`may be used by others (mode ${(stat.mode & 0o777).toString(8)}); make it 600`);
-  }
+  const exposure = exposureOf(stat);
+  if (exposure !== null) throw refuse(exposure);
   if (stat.size > maxBytes) throw refuse(`is longer than ${maxBytes} bytes`);
+};
+
+/** Throws ConfigError when a file of settings holds the key of a wallet and is not this user's alone. */
+export const assertEnvFilePrivate = (path: string, text: string): void => {
+  const settings = parseEnv(text);
+  const secret = secretNames.find((name) => (settings[name] ?? '') !== '');
+  const exposure = secret === undefined ? null : exposureOf(statSync(path));
+  if (exposure !== null) throw new ConfigError(`--env-file: ${path} holds ${secret} and ${exposure}`);
 };
 
 const readSecret = async (name: string, path: string): Promise<string> => {

@@ -8,7 +8,7 @@ import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
 import { accountNotices, firstStartText, localKey, openFirstAccount } from './first-start.ts';
-import { readKeyFiles } from './key-files.ts';
+import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
 import { createServices, type GatewayServices } from './services.ts';
@@ -47,11 +47,14 @@ const readArguments = (): Arguments => {
 
 const loadConfig = async (envFile: string | undefined): Promise<Config> => {
   if (envFile !== undefined) {
+    let text: string;
     try {
+      text = await readFile(envFile, 'utf8');
       process.loadEnvFile(envFile);
     } catch (error) {
       throw new ConfigError(`--env-file: ${envFile} cannot be read`, { cause: error });
     }
+    assertEnvFilePrivate(envFile, text);
   }
   const named = process.env['CAUSEWAY_CONFIG'] || undefined;
   const environment = await readKeyFiles(process.env);

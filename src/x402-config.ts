@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
-import { httpUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
+import { nodeUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
 
 export interface X402Config {
   networks: X402NetworkConfig[];
@@ -105,11 +105,11 @@ export const x402Environment = {
   X402_CDP_API_KEY_ID: z.string().min(1).max(512).optional(),
   X402_CDP_API_KEY_SECRET: z.string().min(1).max(4_096).optional(),
   X402_EVM_PAY_TO: evmAddress.optional(),
-  X402_EVM_RPC_URL: httpUrl.optional(),
+  X402_EVM_RPC_URL: nodeUrl.optional(),
   X402_EVM_FACILITATOR_KEY: evmKey.optional(),
   X402_EVM_REFUND_KEY: evmKey.optional(),
   X402_SOLANA_PAY_TO: solanaAddress.optional(),
-  X402_SOLANA_RPC_URL: httpUrl.optional(),
+  X402_SOLANA_RPC_URL: nodeUrl.optional(),
   X402_SOLANA_FACILITATOR_KEY: solanaKey.optional(),
   X402_SOLANA_REFUND_KEY: solanaKey.optional(),
 };
@@ -123,7 +123,7 @@ const decimals = z.int().min(3).max(18);
 const symbol = z.string().regex(/^[A-Za-z0-9.]{1,12}$/, 'must be a token symbol');
 
 const shared = {
-  rpc_url: httpUrl.optional(),
+  rpc_url: nodeUrl.optional(),
   facilitator: z.enum(['local', 'remote']).optional(),
 };
 const evmNetwork = z.strictObject({
@@ -291,6 +291,11 @@ const refuseIdleKeys = (
 export const readX402 = (env: Environment, file: FileSettings): X402Config => {
   const { X402_NETWORKS: names } = env;
   if (new Set(names).size < names.length) throw new ConfigError('X402_NETWORKS: names a network twice');
+  const mainCount = names.filter((name) => mainNetworks.has(name)).length;
+  if (mainCount > 0 && mainCount < names.length)
+    throw new ConfigError(
+      'X402_NETWORKS: names main and test networks; test money, which costs nothing, would buy the same',
+    );
   const stray = Object.keys(file.networks).find((network) => !names.includes(network));
   if (stray !== undefined)
     throw new ConfigError(`causeway.yaml: x402.networks.${stray}: X402_NETWORKS does not name it`);

@@ -333,6 +333,23 @@ x402:
     });
   });
 
+  it('refuses to sell the same for test money as for money', () => {
+    const wallet = { X402_EVM_PAY_TO: `0x${'ab'.repeat(20)}`, X402_FACILITATOR_URL: 'https://f.example' };
+    expect(() => readConfig({ ...wallet, X402_NETWORKS: 'eip155:8453,eip155:84532' }, null)).toThrow(
+      'X402_NETWORKS: names main and test networks',
+    );
+    expect(readConfig({ ...wallet, X402_NETWORKS: 'eip155:8453,eip155:1' }, null).x402.networks).toHaveLength(
+      2,
+    );
+  });
+
+  it('refuses a node whose address holds a user and a password, which no request would take', () => {
+    const url = 'https://user:secret@rpc.example';
+    const refusal = (): unknown => readConfig({ X402_EVM_RPC_URL: url }, null);
+    expect(refusal).toThrow(/^X402_EVM_RPC_URL: must have no user and password/);
+    expect(refusal).not.toThrow('secret');
+  });
+
   it('leave the keys of refunds to the operator', () => {
     expect(readConfig({}, null).x402.refundKeys).toEqual({ evm: null, solana: null });
     const solana = '3'.repeat(88);

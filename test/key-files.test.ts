@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ConfigError } from '../src/errors.ts';
 import { readConfig } from '../src/config.ts';
-import { readKeyFiles } from '../src/key-files.ts';
+import { assertEnvFilePrivate, readKeyFiles } from '../src/key-files.ts';
 import { startChains } from './chains/start-chains.ts';
 import { createBuyer } from './payments/support/buyer.ts';
 
@@ -115,6 +115,29 @@ describe('a secret in a file', () => {
     expect(() => readConfig(environment, null)).toThrow(
       /^X402_EVM_REFUND_KEY: must be 0x and 64 hex digits$/,
     );
+  });
+});
+
+describe('a file of settings', () => {
+  it.runIf(process.getuid !== undefined)(
+    'that holds the key of a wallet is this user’s alone, or refused',
+    async () => {
+      const text = `PORT=1\nX402_EVM_FACILITATOR_KEY=0x${'1'.repeat(64)}\n`;
+      const open = await write(text, 0o644);
+      expect(() => assertEnvFilePrivate(open, text)).toThrow(
+        new ConfigError(
+          `--env-file: ${open} holds X402_EVM_FACILITATOR_KEY and may be used by others (mode 644); make it 600`,
+        ),
+      );
+      const own = await write(text);
+      expect(() => assertEnvFilePrivate(own, text)).not.toThrow();
+    },
+  );
+
+  it('that holds no key may be read by everybody', async () => {
+    const text = 'PORT=1\nX402_EVM_FACILITATOR_KEY=\n';
+    const open = await write(text, 0o644);
+    expect(() => assertEnvFilePrivate(open, text)).not.toThrow();
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readConfig, type Config } from '../config.ts';
-import { readKeyFiles } from '../key-files.ts';
+import { assertEnvFilePrivate, readKeyFiles } from '../key-files.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { CommandError } from './command-error.ts';
 
@@ -80,9 +80,12 @@ const readConfigFile = (named: string | null): string | null => {
 };
 
 const readEnvFile = (path: string): Environment => {
+  let text: string;
   try {
-    return parseEnv(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
     throw new CommandError('invalid_setting', `--env-file: ${path} cannot be read`, { cause });
   }
+  assertEnvFilePrivate(path, text);
+  return parseEnv(text);
 };

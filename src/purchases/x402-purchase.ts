@@ -4,6 +4,7 @@ import type { Nano } from '../money.ts';
 import type { Challenge, PaymentMethod } from '../payments/challenge.ts';
 import { matchTerms, type TermsMatch } from '../payments/match-terms.ts';
 import { hasProof, parseProof, type Proof, type Proofs } from '../payments/parse-proof.ts';
+import { payerOf } from '../payments/payer-of.ts';
 import { paymentIdentity } from '../payments/payment-identity.ts';
 import type { PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
 import type { Payment, PaymentState, Store } from '../store/store.ts';
@@ -176,8 +177,9 @@ export const createPurchasing = (
   /** From a reservation of ours to the answer. */
   const serve = async (payment: Payment, purchase: Purchase, method: PaymentMethod): Promise<PayOutcome> => {
     const { request } = purchase;
+    const order = toBegunPayment(payment, context.declaredFor);
     const verified = await leases.keep({ payment, states: beforeResult }, () =>
-      method.facilitator.verify(toBegunPayment(payment, context.declaredFor), request.signal),
+      method.facilitator.verify(order, request.signal),
     );
     switch (verified.outcome) {
       case 'invalid':
@@ -187,7 +189,7 @@ export const createPurchasing = (
         await reject(payment, verified.reason);
         throw paymentUnavailable();
       case 'valid':
-        await step(payment, { from: 'reserved', to: 'verified', set: { payer: verified.payer } });
+        await step(payment, { from: 'reserved', to: 'verified', set: { payer: await payerOf(order) } });
     }
     const result = await produce(payment, purchase);
     if (request.isFree?.(result) === true) {

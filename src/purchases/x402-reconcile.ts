@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
 import type { FoundOutcome } from '../payments/facilitators/facilitator.ts';
-import type { AdvancePaymentInput, Payment, Store } from '../store/store.ts';
+import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../store/store.ts';
 import { noLease, type PaymentLeases } from './x402-lease.ts';
 import { findMethod } from './x402-record.ts';
 import { finalCheck, nextCheck } from './x402-schedule.ts';
@@ -11,7 +11,7 @@ import type { Settlements } from './x402-settlement.ts';
 export interface ReconcileOptions {
   /** Payments at most. */
   limit: number;
-  /** Looks at those, too, whose time has not come. */
+  /** Looks at those without an end, too, whose time has not come. */
   isEager?: boolean;
 }
 
@@ -34,6 +34,10 @@ export interface ReconcileReport {
   /** Of these, how many need no further look. */
   resolved: number;
 }
+
+const withoutEnd: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
+
+const ended: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
 
 /** Looks at so many at once: each waits for a chain, and a chain that is down must not keep the others waiting. */
 const concurrency = 8;
@@ -122,9 +126,15 @@ export const createReconcile = (context: {
   };
 
   /** The last look, when no fork can change anything any more. */
-  const lookAtEnd = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+  const lookAtEnd = async (
+    payment: Payment,
+    method: PaymentMethod | null,
+    isLast: boolean,
+  ): Promise<boolean> => {
     const { outcome } = await ask(payment, method);
     const isFailed = payment.state === 'failed';
+    // Before its time nothing is final but a change.
+    if (!isLast && (isFailed || outcome === 'settled' || outcome === 'unknown')) return false;
     if (outcome === 'settled' || (isFailed && outcome !== 'unknown')) return lookNoMore(payment);
     if (clock.now() - payment.updatedAt > finalForSureMs) return lookNoMore(payment);
     if (outcome === 'unknown') return lookLater(payment);
@@ -139,7 +149,7 @@ export const createReconcile = (context: {
     return false;
   };
 
-  const tend = async (payment: Payment): Promise<boolean> => {
+  const tend = async (payment: Payment, isDue: boolean): Promise<boolean> => {
     const method = findMethod(methods, payment.network);
     switch (payment.state) {
       case 'reserved':
@@ -158,7 +168,7 @@ export const createReconcile = (context: {
       case 'settled':
       case 'delivered':
       case 'failed':
-        return lookAtEnd(payment, method);
+        return lookAtEnd(payment, method, isDue);
       case 'rejected':
         return lookNoMore(payment);
     }
@@ -167,24 +177,33 @@ export const createReconcile = (context: {
   const one: Reconcile['one'] = async ({ identity, transaction }) => {
     const payment = await store.getPayment(identity);
     if (payment === null || leases.isLive(payment)) return null;
-    await tend({ ...payment, transaction: transaction ?? payment.transaction });
+    const isDue = payment.checkAt !== null && payment.checkAt <= clock.now();
+    await tend({ ...payment, transaction: transaction ?? payment.transaction }, isDue);
     return store.getPayment(identity);
   };
 
   const due = async ({ limit, isEager = false }: ReconcileOptions): Promise<ReconcileReport> => {
     const now = clock.now();
-    const claimed = await store.claimPaymentChecks({
-      now: isEager ? Number.MAX_SAFE_INTEGER : now,
-      until: now + claimMs,
-      limit,
-    });
+    const until = now + claimMs;
+    const claimed = isEager
+      ? await store.claimPaymentChecks({ now: Number.MAX_SAFE_INTEGER, until, states: withoutEnd, limit })
+      : [];
+    if (claimed.length < limit)
+      claimed.push(
+        ...(await store.claimPaymentChecks({
+          now,
+          until,
+          ...(isEager ? { states: ended } : {}),
+          limit: limit - claimed.length,
+        })),
+      );
     const queue = claimed.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     const work = async (): Promise<void> => {
       for (let payment = queue.shift(); payment !== undefined && !signal.aborted; payment = queue.shift()) {
         report.examined += 1;
         try {
-          if (await tend(payment)) report.resolved += 1;
+          if (await tend(payment, true)) report.resolved += 1;
         } catch (error) {
           log.error({ err: error, payment: payment.identity }, 'reconciling a payment failed');
         }

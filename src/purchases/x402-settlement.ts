@@ -83,10 +83,9 @@ export const createSettlements = (context: {
   /** A fact of the chain counts whoever holds the lease, and is told to the buyer even if it cannot be stored. */
   const markSettled = async (
     payment: Payment,
-    { transaction, payer }: { transaction: string; payer: string | null },
+    { transaction }: { transaction: string },
   ): Promise<Settled> => {
-    const paidBy = { network: payment.network, payer: payment.payer ?? payer };
-    const response = addReceipt(toSettleResponse(paidBy, { transaction }), {
+    const response = addReceipt(toSettleResponse(payment, { transaction }), {
       identity: payment.identity,
       resourceUrl: toPayload(payment).resource.url,
     });
@@ -98,7 +97,6 @@ export const createSettlements = (context: {
         set: {
           transaction,
           receipt: JSON.stringify(response),
-          payer: paidBy.payer,
           reason: null,
           settledAt: now,
           checkAt: finalCheck(payment, now),
@@ -230,7 +228,7 @@ export const createSettlements = (context: {
     settle,
     resolve: async (payment, { method, signal }) => {
       const found = await leases.keep({ payment, states: begun }, () => find(payment, { method, signal }));
-      if (found.outcome === 'settled') return markSettled(payment, { ...found, payer: null });
+      if (found.outcome === 'settled') return markSettled(payment, found);
       if (found.outcome === 'failed') return markFailed(payment, { ...found, transaction: null });
       if (found.outcome === 'unknown' && !canSettleBlindly(payment, method))
         return markUnknown(payment, { ...found, transaction: null });
@@ -240,12 +238,12 @@ export const createSettlements = (context: {
     appeal: async (payment, options) => {
       if (payment.result === null) return null;
       const found = await find(payment, options);
-      return found.outcome === 'settled' ? markSettled(payment, { ...found, payer: null }) : null;
+      return found.outcome === 'settled' ? markSettled(payment, found) : null;
     },
     look: async (payment, options) => {
       const found = await find(payment, options);
       const isNews = payment.state !== 'settled' && payment.state !== 'delivered';
-      if (found.outcome === 'settled' && isNews) await markSettled(payment, { ...found, payer: null });
+      if (found.outcome === 'settled' && isNews) await markSettled(payment, found);
       return found;
     },
     replay,

@@ -256,6 +256,15 @@ describe('a settled payment', () => {
     expect(['settled', 'delivered']).toContain(payment.state);
   });
 
+  it('is not taken for final before its time, however eagerly or by name it is looked at', async () => {
+    const { payment: settled } = await settle('not final yet');
+    const gate = openAfter(minuteMs);
+    await gate.reconcile({ limit: 100, isEager: true });
+    expect((await gate.reconcileOne({ identity: settled.identity, transaction: null }))?.checkAt).toBe(
+      settled.checkAt,
+    );
+  });
+
   it('is looked at again later when its chain does not answer then', async () => {
     const { payment: settled } = await settle('final, in an outage');
     fixture.chains.base.controls.inject({ fault: 'unavailable' });

@@ -94,6 +94,21 @@ const broken = (path: string, good: Record<string, unknown>): [string, () => Ser
   ]),
 ];
 
+describe('a facilitator that names another payer', () => {
+  it.each(chains)('is not believed: refunds go to who signed (%s)', async (chain) => {
+    const sale = createSale(`other payer on ${chain}`);
+    const proofs = await prove(chain);
+    const stranger = chain === 'base' ? `0x${'5'.repeat(40)}` : '1'.repeat(32);
+    const twist = (answer: unknown) => ({ ...Object(answer), payer: stranger });
+    server.modes.set('/verify', { kind: 'twist', twist });
+    server.modes.set('/settle', { kind: 'twist', twist });
+    served(await gate.pay(sale.request(proofs)));
+    const [payment] = await fixture.store.listPayments({ limit: 1 });
+    expect(payment?.payer?.toLowerCase()).toBe(fixture.buyer.addresses[chain].toLowerCase());
+    expect(payment?.receipt).not.toContain(stranger);
+  });
+});
+
 describe('a facilitator that answers a verification with', () => {
   it.each([
     ...broken('/verify', { isValid: true, payer: 'somebody' }),

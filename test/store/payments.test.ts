@@ -26,6 +26,7 @@ describe.each(await testEngines())('payments on $kind', ({ create }) => {
       facilitator: null,
       checkAt: payment.leaseUntil,
       settledAt: null,
+      isRefunded: false,
       createdAt: now,
       updatedAt: now,
     };

@@ -47,6 +47,14 @@ const answerSchema = z.union([
   z.object({ result: z.unknown() }),
 ]);
 
+/** What went wrong, in words that cannot hold the node's address, which may be a secret. */
+const describeFailure = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown';
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : error.name;
+};
+
 /** A client of one node, without retries: whoever asks decides what may be asked twice. */
 export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: JsonRpcOptions): JsonRpc => {
   let lastId = 0;
@@ -59,8 +67,8 @@ export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: Json
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
       return JSON.parse(await readLimited(response));
-    } catch (cause) {
-      throw new RpcOutage('the node did not answer', { cause });
+    } catch (error) {
+      throw new RpcOutage(`the node did not answer (${describeFailure(error)})`);
     }
   };
   return {

@@ -87,8 +87,8 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Remo
   const judge = async (verified: VerifyOutcome, order: PaymentOrder): Promise<VerifyOutcome> => {
     const { payload } = order.payload;
     if (verified.outcome !== 'valid' || !('transaction' in payload)) return verified;
-    const { paysSolanaTerms } = await import('./pays-solana-terms.ts');
-    return (await paysSolanaTerms(payload.transaction, order.requirements))
+    const { findSolanaTransfer } = await import('./find-solana-transfer.ts');
+    return (await findSolanaTransfer(payload.transaction, order.requirements)) !== null
       ? verified
       : {
           outcome: 'invalid',
