@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { toIso } from '../clock.ts';
 import { findKnownNetwork } from '../purchases/token-amount.ts';
-import type { Payment, PaymentState, Store } from '../store/store.ts';
+import { paymentStates } from '../store/payment-states.ts';
+import type { Payment, PaymentPosition, PaymentState, Store } from '../store/store.ts';
 import type { CommandContext } from './command-context.ts';
 import { addExamples } from './examples.ts';
 import { formatTable } from './format-table.ts';
@@ -12,20 +13,9 @@ import { createPaymentViews, type PaymentViews } from './payment-views.ts';
 import { readCount } from './read-text.ts';
 
 const maxListed = 2_000;
+const pageSize = 200;
 const maxRefunds = 1_000;
 const stuckAfterMs = 15 * 60_000;
-
-const states = [
-  'reserved',
-  'verified',
-  'produced',
-  'broadcasting',
-  'settled',
-  'delivered',
-  'rejected',
-  'failed',
-  'unknown',
-] as const satisfies readonly PaymentState[];
 
 const readNetwork = (text: string): string => {
   const network = findKnownNetwork(text);
@@ -38,48 +28,53 @@ interface ListOptions {
   state?: PaymentState[];
   network?: string;
   stuck?: true;
+  before?: string;
   limit: number;
 }
+
+type Wanted = Parameters<Store['listPayments']>[0];
 
 interface Listed {
   payments: Payment[];
   hasMore: boolean;
 }
 
-/** The store knows no networks: those of one are picked from the newest. */
-const listPayments = async (
-  store: Store,
-  { states, network, limit }: { states?: readonly PaymentState[]; network?: string; limit: number },
-): Promise<Listed> => {
-  const asked = network === undefined ? limit + 1 : maxListed;
-  const newest = await store.listPayments({ ...(states === undefined ? {} : { states }), limit: asked });
-  const wanted = newest.filter((payment) => network === undefined || payment.network === network);
-  return {
-    payments: wanted.slice(0, limit),
-    hasMore: wanted.length > limit || (network !== undefined && newest.length === asked),
-  };
+const positionOf = ({ createdAt, identity }: Payment): PaymentPosition => ({ createdAt, identity });
+
+/** Page by page, so that no read of the store is a large one. */
+const listPayments = async (store: Store, wanted: Wanted): Promise<Listed> => {
+  const payments: Payment[] = [];
+  for (;;) {
+    const limit = Math.min(pageSize, wanted.limit + 1 - payments.length);
+    const last = payments.at(-1);
+    const before = last === undefined ? wanted.before : positionOf(last);
+    const page = await store.listPayments({ ...wanted, before, limit });
+    payments.push(...page);
+    if (payments.length > wanted.limit) return { payments: payments.slice(0, wanted.limit), hasMore: true };
+    if (page.length < limit) return { payments, hasMore: false };
+  }
 };
 
+const byAge = (one: Payment, other: Payment): number =>
+  other.createdAt - one.createdAt || (one.identity < other.identity ? 1 : -1);
+
 /** What should have come to an end by itself: an unknown outcome, or a settlement that takes too long. */
-const listStuck = async (
-  store: Store,
-  {
-    now,
-    states,
-    network,
-    limit,
-  }: { now: number } & Pick<ListOptions, 'network' | 'limit'> & {
-      states?: readonly PaymentState[];
-    },
-): Promise<Listed> => {
-  const wanted = (['unknown', 'produced', 'broadcasting'] as const).filter(
-    (state) => states === undefined || states.includes(state),
-  );
-  const found = await listPayments(store, { states: wanted, network, limit: maxListed });
-  const stuck = found.payments.filter(
-    ({ state, updatedAt }) => state === 'unknown' || updatedAt < now - stuckAfterMs,
-  );
-  return { payments: stuck.slice(0, limit), hasMore: found.hasMore || stuck.length > limit };
+const listStuck = async (store: Store, wanted: Wanted, now: number): Promise<Listed> => {
+  const among = (states: readonly PaymentState[]): PaymentState[] =>
+    states.filter((state) => wanted.states === undefined || wanted.states.includes(state));
+  const found = [
+    await listPayments(store, { ...wanted, states: among(['unknown']) }),
+    await listPayments(store, {
+      ...wanted,
+      states: among(['produced', 'broadcasting']),
+      updatedBefore: now - stuckAfterMs,
+    }),
+  ];
+  const stuck = found.flatMap(({ payments }) => payments).toSorted(byAge);
+  return {
+    payments: stuck.slice(0, wanted.limit),
+    hasMore: stuck.length > wanted.limit || found.some(({ hasMore }) => hasMore),
+  };
 };
 
 /** Adds `payments list`. */
@@ -91,16 +86,22 @@ export const addListCommand = (payments: Command, context: CommandContext): void
       'Lists payments, newest first. With --stuck, those that should have come to an end: of unknown outcome, or in ' +
         'the middle of a settlement for more than 15 minutes; and the refunds that have no end yet.',
     )
-    .addOption(new Option('--state <state...>', 'only those in these states').choices(states))
+    .addOption(new Option('--state <state...>', 'only those in these states').choices(paymentStates))
     .option('--network <network>', 'only those on this network, such as base', readNetwork)
     .option('--stuck', 'only those that need a look, and open refunds')
+    .option('--before <payment>', 'only those older than this one: the page after the one that it ended')
     .option('--limit <count>', 'list at most this many', readCount(maxListed), 100)
-    .action(({ state, network, stuck, limit }: ListOptions) =>
+    .action(({ state, network, stuck, before, limit }: ListOptions) =>
       context.run(async ({ store, clock, config }) => {
         const views = createPaymentViews(await readTokens({ config }));
-        const wanted = { states: state, network, limit };
+        const wanted = {
+          states: state,
+          network,
+          before: before === undefined ? undefined : positionOf(await requirePayment(store, before)),
+          limit,
+        };
         const { payments, hasMore } = await (stuck === true
-          ? listStuck(store, { ...wanted, now: clock.now() })
+          ? listStuck(store, wanted, clock.now())
           : listPayments(store, wanted));
         const refunds = stuck === true ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];
         return {
@@ -113,7 +114,9 @@ export const addListCommand = (payments: Command, context: CommandContext): void
             payments.length === 0 ? 'There are no such payments.' : views.paymentTable(payments),
             ...(refunds.length === 0 ? [] : ['Refunds without an end:', views.refundTable(refunds)]),
           ].join('\n\n'),
-          ...(hasMore ? { remark: 'There may be more: raise --limit, or narrow the list.' } : {}),
+          ...(hasMore
+            ? { remark: `There are more: raise --limit, or go on with --before ${payments.at(-1)?.identity}` }
+            : {}),
         };
       }),
     );
@@ -121,6 +124,7 @@ export const addListCommand = (payments: Command, context: CommandContext): void
     'causeway payments list',
     'causeway payments list --stuck',
     'causeway payments list --state unknown broadcasting --network base --json',
+    'causeway payments list --before 0x5f3c9a1e',
   ]);
 };
 

@@ -28,11 +28,14 @@ export type ReadName =
   | 'listWebhookAttempts'
   | 'getPayment'
   | 'findPaymentById'
+  | 'findPaymentsByTransaction'
+  | 'findPaymentsByPrefix'
   | 'listPayments'
   | 'listSettledPayments'
   | 'sumPayments'
   | 'getRefund'
   | 'listRefunds'
+  | 'listNewestRefunds'
   | 'listOfferedTerms';
 
 export type WriteName = Exclude<CommandName, ReadName>;

@@ -3,14 +3,25 @@ import type { NewPaymentRefund, Payment, PaymentRefund, PlanRefundOutcome } from
 export interface RefundPlanFacts {
   existing: PaymentRefund | null;
   payment: Payment | null;
+  /** A refund of the payment that has no end yet. */
+  open: PaymentRefund | null;
   /** What refunds that did not fail have taken. */
   refunded: bigint;
 }
 
+/**
+ * On EVM the identity names who signed, `eip155:<chain>:<token>:<payer>:<nonce>`, while the payer may be a facilitator's
+ * word. Other identities name nobody.
+ */
+const isNamedPayer = (identity: string, payer: string): boolean => {
+  const [family, , , signer] = identity.split(':');
+  return family !== 'eip155' || signer === undefined || signer === payer.toLowerCase();
+};
+
 /** Whether a refund may be planned, and how much; the rules of both engines. */
 export const judgeRefundPlan = (
   plan: NewPaymentRefund,
-  { existing, payment, refunded }: RefundPlanFacts,
+  { existing, payment, open, refunded }: RefundPlanFacts,
 ):
   | Exclude<PlanRefundOutcome, { outcome: 'planned' }>
   | { outcome: 'allowed'; payment: Payment; recipient: string; amount: bigint; isWhole: boolean } => {
@@ -19,6 +30,8 @@ export const judgeRefundPlan = (
   const isSettled = payment.state === 'settled' || payment.state === 'delivered';
   if (!isSettled && !(plan.acceptsUnknown && payment.state === 'unknown')) return { outcome: 'not_settled' };
   if (payment.payer === null) return { outcome: 'no_payer' };
+  if (!isNamedPayer(payment.identity, payment.payer)) return { outcome: 'wrong_payer' };
+  if (open !== null) return { outcome: 'open', refund: open };
   const left = payment.amount - refunded;
   const amount = plan.amount ?? left;
   if (amount <= 0n || amount > left) return { outcome: 'too_much', left };

@@ -278,12 +278,13 @@ export interface RefundRow {
   raw_transaction: string | null;
   reason: string | null;
   note: string | null;
+  accepts_unknown: bigint;
   created_at: bigint;
   updated_at: bigint;
 }
 
 export const refundColumns = `id, payment, network, asset, recipient, amount, state, sender, transaction_id,
-  raw_transaction, reason, note, created_at, updated_at`;
+  raw_transaction, reason, note, accepts_unknown, created_at, updated_at`;
 
 export const toRefund = (row: RefundRow): PaymentRefund => ({
   id: row.id,
@@ -298,6 +299,7 @@ export const toRefund = (row: RefundRow): PaymentRefund => ({
   rawTransaction: row.raw_transaction,
   reason: row.reason,
   note: row.note,
+  acceptsUnknown: row.accepts_unknown !== 0n,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
 });

@@ -1,5 +1,6 @@
 import type { ErrorEnvelope } from '../errors.ts';
 import type { Nano } from '../money.ts';
+import type { paymentStates } from './payment-states.ts';
 
 /**
  * The one interface to durable state, with an adapter for SQLite (embedded) and one for PostgreSQL.
@@ -197,17 +198,35 @@ export interface Store {
   getPayment(identity: string): Promise<Payment | null>;
   /** The payment that holds an identifier of the buyer's. */
   findPaymentById(paymentId: string): Promise<Payment | null>;
-  /** Newest first; `updatedBefore` bounds by last change. */
+  /** Those of a transaction, written as it is on its chain, hexadecimal digits in lower case. In the order of their identities. */
+  findPaymentsByTransaction(input: { transaction: string; limit: number }): Promise<Payment[]>;
+  /**
+   * Those whose identity, transaction (as above) or own part of the identity, which is what stands after its last
+   * colon, begins with `prefix`. Of each of the three `limit` at most, and among them what is exactly `prefix`. In the
+   * order of their identities.
+   */
+  findPaymentsByPrefix(input: { prefix: string; limit: number }): Promise<Payment[]>;
+  /**
+   * Newest first by `createdAt`, then identity, both descending; only those below `before`. `updatedBefore` bounds by
+   * last change. `network` is a CAIP-2 name.
+   */
   listPayments(input: {
     states?: readonly PaymentState[];
+    network?: string;
     updatedBefore?: number;
+    before?: PaymentPosition;
     limit: number;
   }): Promise<Payment[]>;
   /**
    * Takes payments that are due for a look, longest due first, and puts their next one off to `until`, so that no
-   * two processes take the same.
+   * two processes take the same; only those in `states`, where given.
    */
-  claimPaymentChecks(input: { now: number; until: number; limit: number }): Promise<Payment[]>;
+  claimPaymentChecks(input: {
+    now: number;
+    until: number;
+    states?: readonly PaymentState[];
+    limit: number;
+  }): Promise<Payment[]>;
   /**
    * Deletes refused proofs that did not change since `rejectedBefore`, and the answers (not the records) of payments
    * delivered before `deliveredBefore`; so many of each at most. Answers how many.
@@ -224,15 +243,21 @@ export interface Store {
   sumPayments(input: { from: number; to: number }): Promise<PaymentSum[]>;
   /**
    * Records that money is to go back to the payer; a payment that is refunded whole is served no more, until such a
-   * refund fails. Refused unless the payment is settled (or of unknown outcome, where accepted), its payer is known, and
-   * refunds that did not fail leave so much of its amount; `amount` null: all that is left.
+   * refund fails. Refused unless the payment is settled (or of unknown outcome, where accepted), its payer is known and
+   * is the one that its identity names, no other refund of it is without an end, and refunds that did not fail leave so
+   * much of its amount; `amount` null: all that is left.
    */
   planRefund(input: NewPaymentRefund): Promise<PlanRefundOutcome>;
-  /** Moves a refund on by compare-and-set on the state. Null when it was not in such a state. */
+  /**
+   * Moves a refund on by compare-and-set on the state. Null when it was not in such a state; to `sending`, also when its
+   * payment is not settled any more (nor of unknown outcome, where the plan accepts that).
+   */
   advanceRefund(input: AdvanceRefundInput): Promise<PaymentRefund | null>;
   getRefund(id: string): Promise<PaymentRefund | null>;
   /** In the order of their making: those of a payment, or all that have no end yet. */
   listRefunds(input: { payment: string | null; limit: number }): Promise<PaymentRefund[]>;
+  /** All of them, newest first by `createdAt`, then id, both descending; only those below `before`. */
+  listNewestRefunds(input: { limit: number; before: HistoryPosition | null }): Promise<PaymentRefund[]>;
   /** Remembers that terms were offered at a time, and forgets those last offered before `forgetBefore`. */
   noteOfferedTerms(input: {
     fingerprint: string;
@@ -573,16 +598,10 @@ export interface WebhookAttemptInput {
  * known). settled: the chain has it. delivered: the buyer was answered. rejected: verify refused it, nothing
  * was owed. failed: proven not to have happened. unknown: may have happened; the chain must be asked.
  */
-export type PaymentState =
-  | 'reserved'
-  | 'verified'
-  | 'produced'
-  | 'broadcasting'
-  | 'settled'
-  | 'delivered'
-  | 'rejected'
-  | 'failed'
-  | 'unknown';
+export type PaymentState = (typeof paymentStates)[number];
+
+/** Where a page of payments ended. */
+export type PaymentPosition = Pick<Payment, 'createdAt' | 'identity'>;
 
 export interface NewPayment {
   /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
@@ -680,8 +699,8 @@ export interface PaymentSum {
 }
 
 /**
- * planned: recorded, nothing signed. sending: the signed transaction is stored and may be out. settled: the chain has
- * it. failed: proven not to have happened.
+ * planned: recorded, nothing signed. sending: the signed transaction is stored, and may be out, or have landed where a
+ * fork can still take it back. settled: the chain has it for good. failed: proven not to have happened.
  */
 export type PaymentRefundState = 'planned' | 'sending' | 'settled' | 'failed';
 
@@ -701,10 +720,12 @@ export interface PaymentRefund {
   sender: string | null;
   transaction: string | null;
   rawTransaction: string | null;
-  /** Why it failed: a stable reason code. */
+  /** Why it failed, or by what a settled one counts as final where a node names no final blocks: a stable reason code. */
   reason: string | null;
   /** The operator's words. */
   note: string | null;
+  /** Whether it is sent while the outcome of its payment is unknown. */
+  acceptsUnknown: boolean;
   createdAt: number;
   updatedAt: number;
 }
@@ -723,7 +744,10 @@ export type PlanRefundOutcome =
   | { outcome: 'planned'; refund: PaymentRefund }
   /** The same id, planned before. */
   | { outcome: 'exists'; refund: PaymentRefund }
-  | { outcome: 'no_payment' | 'not_settled' | 'no_payer' }
+  /** `wrong_payer`: its payer is not the one that its identity names, who signed for it. */
+  | { outcome: 'no_payment' | 'not_settled' | 'no_payer' | 'wrong_payer' }
+  /** Another refund of the payment, which comes to its end first. */
+  | { outcome: 'open'; refund: PaymentRefund }
   | { outcome: 'too_much'; left: bigint };
 
 export interface AdvanceRefundInput {

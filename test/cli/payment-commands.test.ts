@@ -166,6 +166,8 @@ const settleRefund = async (store: Store, id: string, now = Date.now()): Promise
 const identitiesOf = ({ payments }: { payments: { payment: string }[] }): string[] =>
   payments.map(({ payment }) => payment);
 
+const identitiesOfRows = (payments: Payment[]): string[] => payments.map(({ identity }) => identity);
+
 const stores = [
   {
     kind: 'the embedded store',
@@ -268,6 +270,119 @@ describe.each(stores)('on $kind', ({ open }) => {
     expect(ended.refunds).toMatchObject([{ state: 'failed', reason: 'canceled' }]);
     const stillOpen = await operator.answer(documents.refunds, 'refunds', delivered.identity, '--open');
     expect(stillOpen.refunds).toEqual([]);
+  });
+});
+
+describe('a long list', () => {
+  it('is had page by page, of a network and of what is stuck too', async () => {
+    const { store, operator } = await embedded();
+    const now = Date.now();
+    const added: Payment[] = [];
+    for (let index = 0; index < 7; index += 1)
+      added.push(
+        await addPayment(store, index % 2 === 0 ? 'unknown' : 'broadcasting', {
+          ...(index < 3 ? bnb : base),
+          now: now - 60 * minute - index,
+        }),
+      );
+    const all = identitiesOfRows(added);
+    const walk = async (...args: string[]): Promise<string[]> => {
+      const seen: string[] = [];
+      for (;;) {
+        const last = seen.at(-1);
+        const page = await operator.answer(
+          z.looseObject({ payments: z.array(paymentView), has_more: z.boolean() }),
+          'list',
+          '--limit',
+          '2',
+          ...args,
+          ...(last === undefined ? [] : ['--before', last]),
+        );
+        seen.push(...identitiesOf(page));
+        if (!page.has_more) return seen;
+      }
+    };
+    expect(await walk()).toEqual(all);
+    expect(await walk('--stuck')).toEqual(all);
+    expect(await walk('--network', 'bsc')).toEqual(all.slice(0, 3));
+    expect(await walk('--stuck', '--state', 'broadcasting', '--network', 'base-sepolia')).toEqual(
+      [added[3], added[5]].map((payment) => payment?.identity),
+    );
+    expect(await operator.refusal('list', '--before', 'nothing')).toMatchObject({
+      code: 'payment_not_found',
+    });
+    const { stderr } = await operator.print('list', '--limit', '2');
+    expect(stderr).toContain(`--before ${all[1]}`);
+  });
+
+  it('is whole, where it is longer than what is read at once', async () => {
+    const { store, operator } = await embedded();
+    const old = await addPayment(store, 'delivered', { ...bnb, now: Date.now() - minute });
+    await Promise.all(Array.from({ length: 201 }, () => addPayment(store, 'delivered')));
+    const listed = await operator.answer(documents.list, 'list', '--limit', '202');
+    expect(new Set(identitiesOf(listed)).size).toBe(202);
+    expect([listed.payments.at(-1)?.payment, listed.has_more]).toEqual([old.identity, false]);
+    const shorter = await operator.answer(documents.list, 'list', '--limit', '201');
+    expect([shorter.payments.length, shorter.has_more]).toEqual([201, true]);
+  });
+
+  it('of all refunds goes from the newest to the oldest, whatever became of them', async () => {
+    const { store, operator } = await embedded();
+    const now = Date.now();
+    const payment = await addPayment(store, 'delivered');
+    const [first, second, third] = [
+      await addRefund(store, payment, 1n, now - 3),
+      await addRefund(store, payment, 1n, now - 2),
+      await addRefund(store, await addPayment(store, 'delivered'), 1n, now - 1),
+    ];
+    await settleRefund(store, second);
+    const list = async (...args: string[]) => {
+      const { refunds, has_more } = await operator.answer(documents.refunds, 'refunds', ...args);
+      return [refunds.map(({ refund }) => refund), has_more];
+    };
+    expect(await list('--all')).toEqual([[third, second, first], false]);
+    expect(await list('--all', '--limit', '2')).toEqual([[third, second], true]);
+    expect(await list('--before', second)).toEqual([[first], false]);
+    expect(await list()).toEqual([[first, third], false]);
+    const { stderr } = await operator.print('refunds', '--all', '--limit', '2');
+    expect(stderr).toContain(`--before ${second}`);
+    expect(await operator.refusal('refunds', '--before', randomUUID())).toMatchObject({
+      code: 'refund_not_found',
+    });
+    for (const args of [
+      ['--all', '--open'],
+      [payment.identity, '--all'],
+      [payment.identity, '--before', second],
+    ])
+      expect(await operator.refusal('refunds', ...args)).toMatchObject({
+        code: 'invalid_usage',
+        exitCode: 2,
+      });
+  });
+});
+
+describe('a payment is named', () => {
+  it('by its whole nonce, though another one’s begins with it', async () => {
+    const { store, operator } = await embedded();
+    const prefix = `${bnb.network}:0xpermit2:${payer}:`.toLowerCase();
+    for (const nonce of ['12345678', '123456789'])
+      await store.reservePayment(newPayment({ ...bnb, identity: `${prefix}${nonce}` }));
+    const shown = await operator.answer(documents.shown, 'show', '12345678');
+    expect(shown.payment.payment).toBe(`${prefix}12345678`);
+    expect(await operator.refusal('show', '1234567')).toMatchObject({ code: 'payment_ambiguous' });
+  });
+
+  it('by its transaction in either case, unless that moved others, too', async () => {
+    const { store, operator } = await embedded();
+    const transaction = `0x${'Ab'.repeat(32)}`;
+    const { identity } = await addPayment(store, 'delivered', { set: { transaction } });
+    for (const name of [transaction, transaction.toLowerCase(), transaction.toUpperCase()])
+      expect((await operator.answer(documents.shown, 'show', name)).payment.payment).toBe(identity);
+    const other = await addPayment(store, 'delivered', { set: { transaction: transaction.toLowerCase() } });
+    const refusal = await operator.refusal('show', transaction);
+    expect(refusal.code).toBe('payment_ambiguous');
+    expect(refusal.message).toContain(identity);
+    expect(refusal.message).toContain(other.identity);
   });
 });
 

@@ -55,9 +55,9 @@ export const noise = (
     eachJob(
       'payments',
       `identity, request_hash, network, asset, pay_to, amount, payload, requirements, state, payer, payment_id, result,
-        settled_at, created_at, updated_at`,
+        transaction_id, settled_at, created_at, updated_at`,
       `'payment ' || i, '', 'eip155:8453', '0xusdc', '0xseller', 100000, '{}', '{}', 'delivered', '0xpayer',
-        'payment id ' || i, null, ${at}, ${at}, ${at}`,
+        'payment id ' || i, null, '0x' || i, ${at}, ${at}, ${at}`,
     ),
     eachJob(
       'payment_refunds',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { paymentStates } from '../../src/store/payment-states.ts';
 import type { NewPayment, Payment, PaymentState, Store } from '../../src/store/store.ts';
 import { newPayment, start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
@@ -335,6 +336,152 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
         { id: 'a', state: 'settled', transaction: '0xhash' },
         { id: 'b', state: 'failed', reason: 'x' },
       ]);
+    });
+  });
+
+  describe('a list of payments', () => {
+    const identitiesOf = (payments: Payment[]): string[] => payments.map(({ identity }) => identity);
+
+    /** All that match, page by page, each page asked for below the last row of the one before. */
+    const walk = async (filter: Omit<Parameters<Store['listPayments']>[0], 'limit'>): Promise<string[]> => {
+      const seen: Payment[] = [];
+      for (;;) {
+        const page = await store.listPayments({ ...filter, before: seen.at(-1), limit: 3 });
+        seen.push(...page);
+        if (page.length < 3) return identitiesOf(seen);
+      }
+    };
+
+    it('is walked page by page, newest first, by state, by network and by both', async () => {
+      const states = ['delivered', 'unknown', 'rejected'] as const;
+      const added: Payment[] = [];
+      for (let index = 0; index < 24; index += 1)
+        added.push(
+          await addPayment(states[index % 3] ?? 'unknown', {
+            identity: `p${String(index).padStart(2, '0')}`,
+            network: index % 2 === 0 ? networks.base : networks.bnb,
+            // Several of one moment, of which identities decide.
+            now: start + Math.floor(index / 4),
+          }),
+        );
+      const newest = added.toReversed();
+      const those = (isMeant: (payment: Payment) => boolean): string[] =>
+        identitiesOf(newest.filter(isMeant));
+      expect(await walk({})).toEqual(identitiesOf(newest));
+      expect(await walk({ states: ['unknown', 'rejected'] })).toEqual(
+        those(({ state }) => state !== 'delivered'),
+      );
+      expect(await walk({ network: networks.bnb })).toEqual(those(({ network }) => network === networks.bnb));
+      expect(await walk({ network: networks.base, states: ['rejected', 'delivered'] })).toEqual(
+        those(({ network, state }) => network === networks.base && state !== 'unknown'),
+      );
+      expect(await walk({ network: networks.base, updatedBefore: start + 2 })).toEqual(
+        those(({ network, updatedAt }) => network === networks.base && updatedAt < start + 2),
+      );
+      expect(await walk({ states: ['unknown'], updatedBefore: start + 2 })).toEqual(
+        those(({ state, updatedAt }) => state === 'unknown' && updatedAt < start + 2),
+      );
+      expect(await walk({ network: 'eip155:5' })).toEqual([]);
+      expect(await walk({ network: networks.base, states: [] })).toEqual([]);
+    });
+
+    it('of a network has every state', async () => {
+      for (const state of paymentStates)
+        if (state === 'reserved') await store.reservePayment(newPayment({ network: networks.base }));
+        else await addPayment(state, { network: networks.base });
+      const listed = await store.listPayments({ network: networks.base, limit: 20 });
+      expect(listed.map(({ state }) => state).toSorted()).toEqual(paymentStates.toSorted());
+    });
+
+    it('takes a network by its whole name', async () => {
+      await addPayment('unknown', { network: 'eip155:84532' });
+      expect(await store.listPayments({ network: 'eip155:8453', limit: 9 })).toEqual([]);
+    });
+  });
+
+  describe('a look-up of payments', () => {
+    const byPrefix = async (prefix: string, limit = 9): Promise<string[]> =>
+      (await store.findPaymentsByPrefix({ prefix, limit })).map(({ identity }) => identity);
+    const byTransaction = async (transaction: string): Promise<string[]> =>
+      (await store.findPaymentsByTransaction({ transaction, limit: 9 })).map(({ identity }) => identity);
+
+    it('finds what begins so: an identity, its last part, or a transaction', async () => {
+      const evm = 'eip155:8453:0xusdc:0xpayer:0xabcdef12';
+      const solana = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp:abcdef34';
+      await addPayment('settled', { identity: evm, set: { transaction: '0xAB12cd' } });
+      await addPayment('settled', { identity: solana, set: { transaction: '5hJQzyx' } });
+      await addPayment('unknown', { identity: 'without parts' });
+      for (const [prefix, found] of [
+        ['eip155:8453:0x', [evm]],
+        [evm, [evm]],
+        [`${evm}3`, []],
+        ['solana:5', [solana]],
+        ['solana:5EYKT', []],
+        ['0xabcdef', [evm]],
+        ['abcdef', [solana]],
+        ['abcdef34', [solana]],
+        ['0xab', [evm]],
+        ['0xab12', [evm]],
+        ['0xAB12', []],
+        ['5hJQ', [solana]],
+        ['5hjq', []],
+        ['without', ['without parts']],
+        ['0xpayer', []],
+        ['~', []],
+        ['é', []],
+        ['', [evm, solana, 'without parts']],
+      ] as const)
+        expect([prefix, await byPrefix(prefix)]).toEqual([prefix, found]);
+    });
+
+    it('finds all payments of one transaction, and only those', async () => {
+      await addPayment('settled', { identity: 'b', set: { transaction: '0xAAbb' } });
+      await addPayment('settled', { identity: 'a', set: { transaction: '0xaaBB' } });
+      await addPayment('settled', { identity: 'c', set: { transaction: '0xaabbcc' } });
+      await addPayment('unknown', { identity: 'd' });
+      expect(await byTransaction('0xaabb')).toEqual(['a', 'b']);
+      expect(await byTransaction('0xaa')).toEqual([]);
+      expect(await store.findPaymentsByTransaction({ transaction: '0xaabb', limit: 1 })).toHaveLength(1);
+    });
+
+    it('follows a transaction that is noted later, or changes', async () => {
+      const { identity } = await addPayment('broadcasting', { set: { transaction: '0xfirst' } });
+      const set = { transaction: '0xsecond' };
+      await store.advancePayment({ identity, from: ['broadcasting'], to: 'settled', set, now: start });
+      expect([await byTransaction('0xfirst'), await byPrefix('0xfir')]).toEqual([[], []]);
+      expect([await byTransaction('0xsecond'), await byPrefix('0xsec')]).toEqual([[identity], [identity]]);
+    });
+
+    it('has so many of each at most, what is exactly so among them', async () => {
+      for (const nonce of ['1234561', '1234562', '123456', '1234560'])
+        await addPayment('unknown', { identity: `eip155:56:0xpermit2:0xpayer:${nonce}` });
+      const found = await byPrefix('123456', 2);
+      expect(found).toHaveLength(2);
+      expect(found).toContain('eip155:56:0xpermit2:0xpayer:123456');
+    });
+  });
+
+  describe('the list of all refunds', () => {
+    it('is walked page by page, newest first, whatever became of them', async () => {
+      const { identity } = await settled({ amount: 100n });
+      for (const [index, at] of [1, 3, 2, 3, 3].entries())
+        await store.planRefund({
+          id: `r${index}`,
+          payment: identity,
+          amount: 1n,
+          note: null,
+          acceptsUnknown: false,
+          now: start + at,
+        });
+      await store.advanceRefund({ id: 'r2', from: ['planned'], to: 'failed', now: start + 9 });
+      const page = (before: { createdAt: number; id: string } | null) =>
+        store.listNewestRefunds({ before, limit: 2 });
+      const first = await page(null);
+      expect(first.map(({ id }) => id)).toEqual(['r4', 'r3']);
+      const second = await page({ createdAt: start + 3, id: 'r3' });
+      expect(second.map(({ id }) => id)).toEqual(['r1', 'r2']);
+      const third = await page({ createdAt: start + 2, id: 'r2' });
+      expect(third.map(({ id }) => id)).toEqual(['r0']);
     });
   });
 

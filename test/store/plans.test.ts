@@ -4,6 +4,8 @@ import { sqliteDialect } from '../../src/store/sqlite/prepare.ts';
 import { listEntries, listJobs, sumUsage } from '../../src/store/statements/history.ts';
 import { findReplay, sweepIdempotencyKeys } from '../../src/store/statements/idempotency.ts';
 import { countActive, recordProgress, releaseJobs, renewLeases } from '../../src/store/statements/jobs.ts';
+import { findPaymentsByPrefix, findPaymentsByTransaction } from '../../src/store/statements/find-payments.ts';
+import { paymentLists } from '../../src/store/statements/list-payments.ts';
 import { webhookLists } from '../../src/store/statements/list-webhooks.ts';
 import {
   attachInputs,
@@ -13,7 +15,11 @@ import {
   listMedia,
   noteRemoval,
 } from '../../src/store/statements/media.ts';
-import { listRefundsOf, listOpenRefunds } from '../../src/store/statements/payment-refunds.ts';
+import {
+  listNewestRefunds,
+  listRefundsOf,
+  listOpenRefunds,
+} from '../../src/store/statements/payment-refunds.ts';
 import { listSettledPayments, sumPayments } from '../../src/store/statements/payment-sums.ts';
 import {
   claimPaymentChecks,
@@ -60,6 +66,11 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
   [reservePayment, /payments_by_payment_id/],
   [advancePayment, /payments(_pkey|_1 )/],
   [findPaymentById, /payments_by_payment_id/],
+  [paymentLists.all, /payments_by_age/],
+  [paymentLists.inStates, /payments_by_state/],
+  [paymentLists.ofNetwork, /payments_by_network/],
+  [findPaymentsByTransaction, /payments_by_transaction/],
+  [findPaymentsByPrefix, /payments(_pkey|_1 )[^]*payments_by_reference[^]*payments_by_transaction/],
   [claimPaymentChecks, /payments_to_check/],
   [deleteRejectedPayments, /payments_by_change/],
   [forgetPaymentAnswers, /payments_with_answer/],
@@ -67,11 +78,12 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
   [sumPayments, /payments_by_settlement/],
   [listRefundsOf, /payment_refunds_by_payment/],
   [listOpenRefunds, /payment_refunds_open/],
+  [listNewestRefunds, /payment_refunds_by_age/],
 ];
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
-  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves)(?!.* USING )/;
+  /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|wanted|by_)(?!.* USING )/;
 
 describe.each(await testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
   let data: TestStore;

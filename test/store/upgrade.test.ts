@@ -13,7 +13,7 @@ const firstMigrationDone = [
   `insert into kysely_migration_lock values ('migration_lock', 0)`,
 ];
 
-/** One account in the first schema: a job of each status, a charge, a refund, an image and a replay. */
+/** One account in the first schema: a job of each status, a charge, a refund, an image, a replay; and two payments. */
 const rows = [
   `insert into accounts values ('account', 'Müller & Söhne', 'active', ${start}, 840, 200, ${start})`,
   `insert into api_keys values
@@ -39,6 +39,11 @@ const rows = [
     ('debit', 'account', 'debit', -200, 'done', null, ${start + 4}),
     ('refund', 'account', 'refund', 40, 'done', null, ${start + 6})`,
   `insert into idempotency_keys values ('account', 'POST /v1/images', 'again', 'body', 'done', ${start + 86_400_000})`,
+  `insert into payments values
+    ('eip155:8453:0xusdc:0xpayer:0xnonce', '', 'eip155:8453', '0xusdc', '0xseller', 100000, '{}', '{}', null, null,
+      'delivered', '0xpayer', null, '0xHash', null, null, null, ${start}, ${start + 1}),
+    ('solana:cluster:Message', '', 'solana:cluster', 'mint', 'seller', 100000, '{}', '{}', null, null,
+      'unknown', 'payer', null, null, null, null, null, ${start + 1}, ${start + 2})`,
   `insert into media values ('image', 'account', 'done', 'image/png', 5000000000, ${start + 4}, ${start + 9_000})`,
 ];
 
@@ -112,6 +117,19 @@ describe.each(await testEngines())('data of the first schema on $kind', ({ kind,
     };
     expect(await store.findReplay(replay)).toMatchObject({ outcome: 'replayed', job: { id: 'done' } });
     expect(await store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
+  });
+
+  it('has its payments found by the names and in the lists that came later', async () => {
+    const evm = { identity: 'eip155:8453:0xusdc:0xpayer:0xnonce', settledAt: start + 1, checkAt: null };
+    const solana = { identity: 'solana:cluster:Message', settledAt: null, checkAt: start + 2 };
+    const find = (prefix: string) => store.findPaymentsByPrefix({ prefix, limit: 9 });
+    expect(await find('0xnon')).toMatchObject([evm]);
+    expect(await find('Mess')).toMatchObject([solana]);
+    expect(await find('0xha')).toMatchObject([evm]);
+    expect(await store.findPaymentsByTransaction({ transaction: '0xhash', limit: 9 })).toMatchObject([evm]);
+    expect(await store.listPayments({ limit: 9 })).toMatchObject([solana, evm]);
+    expect(await store.listPayments({ states: ['delivered'], limit: 9 })).toMatchObject([evm]);
+    expect(await store.listPayments({ network: 'solana:cluster', limit: 9 })).toMatchObject([solana]);
   });
 
   it('goes on from there', async () => {

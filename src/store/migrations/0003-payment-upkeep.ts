@@ -1,5 +1,29 @@
 import type { Engine } from './engine.ts';
 
+/** What stands after the last colon: the nonce on EVM, the hash of the message on Solana. */
+const ownPart = `substr(identity, length(rtrim(identity, replace(identity, ':', ''))) + 1)`;
+
+/** Hashes on EVM may have been written in either case; the signatures of Solana differ by it. */
+const oneCase = `case when substr(transaction_id, 1, 2) in ('0x', '0X') then lower(transaction_id) else transaction_id end`;
+
+/** SQLite adds no stored column to a table that is there; the index of a virtual one holds its values. */
+const kept = { sqlite: 'virtual', postgres: 'stored' } satisfies Record<Engine['kind'], string>;
+
+/** What payments are looked up by: `reference` and `transaction_name` by their beginnings too. */
+const paymentNames = ({ kind, id }: Engine): string[] => [
+  `alter table payments add column reference ${id} generated always as (${ownPart}) ${kept[kind]}`,
+  `alter table payments add column transaction_name ${id} generated always as (${oneCase}) ${kept[kind]}`,
+  `create index payments_by_reference on payments (reference)`,
+  `create index payments_by_transaction on payments (transaction_name) where transaction_name is not null`,
+];
+
+/** All columns in one direction, so that a page can begin at a row of them. */
+const paymentLists = [
+  `drop index payments_by_state`,
+  `create index payments_by_state on payments (state, created_at, identity)`,
+  `create index payments_by_network on payments ((network || ' ' || state), created_at, identity)`,
+];
+
 const payments = ({ int64 }: Engine): string[] => [
   `alter table payments add column check_at ${int64}`,
   `alter table payments add column facilitator text`,
@@ -29,11 +53,13 @@ const refunds = ({ int64, id, tableEnd }: Engine): string[] => [
     raw_transaction text,
     reason text,
     note text,
+    accepts_unknown ${int64} not null,
     created_at ${int64} not null,
     updated_at ${int64} not null,
     check (state = 'planned' or state = 'failed' or raw_transaction is not null)
   )${tableEnd}`,
   `create index payment_refunds_by_payment on payment_refunds (payment, created_at, id)`,
+  `create index payment_refunds_by_age on payment_refunds (created_at desc, id desc)`,
   `create index payment_refunds_open on payment_refunds (created_at, id) where state in ('planned', 'sending')`,
   `create index payment_refunds_settled on payment_refunds (updated_at) where state = 'settled'`,
 ];
@@ -51,9 +77,11 @@ const terms = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-/** What keeps x402 payments in order: when to look at one again, refunds, terms that were offered, turns of senders. */
+/** What keeps x402 payments in order: when to look at one again, names and lists to find it by, refunds, terms that were offered, turns of senders. */
 export const paymentUpkeep = (engine: Engine): string[] => [
   ...payments(engine),
+  ...paymentNames(engine),
+  ...paymentLists,
   ...refunds(engine),
   ...terms(engine),
 ];

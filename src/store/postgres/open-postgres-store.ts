@@ -14,12 +14,19 @@ import {
   setAccountStatus,
   setAccountTerms,
 } from '../statements/accounts.ts';
+import { findPaymentsByPrefix, findPaymentsByTransaction } from '../statements/find-payments.ts';
 import { listEntries, listJobs, sumUsage } from '../statements/history.ts';
 import { findReplay, sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { countActive, getJob, recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
+import { listPaymentsBy, paymentLists } from '../statements/list-payments.ts';
 import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { discardMedia, getMedia, listExpiredMedia, listMedia, reserveMedia } from '../statements/media.ts';
-import { getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  getRefund,
+  listNewestRefunds,
+  listOpenRefunds,
+  listRefundsOf,
+} from '../statements/payment-refunds.ts';
 import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
 import {
   claimPaymentChecks,
@@ -27,13 +34,7 @@ import {
   listOfferedTerms,
   takeSenderTurn,
 } from '../statements/payment-upkeep.ts';
-import {
-  advancePayment,
-  findPaymentById,
-  getPayment,
-  listAllPayments,
-  listPaymentsInStates,
-} from '../statements/payments.ts';
+import { advancePayment, findPaymentById, getPayment } from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
 import {
@@ -121,8 +122,6 @@ export const openPostgresStore = async ({
     return command((input: Input) => run(sql, input));
   };
   const openJob = openJobCommand(pool, announcement);
-  const listAll = shared(listAllPayments);
-  const listInStates = shared(listPaymentsInStates);
   const listRefundsOfPayment = shared(listRefundsOf);
   const listRefundsOpen = shared(listOpenRefunds);
   const reapJobs = reapJobsCommand(pool, announcement);
@@ -197,9 +196,14 @@ export const openPostgresStore = async ({
     reservePayment: command(reservePaymentCommand(pool)),
     advancePayment: shared(advancePayment),
     getPayment: shared(getPayment),
-    listPayments: ({ states, ...input }) =>
-      states === undefined ? listAll(input) : listInStates({ ...input, states }),
     findPaymentById: shared(findPaymentById),
+    findPaymentsByTransaction: shared(findPaymentsByTransaction),
+    findPaymentsByPrefix: shared(findPaymentsByPrefix),
+    listPayments: listPaymentsBy({
+      all: shared(paymentLists.all),
+      inStates: shared(paymentLists.inStates),
+      ofNetwork: shared(paymentLists.ofNetwork),
+    }),
     claimPaymentChecks: shared(claimPaymentChecks),
     prunePayments: command(prunePaymentsCommand(pool)),
     listSettledPayments: shared(listSettledPayments),
@@ -209,6 +213,7 @@ export const openPostgresStore = async ({
     getRefund: shared(getRefund),
     listRefunds: ({ payment, limit }) =>
       payment === null ? listRefundsOpen({ limit }) : listRefundsOfPayment({ payment, limit }),
+    listNewestRefunds: shared(listNewestRefunds),
     noteOfferedTerms: command(noteOfferedTermsCommand(pool)),
     listOfferedTerms: shared(listOfferedTerms),
     takeSenderTurn: shared(takeSenderTurn),

@@ -2,6 +2,7 @@ import type { CommandInput, CommandOutput } from '../commands.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
 import {
   advanceRefund,
+  findOpenRefundOf,
   getRefund,
   insertRefund,
   lockPayment,
@@ -25,6 +26,7 @@ type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteO
 const lock = prepare(lockPayment);
 const findRefund = prepare(getRefund);
 const findPayment = prepare(getPayment);
+const findOpen = prepare(findOpenRefundOf);
 const sumRefunds = prepare(sumRefundsOf);
 const insert = prepare(insertRefund);
 const mark = prepare(markRefunded);
@@ -42,6 +44,7 @@ export const planRefundCommand =
       const judged = judgeRefundPlan(plan, {
         existing: await findRefund(sql, plan.id),
         payment: await findPayment(sql, plan.payment),
+        open: await findOpen(sql, plan.payment),
         refunded: await sumRefunds(sql, plan.payment),
       });
       if (judged.outcome !== 'allowed') return judged;

@@ -3,6 +3,7 @@ import type { CommandInput, CommandOutput } from '../commands.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
 import {
   advanceRefund,
+  findOpenRefundOf,
   getRefund,
   insertRefund,
   markRefunded,
@@ -24,6 +25,7 @@ type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteO
 export const planRefundCommand = (database: DatabaseSync): Command<'planRefund'> => {
   const findRefund = prepare(database, getRefund);
   const findPayment = prepare(database, getPayment);
+  const findOpen = prepare(database, findOpenRefundOf);
   const sumRefunds = prepare(database, sumRefundsOf);
   const insert = prepare(database, insertRefund);
   const mark = prepare(database, markRefunded);
@@ -31,6 +33,7 @@ export const planRefundCommand = (database: DatabaseSync): Command<'planRefund'>
     const judged = judgeRefundPlan(plan, {
       existing: findRefund(plan.id),
       payment: findPayment(plan.payment),
+      open: findOpen(plan.payment),
       refunded: sumRefunds(plan.payment),
     });
     if (judged.outcome !== 'allowed') return judged;

@@ -9,20 +9,22 @@ import {
 } from '../ledger-check.ts';
 import type { SqlValue } from '../rows.ts';
 import { findKey, getAccount, listAccounts, listKeys } from '../statements/accounts.ts';
+import { findPaymentsByPrefix, findPaymentsByTransaction } from '../statements/find-payments.ts';
 import { listEntries, listJobs, sumUsage } from '../statements/history.ts';
 import { findReplay } from '../statements/idempotency.ts';
 import { countActive, getJob } from '../statements/jobs.ts';
+import { listPaymentsBy, paymentLists } from '../statements/list-payments.ts';
 import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
 import { getMedia, listExpiredMedia, listMedia } from '../statements/media.ts';
-import { getRefund, listOpenRefunds, listRefundsOf } from '../statements/payment-refunds.ts';
+import {
+  getRefund,
+  listNewestRefunds,
+  listOpenRefunds,
+  listRefundsOf,
+} from '../statements/payment-refunds.ts';
 import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
 import { listOfferedTerms } from '../statements/payment-upkeep.ts';
-import {
-  findPaymentById,
-  getPayment,
-  listAllPayments,
-  listPaymentsInStates,
-} from '../statements/payments.ts';
+import { findPaymentById, getPayment } from '../statements/payments.ts';
 import { getWebhookSecrets } from '../statements/webhook-secrets.ts';
 import { getWebhook, listDueWebhooks, listWebhookAttempts } from '../statements/webhooks.ts';
 import type { LedgerReport } from '../store.ts';
@@ -53,11 +55,14 @@ export const readCommands = (database: DatabaseSync): ReadCommands => ({
   listWebhookAttempts: prepare(database, listWebhookAttempts),
   getPayment: prepare(database, getPayment),
   findPaymentById: prepare(database, findPaymentById),
+  findPaymentsByTransaction: prepare(database, findPaymentsByTransaction),
+  findPaymentsByPrefix: prepare(database, findPaymentsByPrefix),
   listPayments: listPayments(database),
   listSettledPayments: prepare(database, listSettledPayments),
   sumPayments: prepare(database, sumPayments),
   getRefund: prepare(database, getRefund),
   listRefunds: listRefunds(database),
+  listNewestRefunds: prepare(database, listNewestRefunds),
   listOfferedTerms: prepare(database, listOfferedTerms),
 });
 
@@ -67,11 +72,12 @@ const listRefunds = (database: DatabaseSync): ReadCommands['listRefunds'] => {
   return ({ payment, limit }) => (payment === null ? open({ limit }) : ofPayment({ payment, limit }));
 };
 
-const listPayments = (database: DatabaseSync): ReadCommands['listPayments'] => {
-  const all = prepare(database, listAllPayments);
-  const inStates = prepare(database, listPaymentsInStates);
-  return ({ states, ...input }) => (states === undefined ? all(input) : inStates({ ...input, states }));
-};
+const listPayments = (database: DatabaseSync): ReadCommands['listPayments'] =>
+  listPaymentsBy({
+    all: prepare(database, paymentLists.all),
+    inStates: prepare(database, paymentLists.inStates),
+    ofNetwork: prepare(database, paymentLists.ofNetwork),
+  });
 
 const listWebhooks = (database: DatabaseSync): ReadCommands['listWebhooks'] =>
   listWebhooksBy({

@@ -1,6 +1,6 @@
 import type { CommandInput } from '../commands.ts';
 import { refundColumns, toRefund, type RefundRow } from '../rows.ts';
-import type { NewPaymentRefund, Payment, PaymentRefund } from '../store.ts';
+import type { HistoryPosition, NewPaymentRefund, Payment, PaymentRefund } from '../store.ts';
 import { eachOf, firstOf, onlyOf, type Statement } from './statement.ts';
 
 /** What refunds that did not fail have taken of a payment. */
@@ -26,9 +26,9 @@ export const insertRefund: Statement<
   PaymentRefund
 > = {
   name: 'insert_refund',
-  text: () => `insert into payment_refunds (id, payment, network, asset, recipient, amount, state, note, created_at,
-      updated_at)
-    values ($1, $2, $3, $4, $5, $6, 'planned', $7, $8, $8) returning ${refundColumns}`,
+  text: () => `insert into payment_refunds (id, payment, network, asset, recipient, amount, state, note, accepts_unknown,
+      created_at, updated_at)
+    values ($1, $2, $3, $4, $5, $6, 'planned', $7, $8, $9, $9) returning ${refundColumns}`,
   values: ({ plan, payment, recipient, amount }) => [
     plan.id,
     payment.identity,
@@ -37,6 +37,7 @@ export const insertRefund: Statement<
     recipient,
     amount,
     plan.note,
+    plan.acceptsUnknown ? 1 : 0,
     plan.now,
   ],
   read: onlyOf(toRefund),
@@ -49,12 +50,17 @@ export const markRefunded: Statement<{ identity: string; isRefunded: boolean }, 
   read: () => undefined,
 };
 
+/** A payment can be found not to have happened after a refund of it was planned; what was sent once is sent again. */
+const isStillOwed = `exists (select 1 from payments where payments.identity = payment_refunds.payment
+      and (payments.state in ('settled', 'delivered')
+        or (payments.state = 'unknown' and payment_refunds.accepts_unknown = 1)))`;
+
 export const advanceRefund: Statement<CommandInput<'advanceRefund'>, RefundRow, PaymentRefund | null> = {
   name: 'advance_refund',
   text: ({ isOneOf }) => `update payment_refunds set state = $3, updated_at = $4,
       sender = coalesce($5, sender), transaction_id = coalesce($6, transaction_id),
       raw_transaction = coalesce($7, raw_transaction), reason = coalesce($8, reason)
-    where id = $1 and ${isOneOf('state', '$2')} returning ${refundColumns}`,
+    where id = $1 and ${isOneOf('state', '$2')} and ($9 = 0 or ${isStillOwed}) returning ${refundColumns}`,
   values: ({ id, from, to, set = {}, now }) => [
     id,
     JSON.stringify(from),
@@ -64,6 +70,7 @@ export const advanceRefund: Statement<CommandInput<'advanceRefund'>, RefundRow, 
     set.transaction ?? null,
     set.rawTransaction ?? null,
     set.reason ?? null,
+    to === 'sending' ? 1 : 0,
   ],
   read: firstOf(toRefund),
 };
@@ -72,6 +79,14 @@ export const getRefund: Statement<string, RefundRow, PaymentRefund | null> = {
   name: 'get_refund',
   text: () => `select ${refundColumns} from payment_refunds where id = $1`,
   values: (id) => [id],
+  read: firstOf(toRefund),
+};
+
+export const findOpenRefundOf: Statement<string, RefundRow, PaymentRefund | null> = {
+  name: 'find_open_refund_of_payment',
+  text: () => `select ${refundColumns} from payment_refunds
+    where payment = $1 and state in ('planned', 'sending') order by created_at, id limit 1`,
+  values: (payment) => [payment],
   read: firstOf(toRefund),
 };
 
@@ -88,5 +103,19 @@ export const listOpenRefunds: Statement<{ limit: number }, RefundRow, PaymentRef
   text: () => `select ${refundColumns} from payment_refunds where state in ('planned', 'sending')
     order by created_at, id limit $1`,
   values: ({ limit }) => [limit],
+  read: eachOf(toRefund),
+};
+
+/** Above every position that can be. */
+const top: HistoryPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '' };
+
+export const listNewestRefunds: Statement<CommandInput<'listNewestRefunds'>, RefundRow, PaymentRefund[]> = {
+  name: 'list_newest_refunds',
+  text: () => `select ${refundColumns} from payment_refunds where (created_at, id) < ($1, $2)
+    order by created_at desc, id desc limit $3`,
+  values: ({ before, limit }) => {
+    const { createdAt, id } = before ?? top;
+    return [createdAt, id, limit];
+  },
   read: eachOf(toRefund),
 };

@@ -5,12 +5,18 @@ import { eachOf, type Statement } from './statement.ts';
 
 export const claimPaymentChecks: Statement<CommandInput<'claimPaymentChecks'>, PaymentRow, Payment[]> = {
   name: 'claim_payment_checks',
-  text: ({ lockFreeRows }) => `with due as (
-      select identity from payments where check_at <= $1 order by check_at limit $3 ${lockFreeRows}
+  text: ({ isOneOf, lockFreeRows }) => `with due as (
+      select identity from payments where check_at <= $1 and (cast($4 as text) is null or ${isOneOf('state', '$4')})
+      order by check_at limit $3 ${lockFreeRows}
     )
     update payments set check_at = $2 where identity in (select identity from due)
     returning ${paymentColumns}`,
-  values: ({ now, until, limit }) => [now, until, limit],
+  values: ({ now, until, states, limit }) => [
+    now,
+    until,
+    limit,
+    states === undefined ? null : JSON.stringify(states),
+  ],
   read: eachOf(toPayment),
 };
 

@@ -1,6 +1,6 @@
 import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
-import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../store.ts';
-import { eachOf, firstOf, type Dialect, type Statement } from './statement.ts';
+import type { AdvancePaymentInput, NewPayment, Payment } from '../store.ts';
+import { firstOf, type Statement } from './statement.ts';
 
 /**
  * Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state, or when its
@@ -100,51 +100,4 @@ export const findPaymentById: Statement<string, PaymentRow, Payment | null> = {
   text: () => `select ${paymentColumns} from payments where payment_id = $1`,
   values: (paymentId) => [paymentId],
   read: firstOf(toPayment),
-};
-
-interface ListInput {
-  updatedBefore?: number;
-  limit: number;
-}
-
-export const listAllPayments: Statement<ListInput, PaymentRow, Payment[]> = {
-  name: 'list_all_payments',
-  text: () => `select ${paymentColumns} from payments
-    where cast($1 as bigint) is null or updated_at < $1
-    order by created_at desc, identity desc limit $2`,
-  values: ({ updatedBefore, limit }) => [updatedBefore ?? null, limit],
-  read: eachOf(toPayment),
-};
-
-/**
- * The newest of each state by the index on it, then the newest of these. PostgreSQL has to be led there: left to
- * itself it would look for rare states through all payments by age.
- */
-const inStates: Record<Dialect['kind'], string> = {
-  sqlite: `select ${paymentColumns} from payments
-    where state in (select value from json_each($1)) and (cast($2 as bigint) is null or updated_at < $2)
-    order by created_at desc, identity desc limit $3`,
-  postgres: `select newest.*
-    from json_array_elements_text(cast($1 as json)) as wanted (state)
-    cross join lateral (
-      select ${paymentColumns} from payments
-      where payments.state = wanted.state and (cast($2 as bigint) is null or updated_at < $2)
-      order by created_at desc, identity desc limit $3
-    ) as newest
-    order by created_at desc, identity desc limit $3`,
-};
-
-export const listPaymentsInStates: Statement<
-  ListInput & { states: readonly PaymentState[] },
-  PaymentRow,
-  Payment[]
-> = {
-  name: 'list_payments_in_states',
-  text: ({ kind }) => inStates[kind],
-  values: ({ states, updatedBefore, limit }) => [
-    JSON.stringify([...new Set(states)]),
-    updatedBefore ?? null,
-    limit,
-  ],
-  read: eachOf(toPayment),
 };
