@@ -211,6 +211,19 @@ export const createPurchasing = (
       now: clock.now(),
     });
 
+  /** It was given back while we took it over. */
+  const giveBack = async (payment: Payment): Promise<never> => {
+    await store.advancePayment({
+      identity: payment.identity,
+      from: ['broadcasting'],
+      to: 'unknown',
+      owner: leaseOf(payment),
+      set: { checkAt: nextCheck(payment, clock.now()), ...noLease },
+      now: clock.now(),
+    });
+    throw paymentRefunded();
+  };
+
   const reserve = async (purchase: Purchase, terms: Terms): Promise<PayOutcome> => {
     const { request, proof, identity } = purchase;
     const { outcome, payment } = await store.reservePayment(
@@ -264,6 +277,7 @@ export const createPurchasing = (
         if (method === null) throw paymentUnavailable();
         const taken = await takeOver(payment, 'broadcasting');
         if (taken === null) throw paymentInProgress();
+        if (taken.isRefunded) return giveBack(taken);
         return finish(
           request,
           await settlements.resolve(taken, { method, signal: new AbortController().signal }),

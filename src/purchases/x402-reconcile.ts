@@ -39,6 +39,9 @@ const withoutEnd: readonly PaymentState[] = ['reserved', 'verified', 'produced',
 
 const ended: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
 
+/** How far the clocks of processes may be apart. */
+const clockSkewMs = 20_000;
+
 /** Looks at so many at once: each waits for a chain, and a chain that is down must not keep the others waiting. */
 const concurrency = 8;
 /** Longer than a look takes: nobody else takes the same payment meanwhile. */
@@ -154,6 +157,8 @@ export const createReconcile = (context: {
     switch (payment.state) {
       case 'reserved':
       case 'verified':
+        // Its process may live, and have a clock that is behind.
+        if ((payment.leaseUntil ?? 0) + clockSkewMs > clock.now()) return lookLater(payment);
         return (
           (await advance(payment, {
             to: 'rejected',
@@ -185,18 +190,13 @@ export const createReconcile = (context: {
   const due = async ({ limit, isEager = false }: ReconcileOptions): Promise<ReconcileReport> => {
     const now = clock.now();
     const until = now + claimMs;
-    const claimed = isEager
-      ? await store.claimPaymentChecks({ now: Number.MAX_SAFE_INTEGER, until, states: withoutEnd, limit })
-      : [];
-    if (claimed.length < limit)
-      claimed.push(
-        ...(await store.claimPaymentChecks({
-          now,
-          until,
-          ...(isEager ? { states: ended } : {}),
-          limit: limit - claimed.length,
-        })),
-      );
+    const claim = (states: readonly PaymentState[], before: number, most: number): Promise<Payment[]> =>
+      most === 0
+        ? Promise.resolve([])
+        : store.claimPaymentChecks({ now: before, until, states, limit: most });
+    // What has no end goes ahead of what is only looked at once more.
+    const claimed = await claim(withoutEnd, isEager ? Number.MAX_SAFE_INTEGER : now, limit);
+    claimed.push(...(await claim(ended, now, limit - claimed.length)));
     const queue = claimed.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     const work = async (): Promise<void> => {

@@ -199,7 +199,11 @@ export const createSettlements = (context: {
     const ended = await leases
       .keep({ payment, states: begun }, () => method.facilitator.settle(order, { earlier, beforeBroadcast }))
       .catch((error: unknown) => {
-        throw error instanceof LeaseLost ? paymentInProgress() : error;
+        if (error instanceof LeaseLost) throw paymentInProgress();
+        if (earlier === null) throw error;
+        // Nothing left this time, and what left before may have moved the money.
+        log.error({ err: error, payment: payment.identity }, 'a settlement could not be repeated');
+        throw paymentPending(payment);
       });
     try {
       if (ended.outcome === 'settled') return await markSettled(payment, ended);

@@ -8,6 +8,7 @@ import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 
 const reconcileEveryMs = 5_000;
 const reconcileBatch = 50;
+const mostReconcileBatches = 100;
 const pruneEveryMs = 60_000;
 const pruneBatch = 1_000;
 const mostPruneBatches = 100;
@@ -29,8 +30,11 @@ export const beginUpkeep = async (context: {
 
   await Promise.all([
     every(reconcileEveryMs, 'reconciling payments', async () => {
-      const { examined, resolved } = await reconcile({ limit: reconcileBatch });
-      if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
+      for (let batch = 0; batch < mostReconcileBatches && !signal.aborted; batch += 1) {
+        const { examined, resolved } = await reconcile({ limit: reconcileBatch });
+        if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
+        if (examined < reconcileBatch) return;
+      }
     }),
     every(pruneEveryMs, 'forgetting old payments', async () => {
       const now = clock.now();

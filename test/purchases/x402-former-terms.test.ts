@@ -1,3 +1,5 @@
+import { decodeBase64Json, encodeBase64Json } from '../../src/payments/base64-json.ts';
+import { dieAt } from '../payments/support/dying-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { X402GateOptions } from '../../src/purchases/x402-gate.ts';
 import { parseUsd, type Nano } from '../../src/money.ts';
@@ -70,6 +72,47 @@ describe('a price that changes between challenge and proof', () => {
     const proofs = await fixture.buyer.prove(openCheap().challenge({ price: odd, resource: 'rest' }), 'base');
     const request = createSale('unknown rule').request(proofs, { price: higher, priceUnder });
     expect(unpaid(await openDear().pay(request)).challenge.body.error).toBe('payment_amount_mismatch');
+  });
+});
+
+describe('a token that changes', () => {
+  const eurx = {
+    symbol: 'EURX',
+    address: '0x2222222222222222222222222222222222222222',
+    decimals: 6,
+    eip712: { name: 'X', version: '1' },
+    transfer: 'eip3009',
+  } as const;
+  const withToken = () =>
+    fixture.localNetworks.map((network) =>
+      network.network === fixture.chains.base.network ? { ...network, asset: eurx } : network,
+    );
+
+  it('hides no v1 payment that was charged in the one before', async () => {
+    const sale = createSale('charged in the token before');
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), 'base', 1);
+    const { store, dead } = dieAt(fixture.store, 'before', 'settled');
+    void openCheap({ store }).pay(sale.request(proofs));
+    await dead;
+    const later = openCheap({ networks: withToken(), clock: { now: () => Date.now() + minuteMs } });
+    expect(served(await later.pay(sale.request(proofs, { priceUnder }))).replayed).toBe(true);
+  });
+
+  it('lets one authorization buy once, in whichever dialect it comes', async () => {
+    await offer(openCheap());
+    const v2 = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), 'base');
+    const { payload } = Object(decodeBase64Json(v2.paymentSignature ?? ''));
+    const v1 = encodeBase64Json({ x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload });
+    const gate = openCheap({ networks: withToken() });
+    const sales = [createSale('as v1'), createSale('as v2')];
+    const outcomes = await Promise.allSettled([
+      gate.pay(sales[0]!.request({ xPayment: v1 }, { priceUnder })),
+      gate.pay(sales[1]!.request(v2, { priceUnder })),
+    ]);
+    const all = await fixture.store.listPayments({ limit: 50 });
+    const nonce = String(payload.authorization.nonce).toLowerCase();
+    expect(all.filter(({ identity }) => identity.endsWith(nonce))).toHaveLength(1);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
   });
 });
 

@@ -354,6 +354,33 @@ describe('a payment that was given back', () => {
   });
 });
 
+describe('a settlement that is repeated while the store fails', () => {
+  it('is pending, as what left before may have moved the money', async () => {
+    const sale = createSale('store fails at the repetition');
+    const proofs = await fixture.buyer.prove(challenge, 'base');
+    const held = fixture.chains.base.controls.inject({
+      fault: 'disconnect',
+      methods: ['eth_sendRawTransaction'],
+    });
+    const hasty = { rpcMs: 300, settleMs: 500, queryMs: 1_000 };
+    expect(await codeOf(fixture.openGate({ timeouts: hasty }).pay(sale.request(proofs)))).toBe(
+      'payment_pending',
+    );
+    held.remove();
+    const { store: whole } = fixture;
+    const store = {
+      ...whole,
+      advancePayment: (input: Parameters<typeof whole.advancePayment>[0]) =>
+        input.set?.rawTransaction === undefined
+          ? whole.advancePayment(input)
+          : Promise.reject(new Error('the disk is full')),
+    };
+    const refusal = await refusalOf(fixture.openGate({ store }).pay(sale.request(proofs)));
+    expect(refusal).toMatchObject({ code: 'payment_pending', status: 503 });
+    expect(refusal.headers['x-payment-transaction']).toMatch(/^0x/);
+  });
+});
+
 describe('garbage in place of a proof', () => {
   it.each([
     ['no base64', { xPayment: '!!!' }],

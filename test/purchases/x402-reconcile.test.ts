@@ -59,6 +59,16 @@ const leaveBehind = async (
 };
 
 describe('what a dead process left behind', () => {
+  it('is left alone for a while longer than its lease, as clocks differ', async () => {
+    const sale = createSale('clocks differ');
+    const left = await leaveBehind(sale, await fixture.buyer.prove(challenge, 'base'), {
+      when: 'after',
+      state: 'reserved',
+    });
+    expect((await reconcile(openAfter(40_000), left)).payment.state).toBe('reserved');
+    expect((await reconcile(openAfter(minuteMs), left)).payment.state).toBe('rejected');
+  });
+
   it.each(['reserved', 'verified'] as const)('%s is free again, and its proof pays', async (state) => {
     const sale = createSale(`left ${state}`);
     const proofs = await fixture.buyer.prove(challenge, 'base');
@@ -288,6 +298,29 @@ describe('a settled payment', () => {
 });
 
 describe('a batch', () => {
+  it('takes what has no end ahead of what is only looked at once more', async () => {
+    const gate = fixture.openGate();
+    await openAfter(10 * dayMs).reconcile({ limit: 1_000, isEager: true });
+    for (let index = 0; index < 3; index += 1) {
+      const sale = createSale(`ended ${index}`);
+      served(await gate.pay(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
+    }
+    const sale = createSale('without an end');
+    const left = await leaveBehind(sale, await fixture.buyer.prove(challenge, 'solana'), {
+      when: 'before',
+      state: 'settled',
+    });
+    await fixture.store.advancePayment({
+      identity: left.identity,
+      from: ['broadcasting'],
+      to: 'broadcasting',
+      set: { checkAt: Date.now() + 9 * minuteMs },
+      now: Date.now(),
+    });
+    await openAfter(10 * minuteMs).reconcile({ limit: 1 });
+    expect((await find(left.identity)).state).toBe('settled');
+  });
+
   it('takes so many at a time, and the rest after them', async () => {
     const sales = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => {
