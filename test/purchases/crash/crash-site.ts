@@ -41,6 +41,8 @@ export interface CrashSite {
   chargesOf(purchase: Purchase): Promise<number>;
   /** Whether the chain shows that this transaction moved the buyer's money to the seller. */
   isPaidBy(transaction: string, purchase: Purchase): Promise<boolean>;
+  /** Ends the turns to send that dead processes have, as time would. */
+  endTurns(purchases: readonly Purchase[]): Promise<void>;
   /** Lets every proof run out that was made so far. Ones that are made later may be useless at once. */
   expireProofs(): Promise<void>;
   close(): Promise<void>;
@@ -48,6 +50,8 @@ export interface CrashSite {
 
 /** Enough for a proof to be charged three times. */
 const funds = 3n * priceUnits;
+/** Longer than any turn. */
+const turnsOverMs = 3_600_000;
 const gasFunds = 10n ** 18n;
 const transferEvent = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 /** More than the life of a proof and what is waited beyond it. */
@@ -160,6 +164,16 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
       chain === 'base'
         ? isPaidOnBase(chains, transaction, buyer)
         : isPaidOnSolana(chains, transaction, buyer),
+    endTurns: async (purchases) => {
+      const now = Date.now();
+      for (const { network, facilitator } of purchases.flatMap(({ networks }) => networks)) {
+        if (chain === 'solana' || facilitator.kind === 'remote') continue;
+        const address = privateKeyToAddress(`0x${facilitator.privateKey.slice(2)}`);
+        const sender = `${network}:${address.toLowerCase()}`;
+        await store.takeSenderTurn({ sender, owner: 'time', until: now, now: now + turnsOverMs });
+        await store.endSenderTurn({ sender, owner: 'time' });
+      }
+    },
     expireProofs: async () => {
       await chains.base.controls.advanceSeconds(proofLifeSeconds);
       chains.solana.controls.expireBlockhash();

@@ -61,7 +61,10 @@ export const killAtEveryStep = async (
       const reconciled = await create('reconciled', step);
       const gone = await create('gone', step);
       goneForGood.push(gone);
-      await gate.dieOf({ kind: 'pay', orders: [returning, reconciled, gone], dieAt: step, aheadMs: 0 });
+      const orders = [returning, reconciled, gone];
+      // Else this process would wait where the recorded one did not.
+      await site.endTurns(orders);
+      await gate.dieOf({ kind: 'pay', orders, dieAt: step, aheadMs: 0 });
       const dead = {
         returning: await factsOf(site, returning),
         reconciled: await factsOf(site, reconciled),

@@ -26,6 +26,8 @@ const chains = [
 /** Short for a call, and long for all of a purchase beside it: the test is over soon, and the machine may be slow. */
 const timeouts = { rpcMs: 250, verifyMs: 5_000, settleMs: 1_000, queryMs: 1_000 };
 
+const mostTries = 20;
+
 let fixture: GateFixture;
 let challenge: Challenge;
 const trueFetch = globalThis.fetch;
@@ -50,6 +52,18 @@ const endOf = async (work: Promise<PayOutcome>): Promise<string> => {
   } catch (error) {
     if (error instanceof AppError) return error.code;
     throw error;
+  }
+};
+
+/** On a slow machine a call may take longer than it has, which is told as an outage. */
+const payAtLast = async (pay: () => Promise<PayOutcome>): Promise<PayOutcome> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await pay();
+    } catch (error) {
+      const isPassing = error instanceof AppError && error.status === 503;
+      if (!isPassing || tries === mostTries) throw error;
+    }
   }
 };
 
@@ -98,8 +112,8 @@ describe.each(chains)('a node of $chain that answers everything but one method',
         if (end === 'served')
           expect({ method, earned: await earnedOf() }).toEqual({ method, earned: priceUnits });
         controls.clearFaults();
-        const { result } = served(await gate.pay(request));
-        const again = served(await gate.pay(request));
+        const { result } = served(await payAtLast(() => gate.pay(request)));
+        const again = served(await payAtLast(() => gate.pay(request)));
         expect({ method, ...again, earned: await earnedOf() }).toMatchObject({
           method,
           replayed: true,
