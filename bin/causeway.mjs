@@ -33,7 +33,10 @@ const forwardedSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 /** Runs this same file under another Node and ends as that one ends. */
 const runUnder = (node) => {
   // After "--" Node leaves the words alone; it would take --env-file for its own option.
-  const child = spawn(node, ['--', self, ...words], { stdio: 'inherit' });
+  const child = spawn(node, ['--', self, ...words], {
+    stdio: 'inherit',
+    env: { ...process.env, CAUSEWAY_LAUNCHED: '1' },
+  });
   // A terminal sends Ctrl-C to both processes by itself; that the other one gets it twice does no harm.
   for (const signal of forwardedSignals) process.on(signal, () => child.kill(signal));
   child.on('error', () => fail(oldNodeMessage(process.version)));

@@ -11,6 +11,7 @@ import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { once } from './once.ts';
+import { refuseUnreadable } from './rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
@@ -66,6 +67,7 @@ export const createApp = (services: GatewayServices): App => {
     { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000, maxHeaderSize },
     handle,
   );
+  server.on('clientError', refuseUnreadable);
   return {
     server,
     refuseNew: () => {
@@ -102,7 +104,10 @@ const createPages = (services: GatewayServices): express.Express => {
       .json(readiness);
   });
   pages.get('/openapi.json', async (_request, response) => {
-    response.type('application/json').send(await openApi());
+    response
+      .set('access-control-allow-origin', '*')
+      .type('application/json')
+      .send(await openApi());
   });
   for (const path of docsPaths)
     pages.get(path, async (_request, response) => {

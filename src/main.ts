@@ -140,7 +140,9 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  if (process.env['npm_lifecycle_event'] === 'start') whenOrphaned(onSignal);
+  const isLaunched =
+    process.env['CAUSEWAY_LAUNCHED'] === '1' || process.env['npm_lifecycle_event'] === 'start';
+  if (isLaunched) whenOrphaned(onSignal);
   return onSignal;
 };
 

@@ -139,6 +139,8 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     owner: jobs.owner,
     pricing: config.search.pricing,
     headerBytes: config.x402.headerBytes,
+    describe: () =>
+      leads.status().synthetic ? 'Influencer search over generated, fictional profiles' : 'Influencer search',
   });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
   const catalogs = createCatalogs(config.models);
@@ -244,5 +246,11 @@ const startNotices = (config: Config, walletNotice: string | null): string[] => 
     'Searches run over a generated, fictional data set.',
     ...(walletNotice === null ? [] : [walletNotice]),
     ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),
+    ...config.x402.networks
+      .filter(({ facilitator }) => facilitator.kind === 'remote' && facilitator.rpcUrl === null)
+      .map(
+        ({ network }) =>
+          `What becomes of payments on ${network} is asked of a public node: set a node of your own (rpc_url).`,
+      ),
   ];
 };

@@ -1,5 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
+/** Some proxies write the port behind the address: `1.2.3.4:5`, `[2001:db8::1]:5`. */
+const withoutPort = (text: string): string =>
+  /^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/.exec(text)?.[1] ??
+  /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ??
+  text;
+
 /**
  * The client's address behind `trustedHops` proxies of ours: each appends the address it was called from to
  * X-Forwarded-For, so only the last `trustedHops` entries are true; what stands before them anybody can write.
@@ -10,7 +16,7 @@ export const clientAddress = (request: IncomingMessage, trustedHops: number): st
   const header = request.headers['x-forwarded-for'];
   const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
-    .map((part) => part.trim())
+    .map((part) => withoutPort(part.trim()))
     .filter((part) => part !== '');
   const chain = [...forwarded, socketAddress];
   return chain[Math.max(0, chain.length - 1 - trustedHops)] ?? socketAddress;

@@ -109,6 +109,7 @@ const executePaid = async (
   if (paid.outcome === 'unpaid')
     return {
       kind: 'payment_required',
+      isSandbox: operation.isSandbox(services),
       challenge: paid.challenge,
       ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
     };

@@ -190,6 +190,8 @@ export interface ContentAnswer {
 
 export interface PaymentRequiredAnswer {
   kind: 'payment_required';
+  /** Whether what is sold is marked as sandbox data. */
+  isSandbox: boolean;
   challenge: Challenge;
   /** Of a settlement that failed. */
   receipt?: Receipt;

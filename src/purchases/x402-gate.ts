@@ -78,6 +78,8 @@ export interface X402GateOptions {
   pricing?: string;
   /** The longest `PAYMENT-REQUIRED`; default 3,200. What finds no room in it is told over MCP. */
   headerBytes?: number;
+  /** What is sold, in a few words; default "Influencer search". */
+  describe?: () => string;
   /** What is sold, for catalogues and crawlers; absent: nothing is described. */
   discovery?: SaleDescription;
   clock: Clock;
@@ -96,10 +98,10 @@ const defaultPricing = 'default';
 /** Where it is sold. Over MCP it is the endpoint: catalogues tell its tools apart by the tool's name. */
 const describeResources = (
   publicUrl: string,
-  sale: SaleDescription | null,
+  { sale, description }: { sale: SaleDescription | null; description: string },
 ): Record<PayRequest['resource'], ResourceInfo> => {
   const sold = {
-    description: 'Influencer search',
+    description,
     mimeType: 'application/json',
     ...(sale === null ? {} : { serviceName: sale.serviceName, tags: sale.tags }),
   };
@@ -121,7 +123,9 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     turnOf: createSenderTurns({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),
   });
-  const resources = (): Record<PayRequest['resource'], ResourceInfo> => describeResources(publicUrl(), sale);
+  const describe = options.describe ?? (() => 'Influencer search');
+  const resources = (): Record<PayRequest['resource'], ResourceInfo> =>
+    describeResources(publicUrl(), { sale, description: describe() });
   const declared = declareExtensions(sale);
   const declaredFor = (resourceUrl: string): Extensions | null => {
     const { rest, mcp } = resources();

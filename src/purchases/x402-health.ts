@@ -8,6 +8,8 @@ export interface NetworkStatus extends FacilitatorHealth {
   /** CAIP-2. */
   network: string;
   label: string;
+  /** Whether its money is worth nothing. */
+  isTest: boolean;
   /** `local` or `remote`. */
   facilitator: string;
 }
@@ -101,6 +103,7 @@ export const createPaymentHealth = (context: {
       methods.map(({ network, facilitator }) => ({
         network: network.id,
         label: network.label,
+        isTest: network.isTest,
         facilitator: facilitator.name,
         ...(health.get(network.id) ?? { ready: false, detail: 'not asked yet' }),
       })),

@@ -33,7 +33,7 @@ export const answerPreflight = (response: ServerResponse, { rest }: Operation): 
     'access-control-allow-methods': rest.method,
     'access-control-allow-headers': sendable.join(', '),
     'access-control-max-age': String(keptSeconds),
-    allow: `${rest.method}, OPTIONS`,
+    allow: `${rest.method}, HEAD, OPTIONS`,
     'content-length': '0',
   });
   response.end();

@@ -7,6 +7,7 @@ import { writeJson } from './write-json.ts';
 
 export interface PaymentRequiredOptions {
   request: IncomingMessage;
+  brand: string;
   /** Asked for only where a page is written. */
   subject: () => PaywallSubject;
 }
@@ -14,13 +15,14 @@ export interface PaymentRequiredOptions {
 /** Writes the 402: the terms in the header for everybody, and a body for programs (JSON) or for people (a page). */
 export const writePaymentRequired = (
   response: ServerResponse,
-  { challenge, receipt }: PaymentRequiredAnswer,
-  { request, subject }: PaymentRequiredOptions,
+  { challenge, receipt, isSandbox }: PaymentRequiredAnswer,
+  { request, brand, subject }: PaymentRequiredOptions,
 ): void => {
   const headers = {
     'payment-required': challenge.header,
     'cache-control': 'no-store',
     vary: 'Accept',
+    ...(isSandbox ? { [`x-${brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
   if (!isPaywallWanted(request.headers)) {

@@ -6,9 +6,11 @@ import type { PaywallSubject } from './paywall-page.ts';
 export const toPaywallSubject = (
   { name, title, description, tool, rest }: Operation,
   url: URL,
-  { config, publicUrl, x402 }: Pick<Services, 'config' | 'publicUrl' | 'x402'>,
+  { config, publicUrl, x402, leads }: Pick<Services, 'config' | 'publicUrl' | 'x402' | 'leads'>,
 ): PaywallSubject => {
-  const labels = new Map(x402.status().map(({ network, label }) => [network, label]));
+  const labels = new Map(
+    x402.status().map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]),
+  );
   return {
     brand: brandTitle(config),
     publicUrl: publicUrl(),
@@ -16,6 +18,7 @@ export const toPaywallSubject = (
     title,
     description,
     tool: tool === null ? null : name,
+    isSandbox: leads.status().synthetic,
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
     labelOf: (network) => labels.get(network) ?? network,
   };

@@ -67,13 +67,15 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
 
 const toPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
+const allowedBy = ({ rest }: Operation): string => (rest.method === 'GET' ? 'GET, HEAD' : rest.method);
+
 const refuseMethod = (
   response: ServerResponse,
   onPath: readonly Route[],
   { requestId }: RequestContext,
   { log }: Services,
 ): void => {
-  const allow = onPath.map(({ operation }) => operation.rest.method).join(', ');
+  const allow = onPath.map(({ operation }) => allowedBy(operation)).join(', ');
   const error = new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
   writeError(response, error, { log, requestId });
 };
@@ -133,7 +135,7 @@ const readCaller = async (context: RequestContext, operation: Operation): Promis
 };
 
 const toCall = (
-  { headers }: IncomingMessage,
+  { headers, method }: IncomingMessage,
   { requestId, clientAddress }: RequestContext,
   { operation, ...call }: Pick<Call, 'caller' | 'memory' | 'signal'> & { operation: Operation },
 ): Call => ({
@@ -143,7 +145,8 @@ const toCall = (
   clientAddress,
   idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
   proofs:
-    operation.payment === 'x402'
+    // HEAD asks what GET would say, and buys nothing.
+    operation.payment === 'x402' && method !== 'HEAD'
       ? {
           paymentSignature: headers['payment-signature']?.toString(),
           xPayment: headers['x-payment']?.toString(),

@@ -32,7 +32,7 @@ export const writeAnswer = async (
       return serveContent({ media, fileName, whenMissing, request, response, requestId });
     }
     case 'payment_required':
-      return writePaymentRequired(response, answer, { request, subject: paywallSubject });
+      return writePaymentRequired(response, answer, { request, brand, subject: paywallSubject });
     case 'json':
       return writeJson(response, {
         status: answer.status,

@@ -19,7 +19,13 @@ export const writeError = (
   { log, requestId, validation = 'envelope' }: WriteErrorOptions,
 ): void => {
   const error = toAppError(thrown);
-  if (error.status >= 500)
+  // 503 is how an outage, a full queue or an open settlement is told, not a fault by itself.
+  if (error.status === 503)
+    log.warn(
+      { requestId, code: error.code, ...(error.cause === undefined ? {} : { err: error.cause }) },
+      'a call was put off',
+    );
+  else if (error.status >= 500)
     log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a call failed');
   if (response.headersSent) {
     response.destroy();

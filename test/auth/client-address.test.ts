@@ -15,6 +15,9 @@ describe("the client's address", () => {
 
   it('is the entry that the last trusted proxy wrote', () => {
     expect(clientAddress(request('6.6.6.6, 1.2.3.4'), 1)).toBe('1.2.3.4');
+    expect(clientAddress(request('6.6.6.6, 1.2.3.4:5001'), 1)).toBe('1.2.3.4');
+    expect(clientAddress(request('[2001:db8::9]:5002'), 1)).toBe('2001:db8::9');
+    expect(clientAddress(request('2001:db8::9'), 1)).toBe('2001:db8::9');
     expect(clientAddress(request('6.6.6.6, 1.2.3.4, 10.0.0.2'), 2)).toBe('1.2.3.4');
   });
 

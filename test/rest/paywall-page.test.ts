@@ -36,6 +36,7 @@ const pageOf = ({ error, address, subject }: Texts): string => {
       description: 'Finds profiles.',
       tool: 'search_leads',
       parameters: [['query', 'coffee']],
+      isSandbox: false,
       labelOf: (network) => network,
       ...subject,
     },

@@ -45,7 +45,7 @@ describe('a browser that opens a search', () => {
     for (const told of [
       '0.12 USDC',
       '<bdi>specialty coffee</bdi>',
-      '<h3>Base Sepolia</h3>',
+      '<h3>Base Sepolia (test money)</h3>',
       '<code>120000</code>',
       `<code class="whole">${wallet}</code>`,
       '<code class="whole">0x036CbD53842c5426634e7929541eC2318f3dCF7e</code>',

@@ -4,7 +4,7 @@ import { decodeBase58, encodeBase58 } from '../base58.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { ConfigError } from '../../errors.ts';
 import type { Facilitator, FacilitatorTimeouts, SupportedKind } from './facilitator.ts';
-import { createJsonRpc } from './json-rpc.ts';
+import { createJsonRpc, RpcRefusal } from './json-rpc.ts';
 import type { LocalEngine } from './local-engine.ts';
 import type { SenderTurn } from './sender-turn.ts';
 
@@ -81,8 +81,15 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
         supported = health.ready ? kind : 'unsupported';
         return health;
       } catch (error) {
-        options.log.warn({ err: error, network: options.network.id }, 'the chain does not answer');
-        return { ready: false, detail: 'the RPC does not answer' };
+        const { family, label } = options.network;
+        const setting = `X402_${family.toUpperCase()}_RPC_URL, or rpc_url`;
+        return {
+          ready: false,
+          detail:
+            error instanceof RpcRefusal
+              ? `the RPC does not know what every node of ${label} knows (${setting}): ${error.message.slice(0, 200)}`
+              : `the RPC does not answer (${setting})`,
+        };
       }
     },
     verify: async (order, signal) => (await loaded())?.verify(order, signal) ?? notLoaded,

@@ -43,7 +43,7 @@ export const toOperationObject = (
       : {}),
     responses: {
       ...successResponses(operation, { answer: reference(answerName), brand }),
-      ...errorResponses(operation),
+      ...errorResponses(operation, brand),
     },
   };
 };

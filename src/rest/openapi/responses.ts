@@ -103,23 +103,26 @@ const commonCodes = ({ payment, rest }: Operation): ErrorCode[] => [
 ];
 
 /** The refusals of an operation by status. */
-export const errorResponses = (operation: Operation): Record<string, object> => {
+export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
   const codes = new Set<ErrorCode>([...operation.rest.errors, ...commonCodes(operation)]);
   const byStatus = [...Map.groupBy([...codes], (code) => errorTable[code][0]).entries()];
   return Object.fromEntries(
     byStatus
       .sort(([a], [b]) => a - b)
-      .map(([status, listed]) => [status, errorResponse(operation, status, listed)]),
+      .map(([status, listed]) => [status, errorResponse(operation, { status, codes: listed, brand })]),
   );
 };
 
-const errorResponse = (operation: Operation, status: number, codes: readonly ErrorCode[]): object => {
+const errorResponse = (
+  operation: Operation,
+  { status, codes, brand }: { status: number; codes: readonly ErrorCode[]; brand: string },
+): object => {
   const isPaymentRequired = status === 402 && codes.includes('payment_required');
   return {
     description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation.name, code).when}`).join('\n\n'),
     headers: {
       ...headersOf(errorHeaderNames(operation, status)),
-      ...(isPaymentRequired ? paymentRequiredHeader : {}),
+      ...(isPaymentRequired ? { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) } : {}),
     },
     content: isPaymentRequired
       ? {
