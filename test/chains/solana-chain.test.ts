@@ -68,6 +68,14 @@ describe('the local Solana chain', () => {
     expect(await rpc.getMinimumBalanceForRentExemption(165n).send()).toBe(2_039_280n);
   });
 
+  it('tells of the newest slot, and of the newest that is final', async () => {
+    const newest = await rpc.getSlot({ commitment: 'confirmed' }).send();
+    const final = await rpc.getSlot({ commitment: 'finalized' }).send();
+    expect(final).toBeLessThan(newest);
+    chain.controls.advanceSlots(32);
+    expect(await rpc.getSlot({ commitment: 'finalized' }).send()).toBeGreaterThanOrEqual(newest);
+  });
+
   it('knows no other methods', async () => {
     const unknown = rpc.getVoteAccounts().send();
     await expect(unknown).rejects.toThrow('Method not found');
@@ -195,6 +203,63 @@ describe('the local Solana chain', () => {
       .simulateTransaction(wire, { encoding: 'base64', replaceRecentBlockhash: true })
       .send();
     expect(replaced.value.err).toBeNull();
+  });
+
+  it('tells the time of its blocks, which goes on with the slots that are skipped', async () => {
+    const tip = await rpc.getSlot({ commitment: 'confirmed' }).send();
+    const now = Number(await rpc.getBlockTime(tip).send());
+    expect(Math.abs(now - Date.now() / 1_000)).toBeLessThan(5);
+    chain.controls.advanceSlots(150);
+    const laterTip = await rpc.getSlot({ commitment: 'confirmed' }).send();
+    const later = Number(await rpc.getBlockTime(laterTip).send());
+    expect(later - now).toBeGreaterThanOrEqual(59);
+    await expect(rpc.getBlockTime(tip + 1_000n).send()).rejects.toThrow('Block not available');
+    const { wire, signature } = await signTransfer(1n);
+    await send(wire);
+    const [listed] = await rpc.getSignaturesForAddress(chain.buyer.address).send();
+    expect(listed?.signature).toBe(signature);
+    expect(Number(listed?.blockTime)).toBeGreaterThanOrEqual(later);
+  });
+
+  it('has blocks from before its start, until it forgets them', async () => {
+    const first = await rpc.getFirstAvailableBlock().send();
+    const tip = await rpc.getSlot().send();
+    expect(Number(await rpc.getBlockTime(first).send())).toBeLessThan(Date.now() / 1_000 - 300);
+    expect(await rpc.getBlocksWithLimit(first, 1).send()).toEqual([first]);
+    const { wire, signature } = await signTransfer(1n);
+    await send(wire);
+
+    chain.controls.forgetBlocks();
+
+    expect(await rpc.getFirstAvailableBlock().send()).toBeGreaterThanOrEqual(tip);
+    await expect(rpc.getBlockTime(first).send()).rejects.toThrow('cleaned up');
+    const [oldest] = await rpc.getBlocksWithLimit(first, 1).send();
+    expect(oldest).toBeGreaterThanOrEqual(tip);
+    expect(await rpc.getBlocksWithLimit(tip + 1_000n, 1).send()).toEqual([]);
+    expect(await statusOf(signature)).toBeNull();
+    expect(await chain.balanceOf(chain.seller.address)).toBe(1n);
+  });
+
+  it('lists the transactions of an address page by page, newest first', async () => {
+    const sent: string[] = [];
+    for (const amount of [1n, 2n, 3n]) sent.unshift(await send((await signTransfer(amount)).wire));
+    const list = async (page: object): Promise<string[]> =>
+      (await rpc.getSignaturesForAddress(chain.buyer.address, page).send()).map(({ signature }) => signature);
+    expect(await list({})).toEqual(sent);
+    expect(await list({ limit: 1, before: sent[0] })).toEqual(sent.slice(1, 2));
+    expect(await list({ before: '1'.repeat(64) })).toEqual([]);
+  });
+
+  it('does not answer for a slot that it has not reached', async () => {
+    const minContextSlot = (await rpc.getSlot().send()) + 1_000n;
+    const { value: lifetime } = await rpc.getLatestBlockhash().send();
+    const notReached = 'Minimum context slot has not been reached';
+    const asked = { minContextSlot };
+    await expect(rpc.isBlockhashValid(lifetime.blockhash, asked).send()).rejects.toThrow(notReached);
+    const list = () => rpc.getSignaturesForAddress(chain.buyer.address, asked).send();
+    await expect(list()).rejects.toThrow(notReached);
+    chain.controls.advanceSlots(1_000);
+    expect(await list()).toEqual([]);
   });
 
   it('refuses more than the buyer has, in the words of the token program', async () => {

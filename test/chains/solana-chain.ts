@@ -38,10 +38,12 @@ interface SolanaControls extends RpcControls {
   landHeld: () => void;
   /** A landed transaction has no status and cannot be read for so long. Its accounts change at once. */
   confirmDelayMs: number;
-  /** Every blockhash given out so far becomes invalid, and the block height passes its last valid one. */
+  /** Every blockhash given out so far becomes invalid, and the last block in which it was valid minutes old. */
   expireBlockhash: () => void;
   /** Skips blocks; 32 of them make a transaction final. */
   advanceSlots: (slots: number) => void;
+  /** The node drops its blocks, as one does that starts anew from the state of another one. */
+  forgetBlocks: () => void;
   /** Gives an account that holds nothing else so many lamports. */
   setLamports: (owner: Address, lamports: bigint) => void;
 }
@@ -197,8 +199,9 @@ export const startSolanaChain = async ({ port = 0 }: { port?: number } = {}): Pr
       set confirmDelayMs(delayMs) {
         confirmDelayMs = delayMs;
       },
-      expireBlockhash: () => ledger.slots.advance(blockhashLifetime + 1),
+      expireBlockhash: () => ledger.slots.advance(4 * blockhashLifetime),
       advanceSlots: (slots) => ledger.slots.advance(slots),
+      forgetBlocks: () => ledger.forgetBlocks(),
       setLamports: (owner, lamports) =>
         ledger.setAccount({
           address: owner,

@@ -36,6 +36,7 @@ export interface LandedTransaction {
   transaction: Transaction;
   execution: Execution;
   slot: number;
+  /** Of this machine's clock. */
   landedAtMs: number;
   /** The accounts of the message, in its order, before and after. */
   before: (SolanaAccount | null)[];
@@ -62,6 +63,10 @@ export interface SolanaLedger {
   send(transaction: Transaction, options: { skipPreflight: boolean }): string;
   /** Lands what `holdSends` kept back, as far as it is still valid. */
   landHeld(): void;
+  /** The oldest slot of which there is a block. */
+  firstAvailableSlot(): number;
+  /** Drops all blocks so far, as a node does that starts anew from the state of another one. */
+  forgetBlocks(): void;
   find(signature: string): LandedTransaction | null;
   /** Newest first. */
   findByAddress(at: Address): LandedTransaction[];
@@ -130,12 +135,13 @@ export const createSolanaLedger = (): SolanaLedger => {
   const landed = new Map<string, LandedTransaction>();
   const processedMessages = new Set<string>();
   let held: Transaction[] = [];
+  let firstAvailableSlot = 0;
 
   const beginSlot = (): number => {
     const slot = slots.current();
     const clock = svm.getClock();
     clock.slot = BigInt(slot);
-    clock.unixTimestamp = BigInt(Math.floor(Date.now() / 1_000));
+    clock.unixTimestamp = BigInt(slots.blockTime(slot));
     svm.setClock(clock);
     return slot;
   };
@@ -237,6 +243,11 @@ export const createSolanaLedger = (): SolanaLedger => {
       const waiting = held;
       held = [];
       for (const transaction of waiting) land(transaction);
+    },
+    firstAvailableSlot: () => firstAvailableSlot,
+    forgetBlocks: () => {
+      landed.clear();
+      firstAvailableSlot = slots.current();
     },
     find: (signature) => landed.get(signature) ?? null,
     findByAddress: (at) =>

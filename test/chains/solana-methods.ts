@@ -7,6 +7,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
   isAddress,
+  isSignature,
   type Transaction,
 } from '@solana/kit';
 import { z } from 'zod';
@@ -21,11 +22,15 @@ const devnetGenesisHash = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 const slotsToFinality = 32;
 const mostAccounts = 100;
 const mostSignatures = 256;
+const blockCleanedUp = -32_001;
+const blockNotAvailable = -32_004;
+const minContextSlotNotReached = -32_016;
 
 const addressParam = z
   .string()
   .refine(isAddress, 'Invalid param: WrongSize')
   .transform((text) => address(text));
+const signatureParam = z.string().refine(isSignature, 'Invalid param: Invalid');
 const binaryEncoding = z.enum(['base58', 'base64']);
 const accountConfig = z
   .object({
@@ -36,6 +41,11 @@ const accountConfig = z
 const anything = z.unknown();
 const oneAddress = z.tuple([addressParam]).rest(anything);
 const u64 = z.int().min(0).transform(BigInt);
+const slotParam = z.int().min(0);
+const commitmentParam = z.object({
+  commitment: z.enum(['processed', 'confirmed', 'finalized']).default('finalized'),
+});
+const slotBound = z.object({ minContextSlot: slotParam.default(0) }).default({ minContextSlot: 0 });
 
 const decodeTransaction = (text: string, encoding: z.infer<typeof binaryEncoding>): Transaction => {
   const encoder = encoding === 'base58' ? getBase58Encoder() : getBase64Encoder();
@@ -69,6 +79,10 @@ const createReaders = ({ ledger, confirmDelayMs }: MethodContext) => {
   const slot = (): number => ledger.slots.current();
   return {
     slot,
+    requireSlot: (minContextSlot: number): void => {
+      if (slot() < minContextSlot)
+        throw new RpcError(minContextSlotNotReached, 'Minimum context slot has not been reached');
+    },
     withContext: (value: unknown) => ({ context: { apiVersion: '2.3.0', slot: slot() }, value }),
     findVisible: (signature: string): LandedTransaction | null => {
       const landed = ledger.find(signature);
@@ -79,16 +93,38 @@ const createReaders = ({ ledger, confirmDelayMs }: MethodContext) => {
 
 type Readers = ReturnType<typeof createReaders>;
 
-const clusterMethods = (ledger: SolanaLedger, { slot, withContext }: Readers): Record<string, Method> => ({
+const clusterMethods = (
+  ledger: SolanaLedger,
+  { slot, requireSlot, withContext }: Readers,
+): Record<string, Method> => ({
   getHealth: method(noParams, () => 'ok'),
   getVersion: method(noParams, () => ({ 'solana-core': '2.3.0', 'feature-set': 0 })),
   getGenesisHash: method(noParams, () => devnetGenesisHash),
-  getSlot: method(noParams, slot),
+  getSlot: method(
+    z.tuple([commitmentParam]).or(z.tuple([])),
+    ([{ commitment } = { commitment: 'finalized' }]) =>
+      commitment === 'finalized' ? slot() - slotsToFinality : slot(),
+  ),
   getBlockHeight: method(noParams, slot),
   getLatestBlockhash: method(noParams, () => withContext(ledger.slots.latestBlockhash())),
-  isBlockhashValid: method(z.tuple([z.string()]).rest(anything), ([hash]) =>
-    withContext(ledger.slots.isValid(hash)),
-  ),
+  isBlockhashValid: method(z.tuple([z.string(), slotBound]), ([hash, { minContextSlot }]) => {
+    requireSlot(minContextSlot);
+    return withContext(ledger.slots.isValid(hash));
+  }),
+  getFirstAvailableBlock: method(noParams, () => ledger.firstAvailableSlot()),
+  getBlocksWithLimit: method(z.tuple([slotParam, slotParam]).rest(anything), ([from, limit]) => {
+    const first = Math.max(from, ledger.firstAvailableSlot());
+    return Array.from({ length: Math.max(0, Math.min(limit, slot() - first + 1)) }, (_, at) => first + at);
+  }),
+  getBlockTime: method(z.tuple([slotParam]).rest(anything), ([at]) => {
+    if (at > slot()) throw new RpcError(blockNotAvailable, `Block not available for slot ${at}`);
+    if (at < ledger.firstAvailableSlot())
+      throw new RpcError(
+        blockCleanedUp,
+        `Block ${at} cleaned up, does not exist on node. First available block: ${ledger.firstAvailableSlot()}`,
+      );
+    return ledger.slots.blockTime(at);
+  }),
   getMinimumBalanceForRentExemption: method(z.tuple([u64]).rest(anything), ([bytes]) =>
     Number(ledger.rentExemption(bytes)),
   ),
@@ -155,8 +191,12 @@ const sendConfig = z
   .object({ encoding: binaryEncoding.default('base58'), skipPreflight: z.boolean().default(false) })
   .default({ encoding: 'base58', skipPreflight: false });
 const signaturesConfig = z
-  .object({ limit: z.int().min(1).max(1_000).default(1_000) })
-  .default({ limit: 1_000 });
+  .object({
+    limit: z.int().min(1).max(1_000).default(1_000),
+    before: z.string().optional(),
+    minContextSlot: slotParam.default(0),
+  })
+  .default({ limit: 1_000, minContextSlot: 0 });
 const transactionConfig = z
   .object({ encoding: z.enum(['base58', 'base64', 'json']).default('json') })
   .default({ encoding: 'json' });
@@ -195,21 +235,25 @@ const transactionMethods = (ledger: SolanaLedger, readers: Readers): Record<stri
         }),
       ),
   ),
-  getSignaturesForAddress: method(z.tuple([addressParam, signaturesConfig]), ([at, { limit }]) =>
-    ledger
-      .findByAddress(at)
-      .filter(({ signature }) => readers.findVisible(signature) !== null)
-      .slice(0, limit)
-      .map(({ signature, execution, slot, landedAtMs }) => ({
+  getSignaturesForAddress: method(
+    z.tuple([addressParam, signaturesConfig]),
+    ([at, { limit, before, minContextSlot }]) => {
+      readers.requireSlot(minContextSlot);
+      const all = ledger.findByAddress(at).filter(({ signature }) => readers.findVisible(signature) !== null);
+      const cut = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1;
+      // Like a node that does not know the transaction at which the page before ended.
+      if (before !== undefined && cut === 0) return [];
+      return all.slice(cut, cut + limit).map(({ signature, execution, slot }) => ({
         signature,
         slot,
         err: execution.err,
         memo: null,
-        blockTime: Math.floor(landedAtMs / 1_000),
+        blockTime: ledger.slots.blockTime(slot),
         confirmationStatus: 'confirmed',
-      })),
+      }));
+    },
   ),
-  getTransaction: method(z.tuple([z.string(), transactionConfig]), ([signature, { encoding }]) => {
+  getTransaction: method(z.tuple([signatureParam, transactionConfig]), ([signature, { encoding }]) => {
     const landed = readers.findVisible(signature);
     return landed === null ? null : viewTransaction(ledger, landed, encoding);
   }),

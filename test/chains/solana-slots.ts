@@ -7,6 +7,8 @@ export interface SolanaSlots {
   current(): number;
   latestBlockhash(): { blockhash: string; lastValidBlockHeight: number };
   isValid(blockhash: string): boolean;
+  /** When the block of that slot was made: seconds since 1970, which skipped slots take with them. */
+  blockTime(slot: number): number;
   /** Skips ahead at once. */
   advance(slots: number): void;
 }
@@ -14,10 +16,12 @@ export interface SolanaSlots {
 const slotMs = 400;
 /** Blocks for which a hash may be used. */
 export const blockhashLifetime = 150;
+/** The slot of the start: the empty blocks before it are minutes old. */
 const firstSlot = 1_000;
 
 export const createSolanaSlots = (): SolanaSlots => {
   const startedAt = performance.now();
+  const startedAtMs = Date.now();
   let skipped = 0;
   /** By hash, in the order of the slots; the expired ones are dropped as new ones are made. */
   const lastValidHeights = new Map<string, number>();
@@ -41,6 +45,7 @@ export const createSolanaSlots = (): SolanaSlots => {
       lastValidHeights.set(latest.blockhash, lastValidBlockHeight);
       return latest;
     },
+    blockTime: (slot) => Math.floor((startedAtMs + (slot - firstSlot) * slotMs) / 1_000),
     advance: (slots) => {
       skipped += slots;
     },

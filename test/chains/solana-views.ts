@@ -141,7 +141,7 @@ export const viewTransaction = (
   encoding: TransactionEncoding,
 ): object => ({
   slot: landed.slot,
-  blockTime: Math.floor(landed.landedAtMs / 1_000),
+  blockTime: ledger.slots.blockTime(landed.slot),
   version: getCompiledTransactionMessageDecoder().decode(landed.transaction.messageBytes).version,
   transaction:
     encoding === 'json'

@@ -17,7 +17,7 @@ import type { AssetConfig } from '../../src/config.ts';
 import { parseProof } from '../../src/payments/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../src/payments/facilitators/evm-chain.ts';
 import { findEvmOutcome, type EvmOrder } from '../../src/payments/facilitators/evm-outcome.ts';
-import { createJsonRpc } from '../../src/payments/facilitators/json-rpc.ts';
+import { createJsonRpc, type JsonRpc } from '../../src/payments/facilitators/json-rpc.ts';
 import type { Permit2Payload } from '../../src/payments/wire.ts';
 import { answeringContract } from '../chains/answering-contract.ts';
 import { permit2Addresses } from '../chains/permit2-code.ts';
@@ -26,10 +26,11 @@ import { bnbPriceUnits, startBnbFixture, type BnbBuyer, type BnbFixture } from '
 import { price } from './support/gate-fixture.ts';
 
 let fixture: BnbFixture;
+let rpc: JsonRpc;
 let chain: EvmChain;
 beforeAll(async () => {
   fixture = await startBnbFixture();
-  const rpc = createJsonRpc({ url: fixture.chain.rpcUrl, timeoutMs: 5_000 });
+  rpc = createJsonRpc({ url: fixture.chain.rpcUrl, timeoutMs: 5_000 });
   chain = createEvmChain(rpc, new AbortController().signal);
 });
 afterAll(() => fixture?.close());
@@ -112,6 +113,18 @@ const otherUse = async (
     args: [permit, { to, requestedAmount: amount }, buyer.address, signature],
   });
 };
+
+/** A node some of whose answers are other ones than they should be. */
+const chainThat = (answer: (method: string) => { result: unknown } | null): EvmChain =>
+  createEvmChain(
+    {
+      request: (method, params, signal) => {
+        const other = answer(method);
+        return other === null ? rpc.request(method, params, signal) : Promise.resolve(other.result);
+      },
+    },
+    new AbortController().signal,
+  );
 
 const nonceOf = ({ payload }: Order): bigint => BigInt(payload.permit2Authorization.nonce);
 const { proxy, permit2 } = permit2Addresses;
@@ -234,6 +247,62 @@ describe('what the chain says of a payment through Permit2', () => {
     expect(await findEvmOutcome(chain, payment, transaction)).toEqual({
       outcome: 'failed',
       reason: 'permit2_invalid_nonce',
+    });
+  });
+
+  describe('when a node has the block in which the nonce was used', () => {
+    const unclear = { outcome: 'unknown', reason: 'authorization_used' };
+    const empty = { result: [] };
+    const nothing = { result: null };
+
+    it.each([
+      ['and its logs are behind', ['eth_getLogs']],
+      ['and its receipts are behind', ['eth_getTransactionReceipt']],
+      ['and both are behind', ['eth_getLogs', 'eth_getTransactionReceipt']],
+    ])('%s, a payment is not called failed', async (_name, behind) => {
+      const buyer = await fixture.createBuyer();
+      const [paid, spent] = [await order(buyer), await order(buyer)];
+      const transaction = await send(buyer, { to: proxy, data: settleCall(paid) });
+      await fixture.chain.spendNonce(buyer, nonceOf(spent));
+      const lagging = chainThat((method) => {
+        if (!behind.includes(method)) return null;
+        return method === 'eth_getLogs' ? empty : nothing;
+      });
+      // A node whose receipts alone are behind still finds the log of a payment.
+      const known = { outcome: 'settled', transaction };
+      expect(await findEvmOutcome(lagging, paid, null)).toEqual(
+        behind.includes('eth_getLogs') ? unclear : known,
+      );
+      expect(await findEvmOutcome(lagging, spent, null)).toEqual(unclear);
+    });
+
+    it('among many others, a payment is called failed only by their logs', async () => {
+      const { controls } = fixture.chain;
+      const buyer = await fixture.createBuyer();
+      const payment = await order(buyer);
+      const wallet = createWalletClient({
+        account: privateKeyToAccount(buyer.privateKey),
+        chain: bscTestnet,
+        transport: http(fixture.chain.rpcUrl),
+      });
+      const data = await otherUse(buyer, { nonce: nonceOf(payment), to: buyer.address, amount: 1n });
+      const transfer = encodeFunctionData({
+        abi: erc20Abi,
+        functionName: 'transfer',
+        args: [buyer.address, 1n],
+      });
+      await controls.setAutomine(false);
+      await wallet.sendTransaction({ to: permit2, data, gas: 300_000n });
+      for (let count = 0; count < 25; count += 1)
+        await wallet.sendTransaction({ to: fixture.chain.usdc, data: transfer, gas: 100_000n });
+      await controls.mine();
+      await controls.setAutomine(true);
+      const lagging = chainThat((method) => (method === 'eth_getLogs' ? empty : null));
+      expect(await findEvmOutcome(lagging, payment, null)).toEqual(unclear);
+      expect(await findEvmOutcome(chain, payment, null)).toEqual({
+        outcome: 'failed',
+        reason: 'permit2_invalid_nonce',
+      });
     });
   });
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import { parseUsd } from '../../src/money.ts';
 import { decodeBase64Json, encodeBase64Json } from '../../src/payments/base64-json.ts';
-import type { Challenge, Proofs, X402Gate } from '../../src/purchases/x402-gate.ts';
+import type { Challenge, PayRequest, Proofs, X402Gate } from '../../src/purchases/x402-gate.ts';
 import {
   codeOf,
   createSale,
@@ -165,19 +165,28 @@ describe.each(chains)('one proof on %s', (chain) => {
       return '{"results":[],"count":0}';
     };
     const proofs = [await poor.prove(challenge, chain), await poor.prove(challenge, chain)];
-    const outcomes = await Promise.all(
-      proofs.map((proof, index) =>
-        gate.pay(createSale(`race ${index} on ${chain}`).request(proof, { produce })),
-      ),
+    const requests = proofs.map((proof, index) =>
+      createSale(`race ${index} on ${chain}`).request(proof, { produce }),
     );
-    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['served', 'unpaid']);
-    const lost = outcomes.findIndex(({ outcome }) => outcome === 'unpaid');
-    const refused = unpaid(outcomes[lost]!);
-    expect(refused.challenge.body.error).toMatch(/insufficient|transaction_failed/);
-    expect(refused.receipt?.response).toMatchObject({ success: false });
+    const endOf = async (request: PayRequest): Promise<string> => {
+      try {
+        const ended = await gate.pay(request);
+        return ended.outcome === 'served' ? 'served' : ended.challenge.body.error;
+      } catch (error) {
+        if (error instanceof AppError) return error.code;
+        throw error;
+      }
+    };
+    const ends = await Promise.all(requests.map(endOf));
+    const lost = ends.findIndex((end) => end !== 'served');
+    // A transaction that the chain reverted leaves what the buyer signed on EVM as good as before, for a while.
+    expect(ends[lost]).toMatch(
+      chain === 'base' ? /insufficient|payment_pending/ : /insufficient|transaction_failed/,
+    );
+    expect(ends.toSpliced(lost, 1)).toEqual(['served']);
     expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
-    const again = await gate.pay(createSale(`race ${lost} on ${chain}`).request(proofs[lost]!));
-    expect(unpaid(again).challenge.body.error).toBe(refused.challenge.body.error);
+    expect(await endOf(requests[lost]!)).toBe(ends[lost]);
+    expect((await fixture.balances(chain)).seller).toBe(before.seller + priceUnits);
   });
 
   it('goes on being settled when the client leaves, and stops before that', async () => {

@@ -27,6 +27,8 @@ const timeouts = { rpcMs: 1_000, verifyMs: 3_000, settleMs: 1_000, queryMs: 2_00
 let fixture: GateFixture;
 let gate: X402Gate;
 let challenge: Challenge;
+/** By how much the gate's clock is ahead. */
+let aheadMs = 0;
 /** What was signed, by its hash. */
 const rawTransactions = new Map<string, string>();
 beforeAll(async () => {
@@ -39,10 +41,11 @@ beforeAll(async () => {
       return fixture.store.advancePayment(input);
     },
   };
-  gate = fixture.openGate({ timeouts, store });
+  gate = fixture.openGate({ timeouts, store, clock: { now: () => Date.now() + aheadMs } });
   challenge = gate.challenge({ price, resource: 'rest' });
 });
 afterEach(async () => {
+  aheadMs = 0;
   const { controls } = fixture.chains.base;
   controls.clearFaults();
   await controls.setAutomine(true);
@@ -232,6 +235,46 @@ describe('a transaction that offers less than the base fee by now', () => {
     await controls.setAutomine(true);
     served(await payAtLast(first!.request));
     expect(await earned()).toBe(before + 2n * priceUnits);
+  });
+});
+
+describe('a transaction that leaves less for the miner than others by now', () => {
+  /** What the base fee leaves of its offer is half of what it offered. */
+  const outbid = async ({ transaction }: Stuck): Promise<void> => {
+    const { controls } = fixture.chains.base;
+    const signed = parseTransaction(`0x${rawTransactions.get(transaction)?.slice(2) ?? ''}`);
+    const { maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = signed;
+    await controls.dropPending(transaction);
+    await controls.setNextBaseFee(maxFeePerGas - maxPriorityFeePerGas / 2n);
+    await controls.mine();
+  };
+
+  it('waits at first, and is replaced when it is not mined for a while', async () => {
+    const before = await earned();
+    const { controls } = fixture.chains.base;
+    const [stuck] = await leaveInPool('outbid');
+    await outbid(stuck!);
+    expect((await refusalOf(gate.pay(stuck!.request))).headers['x-payment-transaction']).toBe(
+      stuck!.transaction,
+    );
+    aheadMs = 61_000;
+    const replacing = await refusalOf(gate.pay(stuck!.request));
+    const replacement = replacing.headers['x-payment-transaction'];
+    expect(replacement).not.toBe(stuck!.transaction);
+    await controls.mine();
+    expect(served(await payAtLast(stuck!.request)).transaction).toBe(replacement);
+    expect(await earned()).toBe(before + priceUnits);
+  });
+
+  it('stays when it is not mined for a while, and others offer no more', async () => {
+    const { controls } = fixture.chains.base;
+    const [stuck] = await leaveInPool('not outbid');
+    aheadMs = 61_000;
+    expect((await refusalOf(gate.pay(stuck!.request))).headers['x-payment-transaction']).toBe(
+      stuck!.transaction,
+    );
+    await controls.mine();
+    expect(served(await payAtLast(stuck!.request)).transaction).toBe(stuck!.transaction);
   });
 });
 

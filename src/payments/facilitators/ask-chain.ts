@@ -12,27 +12,18 @@ interface ChainQuestion {
   now: number;
 }
 
-const ask = async (
-  { payload: { payload }, requirements, transaction, createdAt }: BegunPayment,
-  { rpc, signal, now }: ChainQuestion,
-): Promise<FoundOutcome> => {
+const ask = async (begun: BegunPayment, { rpc, signal, now }: ChainQuestion): Promise<FoundOutcome> => {
+  const {
+    payload: { payload },
+    requirements,
+    transaction,
+  } = begun;
   if (!('transaction' in payload)) {
     const { findEvmOutcome } = await import('./evm-outcome.ts');
     return findEvmOutcome(createEvmChain(rpc, signal), { payload, requirements }, transaction);
   }
-  const chain = createSolanaChain(rpc, signal);
-  const { findSolanaOutcome } = await import('./solana-outcome.ts');
-  const { findSolanaSignature } = await import('./solana-search.ts');
-  const { readSolanaTransaction } = await import('../solana-transaction.ts');
-  const signature =
-    transaction ?? (await findSolanaSignature(chain, { transaction: payload.transaction, createdAt }));
-  const { blockhash } = readSolanaTransaction(payload.transaction);
-  return findSolanaOutcome(chain, {
-    signature,
-    blockhash,
-    network: requirements.network,
-    ageMs: now - createdAt,
-  });
+  const { findSolanaPayment } = await import('./find-solana-payment.ts');
+  return findSolanaPayment(createSolanaChain(rpc, signal), begun, { ownSignature: null, now });
 };
 
 /** What the chain itself says of a payment that somebody else settles; unknown when it does not answer. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keccak256, parseTransaction, type Hex } from 'viem';
+import { keccak256, parseTransaction, recoverTransactionAddress, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmFees } from './evm-fees.ts';
@@ -111,6 +111,10 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
     maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
   };
 };
+
+/** Whose transaction it is, of the one type that is signed here. Rejects for bytes that are none. */
+export const readSender = (rawTransaction: string): Promise<Hex> =>
+  recoverTransactionAddress({ serializedTransaction: `0x02${rawTransaction.slice(4)}` });
 
 /** So many of this process's transactions in one turn; then others that wait for the account come in between. */
 const mostInATurn = 5;

@@ -34,3 +34,10 @@ export const raiseFees = (offered: EvmFees, { fees }: FeeMarket): EvmFees => ({
   maxFeePerGas: larger(raise(offered.maxFeePerGas), fees.maxFeePerGas),
   maxPriorityFeePerGas: larger(raise(offered.maxPriorityFeePerGas), fees.maxPriorityFeePerGas),
 });
+
+/** Whether the chain now suggests so much more for the miner than is left of that offer that another may replace it. */
+export const isOutbid = (offered: EvmFees, { baseFeePerGas, fees }: FeeMarket): boolean => {
+  const left = offered.maxFeePerGas - baseFeePerGas;
+  const tip = left < offered.maxPriorityFeePerGas ? left : offered.maxPriorityFeePerGas;
+  return fees.maxPriorityFeePerGas >= raise(tip);
+};

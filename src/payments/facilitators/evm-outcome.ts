@@ -25,7 +25,8 @@ export const isPaidBy = (chain: EvmChain, order: EvmOrder, mined: MinedTransacti
 
 /**
  * What the chain says of an authorized transfer. It remembers the authorization's nonce for ever, so "not used" at a
- * block past its `validBefore` proves that nobody was or will be charged. Throws RpcOutage or RpcRefusal.
+ * block past its `validBefore`, and nothing before that, proves that nobody was or will be charged. Throws RpcOutage
+ * or RpcRefusal.
  */
 export const findEvmOutcome = async (
   chain: EvmChain,
@@ -47,9 +48,7 @@ export const findEvmOutcome = async (
   if (await authorization.isUsed(chain, block.number)) return authorization.explainUse(chain, block.number);
   if (block.timestamp > authorization.validBefore + expiryMarginSeconds)
     return { outcome: 'failed', reason: authorization.expiredReason };
-  // A node behind the one that gave the receipt has not seen what came before it.
-  if (receipt?.status === 'reverted' && block.number >= receipt.blockNumber)
-    return { outcome: 'failed', reason: 'invalid_exact_evm_transaction_failed' };
+  // Also after a revert: anybody can hand in what that transaction showed to all, and another of ours may carry it.
   return { outcome: 'open' };
 };
 

@@ -1,6 +1,8 @@
-import { readSignedCall, type EvmAccount, type EvmSending } from './evm-account.ts';
-import { raiseFees, readFeeMarket } from './evm-fees.ts';
+import { readSender, readSignedCall, type EvmAccount, type EvmSending } from './evm-account.ts';
+import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
+import type { EvmSightings } from './evm-sightings.ts';
 import { newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
+import { isSameHex } from './evm-transfer-log.ts';
 
 /** What was signed for a settlement earlier. */
 export interface EarlierTransaction {
@@ -8,25 +10,38 @@ export interface EarlierTransaction {
   rawTransaction: string;
 }
 
+interface ResumeContext {
+  account: EvmAccount;
+  sending: EvmSending;
+  /** Since when this process waits for what. */
+  sightings: EvmSightings;
+  maxGasCost: bigint;
+}
+
 interface Resent {
   /** The newest first. */
   transactions: readonly [string, ...string[]];
-  result: 'accepted' | 'refused' | 'uncertain' | 'dead';
+  /** `dead`: none of them can land any more, unless it has. `abandoned`: one may, and nobody here can help it. */
+  result: 'accepted' | 'refused' | 'uncertain' | 'dead' | 'abandoned';
 }
 
+/** A transaction that pays its way is mined within a few blocks. */
+const patienceMs = 60_000;
+
 /**
- * Sends once more what was signed, for more where the base fee has risen above its offer, and clears its way. Either of
+ * Sends once more what was signed, for more where the chain asks for more than it offers, and clears its way. Either of
  * the two may land; the contract takes the authorization once.
  */
 const sendOnceMore = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, maxGasCost }: { account: EvmAccount; sending: EvmSending; maxGasCost: bigint },
+  { account, sending, sightings, maxGasCost }: ResumeContext,
 ): Promise<Resent> => {
   const { chain, signal } = sending;
   const call = readSignedCall(rawTransaction);
   const market = await readFeeMarket(chain);
   const fees = raiseFees(call, market);
-  const isUnderpriced = market.baseFeePerGas > call.maxFeePerGas;
+  const isOverdue = sightings.ageMs(transaction) >= patienceMs;
+  const isUnderpriced = market.baseFeePerGas > call.maxFeePerGas || (isOverdue && isOutbid(call, market));
   const isAffordable = call.gas * fees.maxFeePerGas <= maxGasCost;
   const resent: Resent =
     isUnderpriced && isAffordable
@@ -46,12 +61,27 @@ const sendOnceMore = async (
 };
 
 /**
- * Goes on with a transaction that was signed, and perhaps sent, earlier: what came of it. Null when it can never land.
- * Throws RpcOutage, RpcRefusal, the signal's reason, and what `beforeBroadcast` throws.
+ * Sends once more what another account signed: one that was in use here before, or is elsewhere. Its places are not
+ * ours to fill, so what no node takes, or is not mined for a while, is left to itself.
+ */
+const sendForAnother = async (
+  { transaction, rawTransaction }: EarlierTransaction,
+  { account, sending, sightings }: ResumeContext,
+): Promise<Resent> => {
+  const isOverdue = sightings.ageMs(transaction) >= patienceMs;
+  const result = await account.resend(transaction, rawTransaction, sending);
+  const isLost = result === 'refused' || (result === 'accepted' && isOverdue);
+  return { transactions: [transaction], result: isLost ? 'abandoned' : result };
+};
+
+/**
+ * Goes on with a transaction that was signed, and perhaps sent, earlier: what came of it. Null when it can never land,
+ * or is another account's and does not; then the payment can be settled anew, as the contract takes an authorization
+ * once. Throws RpcOutage, RpcRefusal, the signal's reason, and what `beforeBroadcast` throws.
  */
 export const resumeEvmTransaction = async (
   earlier: EarlierTransaction,
-  context: { account: EvmAccount; sending: EvmSending; maxGasCost: bigint },
+  context: ResumeContext,
 ): Promise<EvmCallRecord | null> => {
   const { chain, signal } = context.sending;
   const record = newCallRecord();
@@ -60,14 +90,17 @@ export const resumeEvmTransaction = async (
     record.sent = { transaction: earlier.transaction, result: 'accepted' };
     return record;
   }
-  const { transactions, result } = await sendOnceMore(earlier, context);
-  record.sent = { transaction: transactions[0], result: result === 'dead' ? 'accepted' : result };
+  const isOurs = isSameHex(await readSender(earlier.rawTransaction), context.account.address);
+  const { transactions, result } = await (isOurs
+    ? sendOnceMore(earlier, context)
+    : sendForAnother(earlier, context));
+  const isOver = result === 'dead' || result === 'abandoned';
+  record.sent = { transaction: transactions[0], result: isOver ? 'accepted' : result };
   if (result === 'refused') return record;
-  const mined =
-    result === 'dead'
-      ? await findMined(transactions, context.sending)
-      : await waitForEvmReceipt(chain, transactions, signal);
-  if (mined === null) return result === 'dead' ? null : record;
+  const mined = isOver
+    ? await findMined(transactions, context.sending)
+    : await waitForEvmReceipt(chain, transactions, signal);
+  if (mined === null) return isOver ? null : record;
   record.sent.transaction = mined.transaction;
   record.receipt = mined.receipt;
   return record;

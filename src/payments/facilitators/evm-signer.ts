@@ -16,8 +16,8 @@ export interface EvmCallRecord {
   receipt: EvmReceipt | null;
 }
 
-/** Transfers cost 60 to 130 thousand; a contract wallet's signature check may cost more. */
-const maxGas = 500_000n;
+/** More than a settlement uses. */
+const ampleGas = 250_000n;
 /** 0x and four bytes. */
 const selectorCharacters = 10;
 const firstPollMs = 50;
@@ -50,13 +50,27 @@ export const waitForEvmReceipt = async (
   return null;
 };
 
+/** What one settlement may use. */
+export interface SpendingLimits {
+  /** In wei. */
+  maxGasCost: bigint;
+  /** In gas. What it throws says nothing of the proof, and ends a settlement before anything is sent. */
+  readMaxGas: () => Promise<bigint>;
+}
+
 const estimate = async (
   chain: EvmChain,
-  { maxGasCost, ...call }: { from: Hex; to: Hex; data: Hex; maxGasCost: bigint },
+  { maxGasCost, readMaxGas, ...call }: { from: Hex; to: Hex; data: Hex } & SpendingLimits,
 ) => {
-  const [gas, { fees }] = await Promise.all([chain.estimateGas(call), readFeeMarket(chain)]);
+  const [maxGas, { fees }] = await Promise.all([readMaxGas(), readFeeMarket(chain)]);
+  const gas = await chain.estimateGas({ ...call, fees }).catch(async (error: unknown) => {
+    // A node runs it with no more gas than the account can pay, and a lack of gas may look like the contract's refusal.
+    const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
+    throw isShort ? new GasTooDear('the account cannot pay for any settlement') : error;
+  });
   if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
-  const gasLimit = (gas * 5n) / 4n;
+  const roomy = (gas * 5n) / 4n;
+  const gasLimit = roomy > maxGas ? maxGas : roomy;
   // The node names the price, and the account pays it: a lying or overloaded one must not empty the account.
   if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new GasTooDear('gas costs too much now');
   return { gas: gasLimit, ...fees };
@@ -74,10 +88,10 @@ export const createEvmSigner = (options: {
   account: EvmAccount;
   sending: EvmSending;
   record: EvmCallRecord;
-  /** The most that one settlement may cost, in wei. */
-  maxGasCost: bigint;
+  /** Null: nothing is to be sent. */
+  limits: SpendingLimits | null;
 }): FacilitatorEvmSigner => {
-  const { account, sending, record, maxGasCost } = options;
+  const { account, sending, record, limits } = options;
   const { chain, signal } = sending;
 
   const note = (error: unknown): void => {
@@ -94,7 +108,8 @@ export const createEvmSigner = (options: {
     }
   };
   const send = async (to: Hex, data: Hex): Promise<Hex> => {
-    const fees = await noting(estimate(chain, { from: account.address, to, data, maxGasCost }));
+    if (limits === null) throw new Error('nothing is to be sent');
+    const fees = await noting(estimate(chain, { from: account.address, to, data, ...limits }));
     const sent = await noting(account.send({ to, data, ...fees }, sending));
     record.sent = sent;
     return sent.transaction;
@@ -114,7 +129,7 @@ export const createEvmSigner = (options: {
     },
     readContract: async ({ address, abi, functionName, args }) => {
       const data = encodeFunctionData({ abi, functionName, args });
-      const result = await noting(chain.call({ to: address, data }));
+      const result = await noting(chain.call({ from: account.address, to: address, data }));
       return decodeFunctionResult({ abi, functionName, args, data: result });
     },
     writeContract: ({ address, abi, functionName, args, dataSuffix }) => {

@@ -56,7 +56,10 @@ const judgeUnsent = async (
   }
 };
 
-/** What a settlement came to. Only the chain's own records count; a missing one leaves it unknown. */
+/**
+ * What a settlement came to. Only the chain's own records count; a missing one leaves it unknown, and so does a
+ * transaction that was reverted, while the authorization in it is good.
+ */
 export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence): Promise<SettleOutcome> => {
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
@@ -72,6 +75,9 @@ export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence)
   if (isPaid) return { outcome: 'settled', transaction, payer };
   const found = await askEvmOutcome(chain, order, transaction);
   if (found.outcome === 'settled') return { ...found, payer };
-  if (found.outcome === 'open') return { outcome: 'unknown', reason: 'transfer_not_found', transaction };
+  if (found.outcome === 'open') {
+    const reason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
+    return { outcome: 'unknown', reason, transaction };
+  }
   return { ...found, transaction };
 };

@@ -3,10 +3,13 @@ import type { Log } from '../../log.ts';
 import type { PaymentNetwork } from '../networks.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
 import { createEvmChain, type EvmChain } from './evm-chain.ts';
+import { createContractPayers } from './evm-contract-payers.ts';
 import { checkEvmFunds } from './evm-funds.ts';
 import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { hasCode, watchPayer } from './evm-payer-watch.ts';
 import { resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
-import { createEvmSigner, newCallRecord } from './evm-signer.ts';
+import { createEvmSightings } from './evm-sightings.ts';
+import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
 import { judgeSettlement, refineReason } from './evm-verdict.ts';
 import type {
   FacilitatorTimeouts,
@@ -26,7 +29,12 @@ export interface LocalEvmOptions {
   timeouts: FacilitatorTimeouts;
   turnOf: (sender: string) => SenderTurn;
   log: Log;
+  /** Epoch milliseconds. */
+  now: () => number;
 }
+
+/** Of payers whose wallet reverted a settlement lately. */
+const restingReason = 'payer_contract_reverted';
 
 /** The rest of a settlement's time is for the chain. */
 const longestPatienceMs = 2_000;
@@ -44,7 +52,7 @@ const hasRaw = (
 
 /** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
 export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
-  const { network, privateKey, rpc, timeouts, turnOf, log } = options;
+  const { network, privateKey, rpc, timeouts, turnOf, log, now } = options;
   const chainId = Number(network.id.split(':')[1]);
   const account = createEvmAccount({
     privateKey: `0x${privateKey.slice(2)}`,
@@ -53,10 +61,30 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
     patienceMs: Math.min(longestPatienceMs, timeouts.settleMs / 4),
   });
   const maxGasCost = network.maxGasCost ?? 0n;
+  const contractPayers = createContractPayers({ now });
+  const sightings = createEvmSightings({ now });
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
     return { chain: createEvmChain(rpc, signal), signal };
+  };
+  /** A wallet of code that made us pay for nothing is noted. `isContract`: as far as it is known. */
+  const noteRevert = async (
+    order: EvmOrder,
+    { sent, receipt }: EvmCallRecord,
+    isContract: boolean | null,
+  ): Promise<void> => {
+    if (sent === null || receipt?.status !== 'reverted') return;
+    const { payer } = authorizationOf(order);
+    // Of a node that does not answer it is learnt when the payment is asked for again.
+    const ask = () => hasCode(chainWithin(timeouts.queryMs).chain, payer).catch(() => false);
+    if (!(isContract ?? (await ask()))) return;
+    const { transaction } = sent;
+    contractPayers.noteReverted({ transaction, payer });
+    log.warn(
+      { network: network.id, payer, transaction },
+      'a settlement was reverted whose payer is a contract',
+    );
   };
   const judge = async (
     order: EvmOrder,
@@ -74,12 +102,17 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       ...chainWithin(timeouts.verifyMs, outer),
       beforeBroadcast: () => Promise.reject(new Error('verifying sends nothing')),
     };
-    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, maxGasCost }));
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, limits: null }));
     const invalid = (reason: string, payer: string | null): VerifyOutcome =>
       record.isOutage
         ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
         : { outcome: 'invalid', reason, payer };
     try {
+      const { payer: signer } = authorizationOf(toEvmOrder(order));
+      if (contractPayers.isResting(signer)) return invalid(restingReason, signer);
+      const isContract = () => hasCode(sending.chain, signer).catch(() => true);
+      if (!contractPayers.hasBudget() && (await isContract()))
+        return { outcome: 'unavailable', reason: 'contract_payers_exhausted' };
       const verified = await scheme.verify(order.payload, order.requirements);
       const payer = verified.payer ?? null;
       if (verified.isValid && !record.isOutage) return { outcome: 'valid', payer };
@@ -92,30 +125,46 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
     }
   };
 
-  /** Goes on with what was signed earlier; null when that transaction can never land. */
+  /**
+   * Goes on with what was signed earlier; null when that did not and will not settle it. A transaction that was reverted
+   * left the authorization as good as it was.
+   */
   const resume = async (
     order: EvmOrder,
     earlier: EarlierTransaction,
     sending: EvmSending,
   ): Promise<SettleOutcome | null> => {
-    const record = await resumeEvmTransaction(earlier, { account, sending, maxGasCost });
-    return record === null ? null : judge(order, { record, reason: undefined });
+    const record = await resumeEvmTransaction(earlier, { account, sending, sightings, maxGasCost });
+    if (record === null) return null;
+    await noteRevert(order, record, null);
+    return record.receipt?.status === 'reverted' ? null : judge(order, { record, reason: undefined });
   };
 
   const settleAnew = async (order: PaymentOrder, sending: EvmSending): Promise<SettleOutcome> => {
+    const evmOrder = toEvmOrder(order);
+    const { payer } = authorizationOf(evmOrder);
+    if (contractPayers.isResting(payer))
+      return { outcome: 'failed', reason: restingReason, transaction: null };
+    const { payload } = evmOrder;
+    const watch = watchPayer({ payer, payload, chain: sending.chain, contractPayers });
     const record = newCallRecord();
-    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, maxGasCost }));
+    const limits = { maxGasCost, readMaxGas: watch.readMaxGas };
+    const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, limits }));
     let reason: string | undefined;
     try {
       reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
     } catch (error) {
       log.warn({ err: error, network: network.id }, 'settling a payment ended in an error');
       if (record.sent === null) return { outcome: 'unavailable', reason: 'settlement_error' };
+    } finally {
+      if (record.sent !== null) sightings.note(record.sent.transaction);
+      await noteRevert(evmOrder, record, watch.isContract());
+      watch.end();
     }
-    return judge(toEvmOrder(order), { record, reason });
+    return judge(evmOrder, { record, reason });
   };
 
-  /** After an earlier try only the chain can say that nothing moved; a refusal now may be that try's success. */
+  /** Once something may be out only the chain can say that nothing moved; a refusal now may be its success. */
   const confirmFailure = async (
     order: PaymentOrder,
     { reason }: SettleOutcome & { outcome: 'failed' },
@@ -131,7 +180,12 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
   return {
     verify,
     settle: async (order, { earlier, beforeBroadcast }) => {
-      const handover = watchHandover(beforeBroadcast);
+      /** What was handed over last, of this try or an earlier one: it may be out. */
+      let last = earlier;
+      const handover = watchHandover(async (outgoing) => {
+        await beforeBroadcast(outgoing);
+        last = outgoing;
+      });
       const sending: EvmSending = {
         ...chainWithin(timeouts.settleMs),
         beforeBroadcast: handover.beforeBroadcast,
@@ -147,9 +201,7 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       }
       outcome ??= await settleAnew(order, sending);
       handover.throwIfAbandoned();
-      return outcome.outcome === 'failed' && earlier !== null
-        ? confirmFailure(order, outcome, earlier)
-        : outcome;
+      return outcome.outcome === 'failed' && last !== null ? confirmFailure(order, outcome, last) : outcome;
     },
     findOutcome: async (payment, signal) => {
       try {

@@ -46,7 +46,15 @@ const prepare = ({ network, privateKey, rpcUrl, timeouts, ...rest }: LocalFacili
       kind: { extra: {} },
       load: async () => {
         const { createLocalEvm } = await import('./local-evm.ts');
-        return createLocalEvm({ network, privateKey, rpc, timeouts, turnOf: rest.turnOf, log: rest.log });
+        return createLocalEvm({
+          network,
+          privateKey,
+          rpc,
+          timeouts,
+          turnOf: rest.turnOf,
+          log: rest.log,
+          now: rest.now,
+        });
       },
     };
   const secretKey = readSolanaKey(privateKey);

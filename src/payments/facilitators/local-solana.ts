@@ -7,6 +7,7 @@ import { readSolanaTransaction } from '../solana-transaction.ts';
 import { judgeFunds } from './account-funds.ts';
 import {
   toReasonCode,
+  type BegunPayment,
   type FacilitatorTimeouts,
   type FoundOutcome,
   type PaymentOrder,
@@ -16,8 +17,8 @@ import {
 } from './facilitator.ts';
 import type { JsonRpc } from './json-rpc.ts';
 import { watchHandover, type LocalEngine } from './local-engine.ts';
+import { findSolanaPayment, solanaTransactionOf } from './find-solana-payment.ts';
 import { createSolanaChain, type SolanaChain } from './solana-chain.ts';
-import { findSolanaOutcome } from './solana-outcome.ts';
 import {
   createSolanaSigner,
   newSolanaRecord,
@@ -65,11 +66,6 @@ const refineReason = (reason: string | undefined, { simulationError }: SolanaCal
     return 'invalid_exact_svm_insufficient_funds';
   if (simulationError === '"BlockhashNotFound"') return 'invalid_exact_svm_blockhash_expired';
   return toReasonCode(reason, 'invalid_exact_svm_payload');
-};
-
-const transactionOf = ({ payload }: PaymentOrder): string => {
-  if (!('transaction' in payload.payload)) throw new TypeError('a Solana payment carries a transaction');
-  return payload.payload.transaction;
 };
 
 interface Within {
@@ -121,22 +117,20 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
     }
   };
 
-  /** Ed25519 signatures do not depend on when they are made, so no record of it is needed. */
-  const findByOrder = async (
-    order: PaymentOrder,
-    ageMs: number,
-    chain: SolanaChain,
-  ): Promise<FoundOutcome> => {
+  /**
+   * Ed25519 signatures do not depend on when they are made, so no record of ours is needed; null where the account that
+   * pays the fees is not ours, or no longer.
+   */
+  const signatureOfOurs = async (transaction: string): Promise<string | null> => {
+    const [feePayer] = readSolanaTransaction(transaction).accounts;
+    if (feePayer !== keyPair.address) return null;
+    return signatureOf(await keys.signTransaction(transaction, keyPair.address, network.id));
+  };
+
+  const find = async (payment: BegunPayment, chain: SolanaChain): Promise<FoundOutcome> => {
     try {
-      const transaction = transactionOf(order);
-      const signed = await keys.signTransaction(transaction, keyPair.address, network.id);
-      const { blockhash } = readSolanaTransaction(transaction);
-      return await findSolanaOutcome(chain, {
-        signature: signatureOf(signed),
-        blockhash,
-        network: network.id,
-        ageMs,
-      });
+      const ownSignature = await signatureOfOurs(solanaTransactionOf(payment));
+      return await findSolanaPayment(chain, payment, { ownSignature, now: now() });
     } catch {
       return { outcome: 'unknown', reason: 'rpc_unavailable' };
     }
@@ -148,7 +142,8 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
   ): Promise<SettleOutcome> => {
     if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
     if (record.simulationError === '"AlreadyProcessed"') {
-      const found = await findByOrder(order, 0, within(timeouts.queryMs).chain);
+      const nothingKnown = { transaction: null, rawTransaction: null, facilitator: null, createdAt: now() };
+      const found = await find({ ...order, ...nothingKnown }, within(timeouts.queryMs).chain);
       if (found.outcome === 'settled') return { ...found, payer: null };
       return { outcome: 'unknown', reason: 'settlement_pending', transaction: null };
     }
@@ -191,8 +186,7 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
         isRepeated: earlier !== null,
       });
     },
-    findOutcome: (payment, signal) =>
-      findByOrder(payment, now() - payment.createdAt, within(timeouts.queryMs, signal).chain),
+    findOutcome: (payment, signal) => find(payment, within(timeouts.queryMs, signal).chain),
     check: async (signal) => {
       const { chain } = within(timeouts.queryMs, signal);
       const [lamports, hasTokenAccount] = await Promise.all([

@@ -9,6 +9,7 @@ import {
 import { permit2Contracts } from '../permit2-contracts.ts';
 import type { PaymentRequirements, Permit2Payload } from '../wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
+import { readBlockLogs } from './evm-block-logs.ts';
 import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
 import type { FoundOutcome } from './facilitator.ts';
 import { RpcRefusal } from './json-rpc.ts';
@@ -163,12 +164,8 @@ export const createPermit2Authorization = (
     if (transaction !== null) return { outcome: 'settled', transaction };
     const usedAt = await findBlockOfUse(chain, block);
     if (usedAt === null) return used;
-    const logs = await chain.getLogs({
-      address: asset,
-      topics: transferTopics,
-      fromBlock: usedAt,
-      toBlock: usedAt,
-    });
+    const logs = await readBlockLogs(chain, { block: usedAt, address: asset, event: transferEvent });
+    if (logs === null) return used;
     const transfers = logs.filter((log) => isTransferLog(log, transfer));
     if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
     const paidBy = await findItsCall(chain, { transfers, limit: maxCandidates });

@@ -43,11 +43,10 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
   ): Promise<Sighting> => {
     if (!('transaction' in payload))
       return (await createEvmChain(rpc, signal).getReceipt(transaction)) === null ? 'absent' : 'this';
-    const landed = await createSolanaChain(rpc, signal).getTransaction(transaction);
-    if (landed === null) return 'absent';
     const { readSolanaTransaction } = await import('../solana-transaction.ts');
-    const [there, ours] = [landed, payload.transaction].map((text) => readSolanaTransaction(text).message);
-    return there !== undefined && ours !== undefined && Buffer.compare(there, ours) === 0 ? 'this' : 'other';
+    const { sightSolana } = await import('./solana-sighting.ts');
+    const { message } = readSolanaTransaction(payload.transaction);
+    return sightSolana(createSolanaChain(rpc, signal), { signature: transaction, message });
   };
 
   const sight = async (
@@ -63,6 +62,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
     }
   };
 
+  /** Asks for a payment under a name that somebody may have given its transaction: a hint, believed once it is seen. */
   const ask = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
     const { askChain } = await import('./ask-chain.ts');
     const question = { network, rpc, signal, now: now() };
@@ -71,15 +71,6 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
     return found.outcome === 'failed' && payment.transaction !== null
       ? askChain({ ...payment, transaction: null }, question)
       : found;
-  };
-
-  /** Asks for a payment under a name that somebody else gave its transaction: a hint, believed once it is seen. */
-  const findNamed = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
-    const { transaction } = payment;
-    // On EVM whoever reads the receipt looks whether it paid; on Solana a landed transaction is taken for ours.
-    if (transaction === null || network.family === 'evm') return ask(payment, signal);
-    const isOurs = (await sight(payment, { transaction, signal })) === 'this';
-    return ask(isOurs ? payment : { ...payment, transaction: null }, signal);
   };
 
   const begin = (order: PaymentOrder, transaction: string | null): BegunPayment => ({
@@ -98,7 +89,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
     const signal = AbortSignal.timeout(timeouts.queryMs);
     let hasAnswered = false;
     do {
-      const found = await findNamed(begin(order, transaction), signal);
+      const found = await ask(begin(order, transaction), signal);
       if (found.outcome === 'settled') return { ...found, payer };
       if (found.outcome === 'failed') break;
       hasAnswered ||= (await sight(order, { transaction, signal })) !== 'unanswered';
@@ -130,7 +121,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
   return {
     find: (payment, outer) => {
       const signal = AbortSignal.any([outer, AbortSignal.timeout(timeouts.queryMs)]);
-      return findNamed(payment, signal);
+      return ask(payment, signal);
     },
     confirm: (order, claimed) => {
       switch (claimed.outcome) {

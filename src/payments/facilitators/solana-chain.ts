@@ -11,35 +11,63 @@ export interface SolanaAccount {
   data: Uint8Array;
 }
 
-/** The questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. */
+export interface SolanaSignature {
+  signature: string;
+  /** Seconds since 1970, as the validators agreed on it; null where the node does not know. */
+  blockTime: number | null;
+}
+
+export interface SignaturePage {
+  limit: number;
+  /** Only what is older than this signature. */
+  before?: string;
+  minSlot?: number;
+}
+
+/**
+ * The questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node
+ * that has not come so far does not answer.
+ */
 export interface SolanaChain {
   /** What would go wrong, as the node writes it; null for nothing. */
   simulate(transaction: string): Promise<unknown>;
   send(transaction: string): Promise<void>;
-  getStatus(signature: string): Promise<SolanaStatus | null>;
-  isBlockhashValid(blockhash: string): Promise<boolean>;
+  getStatus(signature: string, minSlot?: number): Promise<SolanaStatus | null>;
+  isBlockhashValid(blockhash: string, minSlot?: number): Promise<boolean>;
+  /** The newest slot whose block no fork can take back. */
+  getFinalizedSlot(): Promise<number>;
+  /** Seconds since 1970; null where the node does not know. */
+  getBlockTime(slot: number): Promise<number | null>;
+  /** The slot of the oldest block that the node has. */
+  getFirstAvailableBlock(): Promise<number>;
+  /** The slot of the oldest block that the node has from `slot` on; null for none. */
+  getBlockFrom(slot: number): Promise<number | null>;
   /** Lamports. */
   getBalance(address: string): Promise<number>;
   hasAccount(address: string): Promise<boolean>;
   getAccount(address: string): Promise<SolanaAccount | null>;
   /** Base58; its beginning is the cluster's CAIP-2 name. */
   getGenesisHash(): Promise<string>;
-  /** The newest transactions that name the address, newest first; times in seconds since 1970. */
-  getSignatures(address: string, limit: number): Promise<{ signature: string; blockTime: number | null }[]>;
+  /** The newest transactions that name the address, newest first. */
+  getSignatures(address: string, page: SignaturePage): Promise<SolanaSignature[]>;
   /** Base64; null when there is none of that signature. */
   getTransaction(signature: string): Promise<string | null>;
 }
 
 const inContext = <T>(value: z.ZodType<T>) => z.object({ value });
+const slotNumber = z.int().min(0);
 const status = z.object({
   err: z.unknown(),
   confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
 });
+const statuses = z.object({ context: z.object({ slot: slotNumber }), value: z.array(status.nullable()) });
+const signatures = z.array(z.object({ signature: z.string(), blockTime: z.number().nullish() }));
 const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable();
 const account = z
   .object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
   .transform(({ owner, data }) => ({ owner, data: Uint8Array.from(Buffer.from(data[0], 'base64')) }));
 const commitment = 'confirmed';
+const atLeast = (minSlot: number | undefined) => (minSlot === undefined ? {} : { minContextSlot: minSlot });
 
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChain => {
   const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
@@ -69,16 +97,24 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
         preflightCommitment: commitment,
       });
     },
-    getStatus: async (signature) => {
-      const answer = await ask(inContext(z.array(status.nullable())), 'getSignatureStatuses', [signature], {
+    getStatus: async (signature, minSlot) => {
+      const answer = await ask(statuses, 'getSignatureStatuses', [signature], {
         searchTransactionHistory: true,
       });
+      // This method alone takes no bound of its own.
+      if (minSlot !== undefined && answer.context.slot < minSlot) throw new RpcOutage('the node is behind');
       const found = answer.value[0] ?? null;
       if (found === null) return null;
       return { isConfirmed: found.confirmationStatus !== 'processed', error: found.err ?? null };
     },
-    isBlockhashValid: async (blockhash) =>
-      (await ask(inContext(z.boolean()), 'isBlockhashValid', blockhash, { commitment })).value,
+    isBlockhashValid: async (blockhash, minSlot) =>
+      (await ask(inContext(z.boolean()), 'isBlockhashValid', blockhash, { commitment, ...atLeast(minSlot) }))
+        .value,
+    getFinalizedSlot: () => ask(slotNumber, 'getSlot', { commitment: 'finalized' }),
+    getBlockTime: (slot) => ask(z.number().nullable(), 'getBlockTime', slot),
+    getFirstAvailableBlock: () => ask(slotNumber, 'getFirstAvailableBlock'),
+    getBlockFrom: async (slot) =>
+      (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
     getBalance: async (address) =>
       (await ask(inContext(z.number()), 'getBalance', address, { commitment })).value,
     hasAccount: async (address) => {
@@ -96,13 +132,14 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
         })
       ).value,
     getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
-    getSignatures: (address, limit) =>
-      ask(
-        z.array(z.object({ signature: z.string(), blockTime: z.number().nullable() })),
-        'getSignaturesForAddress',
-        address,
-        { limit, commitment },
-      ),
+    getSignatures: async (address, { minSlot, ...page }) => {
+      const found = await ask(signatures, 'getSignaturesForAddress', address, {
+        ...page,
+        commitment,
+        ...atLeast(minSlot),
+      });
+      return found.map(({ signature, blockTime = null }) => ({ signature, blockTime }));
+    },
     getTransaction: async (signature) => {
       const found = await ask(landed, 'getTransaction', signature, {
         encoding: 'base64',

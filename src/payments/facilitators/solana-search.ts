@@ -1,32 +1,71 @@
-import { sha256 } from '../../ids.ts';
-import { readSolanaTransaction } from '../solana-transaction.ts';
+import { RpcOutage } from './json-rpc.ts';
 import type { SolanaChain } from './solana-chain.ts';
+import { sightSolana } from './solana-sighting.ts';
 
-const maxCandidates = 25;
-/** A proof may have been made so long before it was stored, and clocks differ. */
-const marginSeconds = 300;
+const pageSize = 200;
+const maxListed = 1_000;
+/** Transactions read at once. */
+const concurrency = 8;
 
-const messageHash = (transaction: string): string => sha256(readSolanaTransaction(transaction).message);
+export interface SolanaSearchOptions {
+  /** Signed the transaction. */
+  buyer: string;
+  message: Uint8Array;
+  /** Seconds since 1970 at which it cannot have landed yet. */
+  sinceSeconds: number;
+}
 
 /**
- * The signature under which a transaction landed that somebody else signed for its fees and sent; null when it did
- * not land. Throws RangeError when its buyer made too many transactions since to tell, and RpcOutage or RpcRefusal.
+ * Looks for the signature under which a transaction landed that somebody else signed for its fees and sent; null when
+ * it is not there. Asked again, it reads only what is new. Rejects with RpcOutage or RpcRefusal, also when the node
+ * cannot show all of the buyer's transactions or there are too many to tell.
  */
-export const findSolanaSignature = async (
+export type SolanaSearch = (minSlot?: number) => Promise<string | null>;
+
+export const createSolanaSearch = (
   chain: SolanaChain,
-  { transaction, createdAt }: { transaction: string; createdAt: number },
-): Promise<string | null> => {
-  // The fee payer comes first; the next signer is the buyer, who is in far fewer transactions.
-  const buyer = readSolanaTransaction(transaction).accounts[1];
-  if (buyer === undefined) throw new RangeError('the transaction has no buyer');
-  const wanted = messageHash(transaction);
-  const begunSeconds = createdAt / 1_000 - marginSeconds;
-  const candidates = await chain.getSignatures(buyer, maxCandidates);
-  for (const { signature, blockTime } of candidates) {
-    if (blockTime !== null && blockTime < begunSeconds) return null;
-    const candidate = await chain.getTransaction(signature);
-    if (candidate !== null && messageHash(candidate) === wanted) return signature;
-  }
-  if (candidates.length === maxCandidates) throw new RangeError('too many transactions to search');
-  return null;
+  { buyer, message, sinceSeconds }: SolanaSearchOptions,
+): SolanaSearch => {
+  const others = new Set<string>();
+
+  /** All since then, oldest first: the one looked for came soon after. */
+  const list = async (minSlot: number | undefined): Promise<string[]> => {
+    const listed: string[] = [];
+    while (listed.length < maxListed) {
+      const before = listed.at(-1);
+      const page = await chain.getSignatures(buyer, {
+        limit: pageSize,
+        ...(before === undefined ? {} : { before }),
+        ...(minSlot === undefined ? {} : { minSlot }),
+      });
+      // A node that does not know where the page before it ended answers with nothing.
+      if (before !== undefined && page.length === 0) throw new RpcOutage('the node broke off its list');
+      const end = page.findIndex(({ blockTime }) => blockTime !== null && blockTime < sinceSeconds);
+      listed.push(...page.slice(0, end === -1 ? pageSize : end).map(({ signature }) => signature));
+      if (end !== -1 || page.length < pageSize) return listed.toReversed();
+    }
+    throw new RpcOutage('the buyer made too many transactions to search');
+  };
+
+  return async (minSlot) => {
+    const candidates = (await list(minSlot)).filter((signature) => !others.has(signature));
+    let isHidden = false;
+    for (let from = 0; from < candidates.length; from += concurrency) {
+      const batch = candidates.slice(from, from + concurrency);
+      const sightings = await Promise.all(
+        batch.map(async (signature) => ({
+          signature,
+          sighting: await sightSolana(chain, { signature, message }),
+        })),
+      );
+      for (const { signature, sighting } of sightings) {
+        if (sighting === 'this') return signature;
+        if (sighting === 'other') others.add(signature);
+        else isHidden = true;
+      }
+    }
+    // It may be the one that is sought.
+    if (isHidden) throw new RpcOutage('the node lists a transaction that it does not show');
+    return null;
+  };
 };

@@ -1,36 +1,37 @@
 import { isHex, parseTransaction } from 'viem';
-import { z } from 'zod';
 import { createEvmChain, type EvmChain, type EvmReceipt } from '../facilitators/evm-chain.ts';
 import { isTransferLog } from '../facilitators/evm-transfer-log.ts';
-import { RpcOutage, type JsonRpc } from '../facilitators/json-rpc.ts';
+import type { JsonRpc } from '../facilitators/json-rpc.ts';
 import { waitFor } from '../facilitators/wait.ts';
-import type { BegunTransfer, RefundChain, TransferOutcome } from './refund-transfer.ts';
+import { readFinalBlock, readFinalNonce, type FinalBlock } from './evm-finality.ts';
+import { readRefusal } from './read-refusal.ts';
+import type { BegunTransfer, RefundChain, SignedTransfer, TransferOutcome } from './refund-transfer.ts';
 
 /** Nodes behind one address may be apart: a second look after so long sees what the first one missed. */
 const defaultSecondLookMs = 15_000;
 
-const quantity = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{1,64}$/)
-  .transform(BigInt);
-const finalBlock = z.object({ number: quantity });
-
-/** Nothing of these blocks can be taken back, so what they say is a proof. */
-const askFinalized = async <T>(rpc: JsonRpc, schema: z.ZodType<T>, ask: FinalQuestion): Promise<T> => {
-  const parsed = schema.safeParse(await rpc.request(ask.method, ask.params, ask.signal));
-  if (!parsed.success) throw new RpcOutage(`the node answered ${ask.method} with something else`);
-  return parsed.data;
+const nonceOf = ({ rawTransaction }: SignedTransfer): number => {
+  if (!isHex(rawTransaction)) throw new TypeError('an EVM transaction is written in hex');
+  return parseTransaction(rawTransaction).nonce ?? 0;
 };
 
-interface FinalQuestion {
-  method: string;
-  params: unknown[];
-  signal: AbortSignal;
-}
+const open = (reason: string): TransferOutcome => ({ outcome: 'open', reason });
 
-const nonceOf = ({ rawTransaction }: BegunTransfer): bigint => {
-  if (!isHex(rawTransaction)) throw new TypeError('an EVM transaction is written in hex');
-  return BigInt(parseTransaction(rawTransaction).nonce ?? 0);
+const judgeReceipt = (
+  { status, logs, blockNumber }: EvmReceipt,
+  { asset: token, sender: from, recipient: to, amount }: BegunTransfer,
+  final: FinalBlock,
+): TransferOutcome => {
+  const isFinal = blockNumber <= final.number;
+  if (status === 'reverted')
+    // A block that is dropped gives the transaction free again, and then it may succeed.
+    return isFinal && final.isNamed
+      ? { outcome: 'failed', reason: 'transaction_reverted' }
+      : open('revert_not_final');
+  if (!logs.some((log) => isTransferLog(log, { token, from, to, amount })))
+    return open('transfer_not_logged');
+  if (!isFinal) return { outcome: 'landed' };
+  return { outcome: 'settled', reason: final.isNamed ? null : 'deep_not_final' };
 };
 
 /** Tells what became of refunds on one EVM chain. */
@@ -41,61 +42,51 @@ export const createEvmRefundChain = ({
   rpc: JsonRpc;
   secondLookMs?: number;
 }): RefundChain => {
-  const readReceipt = async (
-    { status, logs, blockNumber }: EvmReceipt,
+  interface Look {
+    chain: EvmChain;
+    signal: AbortSignal;
+  }
+
+  /** Null: there is no receipt. The final block is asked for first, so that a receipt from below it is final, too. */
+  const lookAtReceipt = async (
     transfer: BegunTransfer,
-    signal: AbortSignal,
-  ): Promise<TransferOutcome> => {
-    const { asset: token, sender: from, recipient: to, amount } = transfer;
-    if (status === 'success')
-      return logs.some((log) => isTransferLog(log, { token, from, to, amount }))
-        ? { outcome: 'settled' }
-        : { outcome: 'open', reason: 'transfer_not_logged' };
-    const { number } = await askFinalized(rpc, finalBlock, {
-      method: 'eth_getBlockByNumber',
-      params: ['finalized', false],
-      signal,
-    });
-    // A block that is dropped gives the transaction free again, and then it may succeed.
-    return blockNumber <= number
-      ? { outcome: 'failed', reason: 'transaction_reverted' }
-      : { outcome: 'open', reason: 'revert_not_final' };
+    { chain, signal }: Look,
+  ): Promise<{ receipt: TransferOutcome | null; final: FinalBlock }> => {
+    const final = await readFinalBlock(rpc, signal);
+    const receipt = await chain.getReceipt(transfer.transaction);
+    return { receipt: receipt === null ? null : judgeReceipt(receipt, transfer, final), final };
   };
 
   /** Whether another transaction took its place for good. */
-  const isOvertaken = async (transfer: BegunTransfer, signal: AbortSignal): Promise<boolean> => {
-    const used = await askFinalized(rpc, quantity, {
-      method: 'eth_getTransactionCount',
-      params: [transfer.sender, 'finalized'],
-      signal,
-    });
-    return used > nonceOf(transfer);
-  };
+  const isOvertaken = async (transfer: BegunTransfer, signal: AbortSignal): Promise<boolean> =>
+    (await readFinalNonce(rpc, transfer.sender, signal)) > BigInt(nonceOf(transfer));
 
-  const findOutcome = async (
-    transfer: BegunTransfer,
-    { chain, signal }: { chain: EvmChain; signal: AbortSignal },
-  ): Promise<TransferOutcome> => {
-    const first = await chain.getReceipt(transfer.transaction);
-    if (first !== null) return readReceipt(first, transfer, signal);
-    if (!(await isOvertaken(transfer, signal))) return { outcome: 'open', reason: 'not_landed' };
-    if (!(await waitFor(secondLookMs, signal))) return { outcome: 'open', reason: 'not_landed' };
+  const findOutcome = async (transfer: BegunTransfer, look: Look): Promise<TransferOutcome> => {
+    const { chain, signal } = look;
+    const { receipt: first, final } = await lookAtReceipt(transfer, look);
+    if (first !== null) return first;
+    // That something is missing is proven only where a node names final blocks.
+    if (!final.isNamed || !(await isOvertaken(transfer, signal))) return open('not_landed');
+    if (transfer.landmark === null) return open('no_landmark');
+    if (!(await waitFor(secondLookMs, signal))) return open('not_landed');
     // A node that forgets old receipts, or serves another chain, knows that one as little.
-    if ((await chain.getReceipt(transfer.landmark)) === null)
-      return { outcome: 'open', reason: 'history_too_short' };
-    const second = await chain.getReceipt(transfer.transaction);
-    if (second !== null) return readReceipt(second, transfer, signal);
+    if ((await chain.getReceipt(transfer.landmark)) === null) return open('history_too_short');
+    const { receipt: second } = await lookAtReceipt(transfer, look);
+    if (second !== null) return second;
     return (await isOvertaken(transfer, signal))
       ? { outcome: 'failed', reason: 'nonce_used_otherwise' }
-      : { outcome: 'open', reason: 'not_landed' };
+      : open('not_landed');
   };
 
   return {
+    nonceOf,
     send: async ({ rawTransaction }, signal) => {
       try {
         await createEvmChain(rpc, signal).sendRaw(rawTransaction);
-      } catch {
-        // "Nonce too low" and "already known" may both mean that it landed: the receipt alone tells.
+        return null;
+      } catch (error) {
+        // "Nonce too low" may mean that it landed: the receipt alone tells.
+        return readRefusal(error);
       }
     },
     findOutcome: (transfer, signal) => findOutcome(transfer, { chain: createEvmChain(rpc, signal), signal }),

@@ -16,7 +16,10 @@ export interface RefundPlace {
 
 export interface OpenedRefundChain {
   chain: RefundChain;
-  /** EVM: 0x and 64 hex digits. Solana: base58 of 64 bytes. Throws TypeError for anything else, without showing it. */
+  /**
+   * EVM: 0x and 64 hex digits of a secp256k1 key. Solana: base58 of 64 bytes, seed and public key. Throws TypeError for
+   * anything else, without showing it.
+   */
   openWallet(key: string): Promise<RefundWallet>;
 }
 
@@ -32,10 +35,11 @@ const openEvm = async (rpc: JsonRpc, { network, secondLookMs }: RefundPlace): Pr
   const { createEvmRefundWallet } = await import('./evm-refund-wallet.ts');
   return {
     chain: createEvmRefundChain({ rpc, ...(secondLookMs === undefined ? {} : { secondLookMs }) }),
-    openWallet: (key) => {
+    openWallet: async (key) => {
       if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new TypeError('it must be 0x and 64 hex digits');
-      return Promise.resolve(
-        createEvmRefundWallet({ network, coin: coinOf(network), privateKey: `0x${key.slice(2)}`, rpc }),
+      return withoutCause(
+        () => createEvmRefundWallet({ network, coin: coinOf(network), privateKey: `0x${key.slice(2)}`, rpc }),
+        'it is no private key: its number is zero, or not below the order of secp256k1',
       );
     },
   };
@@ -49,9 +53,24 @@ const openSolana = async (rpc: JsonRpc, { network, now }: RefundPlace): Promise<
     openWallet: async (key) => {
       const secretKey = decodeBase58(key);
       if (secretKey?.length !== 64) throw new TypeError('it must be a base58 secret key of 64 bytes');
-      return createSolanaRefundWallet({ network, coin: coinOf(network), secretKey, rpc });
+      return withoutCause(
+        () => createSolanaRefundWallet({ network, coin: coinOf(network), secretKey, rpc }),
+        'its two halves, the seed and the public key, do not belong together',
+      );
     },
   };
+};
+
+/** What libraries say of a wrong key may show it, so nothing of that is kept. */
+const withoutCause = async (
+  open: () => RefundWallet | Promise<RefundWallet>,
+  message: string,
+): Promise<RefundWallet> => {
+  try {
+    return await open();
+  } catch {
+    throw new TypeError(message);
+  }
 };
 
 /** A chain as refunds see it. The packages of a chain are loaded here, as most commands need none of them. */

@@ -21,12 +21,18 @@ export interface BegunTransfer extends RefundTransfer, SignedTransfer {
   sender: string;
   /** Epoch milliseconds; before it was first sent. */
   signedAt: number;
-  /** A transaction of the same chain that is known to have landed before this one was signed. */
-  landmark: string;
+  /**
+   * A transaction of the same chain that is known to have landed before this one was signed: a node that does not know
+   * it has a short memory. Null for none; then nothing that is missing proves a failure.
+   */
+  landmark: string | null;
 }
 
 export type TransferOutcome =
-  | { outcome: 'settled' }
+  /** No fork can take it back. `deep_not_final`: the node names no final blocks, and it lies deep below the newest. */
+  | { outcome: 'settled'; reason: 'deep_not_final' | null }
+  /** The chain shows it, where a fork can still take it back. */
+  | { outcome: 'landed' }
   /** Proven: nothing was moved, and this transaction will never move anything. */
   | { outcome: 'failed'; reason: string }
   /** It may have landed, or may yet. */
@@ -73,8 +79,13 @@ export interface RefundWallet {
 
 /** A chain on which refunds were sent, for which no key is needed. */
 export interface RefundChain {
-  /** What a node says of a sending proves nothing, so this never rejects. */
-  send(signed: SignedTransfer, signal: AbortSignal): Promise<void>;
+  /**
+   * What the node says against it, in one line that can be printed, null for nothing. It proves nothing, and neither does
+   * silence, so no node makes this reject.
+   */
+  send(signed: SignedTransfer, signal: AbortSignal): Promise<string | null>;
+  /** The place among its sender's transactions, which another one can take; null where the chain has no such places. */
+  nonceOf(signed: SignedTransfer): number | null;
   /** What the chain says alone. Throws RpcOutage and RpcRefusal. */
   findOutcome(transfer: BegunTransfer, signal: AbortSignal): Promise<TransferOutcome>;
 }

@@ -1,19 +1,23 @@
 import type { JsonRpc } from '../facilitators/json-rpc.ts';
-import { createSolanaChain, type SolanaChain, type SolanaStatus } from '../facilitators/solana-chain.ts';
+import { createSolanaChain, type SolanaChain } from '../facilitators/solana-chain.ts';
 import { readSolanaTransaction } from '../solana-transaction.ts';
-import type { BegunTransfer, RefundChain, TransferOutcome } from './refund-transfer.ts';
-import { createSolanaQuestions, type SolanaQuestions } from './solana-questions.ts';
+import { readRefusal } from './read-refusal.ts';
+import type { RefundChain, TransferOutcome } from './refund-transfer.ts';
+import { createSolanaQuestions, type SolanaQuestions, type TransferStatus } from './solana-questions.ts';
 
 /** Twice the life of a blockhash: then no fork can still land the transaction. */
 const expiryMs = 180_000;
 
-const fromStatus = ({ isConfirmed, error }: SolanaStatus, ageMs: number): TransferOutcome => {
-  if (!isConfirmed) return { outcome: 'open', reason: 'not_confirmed' };
-  if (error === null) return { outcome: 'settled' };
+const open = (reason: string): TransferOutcome => ({ outcome: 'open', reason });
+
+const fromStatus = ({ commitment, error }: TransferStatus, ageMs: number): TransferOutcome => {
+  const isFinal = commitment === 'finalized';
+  if (commitment === 'processed') return open('not_confirmed');
+  if (error === null) return isFinal ? { outcome: 'settled', reason: null } : { outcome: 'landed' };
   // As long as its blockhash lives, a block that is dropped would give it another chance.
-  return ageMs < expiryMs
-    ? { outcome: 'open', reason: 'failure_not_final' }
-    : { outcome: 'failed', reason: 'transaction_failed' };
+  return isFinal || ageMs >= expiryMs
+    ? { outcome: 'failed', reason: 'transaction_failed' }
+    : open('failure_not_final');
 };
 
 /**
@@ -21,7 +25,7 @@ const fromStatus = ({ isConfirmed, error }: SolanaStatus, ageMs: number): Transf
  * history reaches back to before the signing, as it knows what landed then.
  */
 const isWitness = async (
-  { landmark }: BegunTransfer,
+  landmark: string,
   { chain, questions }: { chain: SolanaChain; questions: SolanaQuestions },
 ): Promise<boolean> => (await questions.isCurrent()) && (await chain.getStatus(landmark)) !== null;
 
@@ -34,25 +38,28 @@ export const createSolanaRefundChain = ({
   /** Epoch milliseconds. */
   now: () => number;
 }): RefundChain => ({
+  nonceOf: () => null,
   send: async ({ rawTransaction }, signal) => {
     try {
       await createSolanaChain(rpc, signal).send(rawTransaction);
-    } catch {
+      return null;
+    } catch (error) {
       // What was sent before may have landed: the status alone tells.
+      return readRefusal(error);
     }
   },
   findOutcome: async (transfer, signal) => {
     const asking = { chain: createSolanaChain(rpc, signal), questions: createSolanaQuestions(rpc, signal) };
-    const { chain } = asking;
+    const { chain, questions } = asking;
     const ageMs = now() - transfer.signedAt;
-    const first = await chain.getStatus(transfer.transaction);
+    const first = await questions.transferStatus(transfer.transaction);
     if (first !== null) return fromStatus(first, ageMs);
     const { blockhash } = readSolanaTransaction(transfer.rawTransaction);
-    if (ageMs < expiryMs || (await chain.isBlockhashValid(blockhash)))
-      return { outcome: 'open', reason: 'not_landed' };
-    if (!(await isWitness(transfer, asking))) return { outcome: 'open', reason: 'history_too_short' };
+    if (ageMs < expiryMs || (await chain.isBlockhashValid(blockhash))) return open('not_landed');
+    if (transfer.landmark === null) return open('no_landmark');
+    if (!(await isWitness(transfer.landmark, asking))) return open('history_too_short');
     // It may have landed between the questions above.
-    const last = await chain.getStatus(transfer.transaction);
+    const last = await questions.transferStatus(transfer.transaction);
     return last === null ? { outcome: 'failed', reason: 'blockhash_expired' } : fromStatus(last, ageMs);
   },
 });

@@ -1,9 +1,5 @@
-import { createTestClient, createWalletClient, http, parseAbi } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { baseSepolia } from 'viem/chains';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Challenge, X402Gate } from '../../../src/purchases/x402-gate.ts';
-import { createBuyer } from '../../payments/support/buyer.ts';
 import {
   createSale,
   price,
@@ -14,6 +10,7 @@ import {
   unpaid,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
+import { createSpender } from '../../payments/support/spender.ts';
 
 let fixture: GateFixture;
 let gate: X402Gate;
@@ -26,43 +23,11 @@ beforeAll(async () => {
 afterEach(() => fixture.chains.base.controls.setAutomine(true));
 afterAll(() => fixture?.close());
 
-/** A buyer who can also spend his USDC in other ways. */
-const createSpender = async () => {
-  const { chains } = fixture;
-  const { base } = chains;
-  const privateKey = generatePrivateKey();
-  const account = privateKeyToAccount(privateKey);
-  const options = { chain: baseSepolia, transport: http(base.rpcUrl) };
-  await base.mint(account.address, priceUnits);
-  await createTestClient({ ...options, mode: 'anvil' }).setBalance({
-    address: account.address,
-    value: 10n ** 18n,
-  });
-  return {
-    address: account.address,
-    buyer: await createBuyer({
-      ...chains,
-      base: { ...base, buyer: { address: account.address, privateKey } },
-    }),
-    /** Ahead of all that waits in the pool. */
-    spendAll: () =>
-      createWalletClient({ ...options, account }).writeContract({
-        address: base.usdc,
-        abi: parseAbi(['function transfer(address to, uint256 value)']),
-        functionName: 'transfer',
-        args: [chains.base.buyer.address, priceUnits],
-        gas: 200_000n,
-        maxPriorityFeePerGas: 50_000_000_000n,
-        maxFeePerGas: 100_000_000_000n,
-      }),
-  };
-};
-
 describe('a settlement on Base', () => {
-  it('that the chain reverts, as the buyer spent the money first, is neither served nor charged', async () => {
+  it('that the chain reverts, as the buyer spent the money first, is not served, and charged once if the money comes back', async () => {
     const { controls } = fixture.chains.base;
     const patient = fixture.openGate();
-    const spender = await createSpender();
+    const spender = await createSpender(fixture.chains, priceUnits);
     const proofs = await spender.buyer.prove(challenge, 'base');
     const sale = createSale('reverted');
     const before = await fixture.balances('base');
@@ -72,18 +37,20 @@ describe('a settlement on Base', () => {
     await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 5_000);
     await spender.spendAll();
     await controls.mine();
-    const refused = unpaid(await paying);
-    expect(refused.challenge.body.error).toBe('invalid_exact_evm_transaction_failed');
-    expect(refused.receipt?.response).toMatchObject({
-      success: false,
-      transaction: expect.stringMatching(/^0x/),
-    });
+    const refused = await refusalOf(paying);
+    expect(refused.code).toBe('payment_pending');
+    const reverted = refused.headers['x-payment-transaction'];
+    expect(reverted).toMatch(/^0x/);
 
     await controls.setAutomine(true);
-    await fixture.chains.base.mint(spender.address, priceUnits);
-    unpaid(await patient.pay(sale.request(proofs)));
+    expect((await refusalOf(patient.pay(sale.request(proofs)))).code).toBe('payment_pending');
     expect((await fixture.balances('base')).seller).toBe(before.seller);
-    expect(await fixture.chains.base.balanceOf(spender.address)).toBe(priceUnits);
+    await fixture.chains.base.mint(spender.address, priceUnits);
+    const answer = served(await patient.pay(sale.request(proofs)));
+    expect(answer).toMatchObject({ replayed: true, transaction: expect.not.stringMatching(`${reverted}`) });
+    expect(sale.produced).toBe(1);
+    expect((await fixture.balances('base')).seller).toBe(before.seller + priceUnits);
+    expect(await fixture.chains.base.balanceOf(spender.address)).toBe(0n);
   });
 
   it('that the pool lost does not hold up for ever those that were sent after it', async () => {

@@ -47,7 +47,7 @@ const methods: Record<ChainName, { send: string; status: string }> = {
 /** A node that is told to be silent is not waited for. */
 const impatient = { rpcMs: 500, settleMs: 600, queryMs: 1_000 };
 /** More than a reconciler has steps for one payment. */
-const lateCount = 16;
+const lateCount = 32;
 
 type Networks = LeftBehind<Purchase['networks']>;
 
