@@ -1,17 +1,34 @@
+import { CommandError } from './cli/command-error.ts';
 import { runCommandLine } from './cli/run-command-line.ts';
 
 // Whoever reads the output may stop early, as `head` does; that is no error.
+const isFault = ({ code }: NodeJS.ErrnoException): boolean => code !== 'EPIPE';
+const stdoutFailed = ({ code }: NodeJS.ErrnoException): CommandError =>
+  new CommandError('file_failed', `What was to be printed cannot be written (${code ?? 'no reason'}).`);
+
+let isStdoutBroken = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (!isFault(error) || isStdoutBroken) return;
+  isStdoutBroken = true;
+  process.exitCode = 1;
+  process.stderr.write(`causeway: ${stdoutFailed(error).message}\n`);
 });
 
 // What is written here is the operator's and the customers' alone.
 process.umask(0o077);
 
-process.exitCode = await runCommandLine({
+const exitCode = await runCommandLine({
   args: process.argv.slice(2),
   environment: process.env,
   write: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
-  writePart: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
+  writePart: (text) =>
+    new Promise((resolve, reject) =>
+      process.stdout.write(text, (error) => {
+        if (!error || !isFault(error)) return resolve();
+        isStdoutBroken = true;
+        reject(stdoutFailed(error));
+      }),
+    ),
 });
+process.exitCode = exitCode === 0 && isStdoutBroken ? 1 : exitCode;

@@ -1,12 +1,14 @@
+import { printable } from './printable.ts';
+
 interface Column {
   title: string;
   /** Numbers are easier to compare when they end below each other. */
   align?: 'left' | 'right';
 }
 
-/** Rows in aligned columns below their titles; no line ends in spaces. */
+/** Rows in aligned columns below their titles, without control characters; no line ends in spaces. */
 export const formatTable = (columns: readonly Column[], rows: readonly (readonly string[])[]): string => {
-  const lines = [columns.map(({ title }) => title), ...rows];
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(printable))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => displayWidth(line[index] ?? ''))));
   return lines
     .map((line) =>

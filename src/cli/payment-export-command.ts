@@ -1,4 +1,3 @@
-import { open, rm, type FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { toIso } from '../clock.ts';
 import { formatTokenAmount, type FindToken } from '../purchases/token-amount.ts';
@@ -7,6 +6,7 @@ import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { csvLine } from './csv-line.ts';
 import { addExamples } from './examples.ts';
+import { writeNewFile } from './new-file.ts';
 import { readTokens } from './payment-tokens.ts';
 import { addDayOptions, toDays, type DayOptions, type Days } from './payment-days.ts';
 
@@ -80,42 +80,6 @@ const writeLines = async (
   }
 };
 
-/** For this user alone, and never over a file that is there. Throws CommandError. */
-const createFile = async (path: string): Promise<FileHandle> => {
-  try {
-    return await open(path, 'wx', 0o600);
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')
-      throw new CommandError(
-        'file_exists',
-        `${path} is there already, and stays as it is. Name another file.`,
-      );
-    throw new CommandError('file_failed', `${path} cannot be made.`, { cause });
-  }
-};
-
-/** Leaves no part of a file behind. Throws CommandError, and what the store throws. */
-const exportToFile = async (path: string, source: Source, days: Days): Promise<number> => {
-  const file = await createFile(path);
-  const write = async (text: string): Promise<void> => {
-    try {
-      await file.appendFile(text);
-    } catch (cause) {
-      throw new CommandError('file_failed', `${path} cannot be written.`, { cause });
-    }
-  };
-  try {
-    const count = await writeLines(source, days, write);
-    await file.sync();
-    return count;
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
-  } finally {
-    await file.close();
-  }
-};
-
 /** Adds `payments export`. */
 export const addExportCommand = (payments: Command, context: CommandContext): void => {
   const exporting = payments
@@ -133,7 +97,7 @@ export const addExportCommand = (payments: Command, context: CommandContext): vo
         const days = toDays(options, clock.now());
         const source = { store, findToken: await readTokens({ config }) };
         if (output !== undefined) {
-          const count = await exportToFile(output, source, days);
+          const count = await writeNewFile(output, (write) => writeLines(source, days, write));
           return { json: { file: output, payments: count }, text: `${output}: ${count} payments.` };
         }
         if (command.optsWithGlobals<{ json?: true }>().json === true)

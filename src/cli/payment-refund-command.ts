@@ -7,7 +7,7 @@ import type { Answer, CommandContext, Session } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples, exampleId } from './examples.ts';
 import { endAnswer, previewAnswer } from './payment-refund-answers.ts';
-import { goOnCommand, openRefundDesk, type RefundDesk, type RefundIntent } from './payment-refund-desk.ts';
+import { beginCommand, openRefundDesk, type RefundDesk, type RefundIntent } from './payment-refund-desk.ts';
 import { planRefund, readRefundIntent } from './payment-refund-intent.ts';
 import { describeObstacle, refundNotPossible } from './payment-refund-refusals.ts';
 import { readText, readUuid } from './read-text.ts';
@@ -29,12 +29,11 @@ const openPlace = async (payment: Payment, { x402, clock }: RefundDesk): Promise
   return place;
 };
 
-/** Throws CommandError. */
+/** Throws CommandError, which never shows the key. */
 const openWallet = async ({ openWallet, keySetting, label }: FoundPlace): Promise<RefundWallet> => {
-  const wallet = await openWallet().catch((cause: unknown) => {
-    if (cause instanceof TypeError)
-      throw new CommandError('invalid_setting', `${keySetting}: ${cause.message}`);
-    throw cause;
+  const wallet = await openWallet().catch((error: unknown) => {
+    const problem = error instanceof TypeError ? error.message : 'it cannot be used';
+    throw new CommandError('invalid_setting', `${keySetting}: ${problem}`);
   });
   if (wallet === null)
     throw new CommandError(
@@ -68,24 +67,15 @@ const preview = async (
 const refund = async (session: Session, given: string, options: RefundOptions): Promise<Answer> => {
   const desk = await openRefundDesk(session);
   const intent = await readRefundIntent(given, options, desk);
-  const { id, payment, amount, existing } = intent;
+  const { payment, existing } = intent;
   if (existing?.state === 'settled' || existing?.state === 'failed')
     return endAnswer({ outcome: existing.state, refund: existing }, desk);
   const place = await openPlace(payment, desk);
   // What is signed needs neither a key nor money any more.
   const previewed = existing?.state === 'sending' ? null : await preview(place, intent, desk);
   if (options.yes !== true) return previewAnswer(intent, previewed, desk);
-  const { identity, network, asset } = payment;
-  desk.tell(
-    `If this ends half-way, repeat it: ${goOnCommand({ id, payment: identity, network, asset, amount }, desk)}`,
-  );
-  const planned =
-    existing ??
-    (await planRefund(
-      intent,
-      { note: options.note ?? null, acceptsUnknown: options.unknown === true },
-      desk,
-    ));
+  desk.tell(`If this ends half-way, repeat it: ${beginCommand(intent, desk)}`);
+  const planned = existing ?? (await planRefund(intent, options.note ?? null, desk));
   const run = createRefunding({
     store: desk.store,
     clock: desk.clock,
@@ -103,8 +93,9 @@ export const addRefundCommand = (payments: Command, context: CommandContext): vo
     .description(
       'Sends tokens from the refund wallet to the payer of a settled payment, and writes it down. There is one transfer ' +
         'for one refund: repeated with the same --refund-id, the command finds out what became of it, and sends the ' +
-        'same transaction again where that is needed. All refunds of a payment never exceed its amount. Without --yes ' +
-        'it only says what it would do.',
+        'same transaction again where that is needed. It is done when the chain shows the transfer; whether that is ' +
+        'final, the same command tells later. All refunds of a payment never exceed its amount. Without --yes it only ' +
+        'says what it would do.',
     )
     .argument('<payment>', 'its identity, its transaction, or the beginning of either')
     .option('--amount <tokens>', 'how much, such as 0.05 (default: all that is left)')

@@ -24,15 +24,23 @@ export interface RefundIntent {
   payment: Payment;
   recipient: string;
   amount: bigint;
+  acceptsUnknown: boolean;
   existing: PaymentRefund | null;
 }
 
 /** The command that goes on with a refund, whether it was planned or not. */
 export const goOnCommand = (
-  refund: Pick<PaymentRefund, 'id' | 'payment' | 'network' | 'asset' | 'amount'>,
+  refund: Pick<PaymentRefund, 'id' | 'payment' | 'network' | 'asset' | 'amount' | 'acceptsUnknown'>,
   { findToken }: Pick<RefundDesk, 'findToken'>,
 ): string => {
   const token = findToken(refund);
   const amount = token === null ? '' : ` --amount ${formatTokenAmount(refund.amount, token.decimals)}`;
-  return `causeway payments refund ${refund.payment}${amount} --refund-id ${refund.id} --yes`;
+  const unknown = refund.acceptsUnknown ? ' --unknown' : '';
+  return `causeway payments refund ${refund.payment}${amount} --refund-id ${refund.id}${unknown} --yes`;
 };
+
+/** The same, before it is written down. */
+export const beginCommand = (
+  { id, payment: { identity, network, asset }, amount, acceptsUnknown }: RefundIntent,
+  desk: Pick<RefundDesk, 'findToken'>,
+): string => goOnCommand({ id, payment: identity, network, asset, amount, acceptsUnknown }, desk);

@@ -33,8 +33,22 @@ const notSettled = ({ state }: Payment): CommandError =>
       : `The payment is ${state}, not settled: there is nothing to give back. See "payments show".`,
   );
 
+const isOpenAlready = (open: PaymentRefund, desk: RefundDesk): CommandError =>
+  new CommandError(
+    'refund_open',
+    `A refund of this payment has no end yet. Go on with it first: ${goOnCommand(open, desk)}`,
+  );
+
 const canBeGivenBack = ({ state }: Payment, acceptsUnknown: boolean): boolean =>
   state === 'settled' || state === 'delivered' || (acceptsUnknown && state === 'unknown');
+
+/** Nothing of it was signed, and what it gives back is not known to have come in any more. */
+const owedNoMore = ({ id }: PaymentRefund, { state }: Payment): CommandError =>
+  new CommandError(
+    'payment_not_settled',
+    `Refund ${id} is planned, but its payment is ${state} by now. Give it up with "payments cancel-refund ${id}"; if ` +
+      'you have seen the payment on the chain, make another with --unknown.',
+  );
 
 /** Of the same payment and, where it is named again, of the same amount. Throws CommandError. */
 const goOnWith = (
@@ -47,7 +61,10 @@ const goOnWith = (
       'refund_conflict',
       `Refund ${existing.id} is another one: ${views.amountText(existing)} of payment ${existing.payment}.`,
     );
-  return { id: existing.id, payment, recipient: existing.recipient, amount: existing.amount, existing };
+  const { id, recipient, acceptsUnknown } = existing;
+  if (existing.state === 'planned' && !canBeGivenBack(payment, acceptsUnknown))
+    throw owedNoMore(existing, payment);
+  return { id, payment, recipient, amount: existing.amount, acceptsUnknown, existing };
 };
 
 /** Throws CommandError when the payment cannot be given back, or not so much of it. */
@@ -62,19 +79,18 @@ const beginWith = async (
 ): Promise<RefundIntent> => {
   if (!canBeGivenBack(payment, acceptsUnknown)) throw notSettled(payment);
   const refunds = await desk.store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  // Another run with the same id may have written it down since it was looked for.
+  const same = refunds.find((refund) => refund.id === id);
+  if (same !== undefined) return goOnWith(same, { payment, amount }, desk);
   const open = refunds.find(({ state }) => state === 'planned' || state === 'sending');
-  if (open !== undefined)
-    throw new CommandError(
-      'refund_open',
-      `A refund of this payment has no end yet. Go on with it first: ${goOnCommand(open, desk)}`,
-    );
+  if (open !== undefined) throw isOpenAlready(open, desk);
   const left = refunds
     .filter(({ state }) => state !== 'failed')
     .reduce((rest, refund) => rest - refund.amount, payment.amount);
   const wanted = amount ?? left;
   if (wanted > left || left <= 0n) throw tooMuch(payment, left, desk);
   if (payment.payer === null) throw refundNotPossible('no_payer', payment);
-  return { id, payment, recipient: payment.payer, amount: wanted, existing: null };
+  return { id, payment, recipient: payment.payer, amount: wanted, acceptsUnknown, existing: null };
 };
 
 /** What the words of the command ask for, by what the store knows. Throws CommandError. */
@@ -96,8 +112,8 @@ export const readRefundIntent = async (
 
 /** Writes the refund down, unless another run has done so. Throws CommandError. */
 export const planRefund = async (
-  { id, payment, amount }: RefundIntent,
-  { note, acceptsUnknown }: { note: string | null; acceptsUnknown: boolean },
+  { id, payment, amount, acceptsUnknown }: RefundIntent,
+  note: string | null,
   desk: RefundDesk,
 ): Promise<PaymentRefund> => {
   const { store, clock } = desk;
@@ -119,6 +135,10 @@ export const planRefund = async (
       throw tooMuch(payment, planned.left, desk);
     case 'not_settled':
       throw notSettled(payment);
+    case 'open':
+      throw isOpenAlready(planned.refund, desk);
+    case 'wrong_payer':
+      throw refundNotPossible('wrong_payer', payment);
     case 'no_payment':
     case 'no_payer':
       throw refundNotPossible('no_payer', payment);

@@ -1,12 +1,13 @@
 import { formatCoins, type Coin, type TransferObstacle } from '../purchases/refund-preview.ts';
 import type { Payment } from '../store/store.ts';
 import { CommandError } from './command-error.ts';
+import { printable } from './printable.ts';
 import type { PaymentViews } from './payment-views.ts';
 
 /** Why a payment cannot be given back at all as things are set up. */
 export const refundNotPossible = (
-  why: 'not_configured' | 'unknown_token' | 'no_payer',
-  { network, asset }: Payment,
+  why: 'not_configured' | 'unknown_token' | 'no_payer' | 'wrong_payer',
+  { network, asset, payer }: Payment,
 ): CommandError => {
   switch (why) {
     case 'not_configured':
@@ -18,6 +19,11 @@ export const refundNotPossible = (
       return new CommandError(
         'refund_not_possible',
         `The payment was made in ${asset}, which is not the token that is configured for ${network}.`,
+      );
+    case 'wrong_payer':
+      return new CommandError(
+        'refund_not_possible',
+        `The payment is recorded as paid by ${payer}, and another wallet signed for it, so nothing is sent. See "payments show".`,
       );
     case 'no_payer':
       return new CommandError('refund_not_possible', 'Who paid is not known, so nothing can be sent back.');
@@ -49,6 +55,6 @@ export const describeObstacle = (
         `${formatCoins(obstacle.limit, coin)}. Try again later.`
       );
     case 'refused':
-      return `The chain would refuse the transfer: ${obstacle.detail.slice(0, 300)}`;
+      return `The chain would refuse the transfer: ${printable(obstacle.detail).slice(0, 300)}`;
   }
 };

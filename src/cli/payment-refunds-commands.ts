@@ -24,14 +24,18 @@ const requireRefund = async (store: Store, id: string): Promise<PaymentRefund> =
   return refund;
 };
 
+const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
+
 /** One more than `limit`, where there is one. Throws CommandError. */
 const findRefunds = async (
   store: Store,
-  { given, all, before, limit }: Pick<RefundsOptions, 'all' | 'before' | 'limit'> & { given?: string },
+  { given, open, all, before, limit }: RefundsOptions & { given?: string },
 ): Promise<PaymentRefund[]> => {
   if (all !== true) {
-    const payment = given === undefined ? null : (await requirePayment(store, given)).identity;
-    return store.listRefunds({ payment, limit: limit + 1 });
+    if (given === undefined) return store.listRefunds({ payment: null, limit: limit + 1 });
+    const { identity: payment } = await requirePayment(store, given);
+    if (open !== true) return store.listRefunds({ payment, limit: limit + 1 });
+    return (await store.listRefunds({ payment, limit: maxListed })).filter(isOpen).slice(0, limit + 1);
   }
   if (given !== undefined)
     throw new CommandError(
@@ -69,13 +73,10 @@ export const addRefundsCommand = (payments: Command, context: CommandContext): v
     .action((given: string | undefined, { open, all, before, limit }: RefundsOptions) =>
       context.run(async ({ store, config }) => {
         const { refundJson, refundTable } = createPaymentViews(await readTokens({ config }));
-        const found = await findRefunds(store, { given, all, before, limit });
-        const page = found.slice(0, limit);
-        const listed = page.filter(
-          ({ state }) => open !== true || state === 'planned' || state === 'sending',
-        );
+        const found = await findRefunds(store, { given, open, all, before, limit });
+        const listed = found.slice(0, limit);
         const hasMore = found.length > limit;
-        const goOn = all === true ? `, or go on with --before ${page.at(-1)?.id}` : '.';
+        const goOn = all === true ? `, or go on with --before ${listed.at(-1)?.id}` : '.';
         return {
           json: { refunds: listed.map(refundJson), has_more: hasMore },
           text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed),

@@ -120,7 +120,8 @@ export const addSumsCommand = (payments: Command, context: CommandContext): void
     .summary('what came in and went back, by network and day')
     .description(
       'Sums up what was settled and what was refunded, by network and by day in UTC: a payment on the day of its ' +
-        'settlement, a refund on its own. One token counts as one US dollar.',
+        'settlement, a refund on that of its end, once no fork can take it back. One token counts as one US dollar; what is ' +
+        'in tokens that are not known is left out of the totals, and then the command ends with 1.',
     );
   addDayOptions(sums).action((options: DayOptions) =>
     context.run(async ({ store, clock, config }) => {
@@ -129,7 +130,7 @@ export const addSumsCommand = (payments: Command, context: CommandContext): void
       const found = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
       const byNetwork = totalsByNetwork(found);
       const all = byNetwork.reduce((total, [, ofNetwork]) => add(total, ofNetwork), nothing);
-      const unknown = found.filter(({ total }) => total === null).length;
+      const leftOut = found.filter(({ total }) => total === null);
       const period = { from: toDay(days.from), to: toDay(days.to - 1) };
       return {
         json: {
@@ -137,13 +138,17 @@ export const addSumsCommand = (payments: Command, context: CommandContext): void
           sums: found.map(sumJson),
           by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
           total: totalJson(all),
+          left_out: leftOut.map(sumJson),
         },
         text:
           found.length === 0
             ? `Nothing was settled or refunded from ${period.from} to ${period.to}.`
             : toTable(found, byNetwork, all),
-        ...(unknown > 0
-          ? { remark: `The totals leave out ${unknown} rows of tokens that are not known.` }
+        ...(leftOut.length > 0
+          ? {
+              remark: `The totals leave out ${leftOut.length} rows of tokens that are not known.`,
+              exitCode: 1,
+            }
           : {}),
       };
     }),

@@ -1,9 +1,24 @@
-import type { Config } from '../config.ts';
+import type { AssetConfig, Config } from '../config.ts';
 import { addressProblem } from '../payments/address-problem.ts';
 import { configuredNetwork } from '../payments/configured-network.ts';
+import type { PaymentNetwork } from '../payments/networks.ts';
 import { openRefundChain, type OpenedRefundChain } from '../payments/refunds/open-refund-chain.ts';
 import type { RefundWallet } from '../payments/refunds/refund-transfer.ts';
 import type { Payment } from '../store/store.ts';
+
+/** A network of the configuration, as far as refunds need it. */
+export interface RefundNetwork {
+  /** CAIP-2. */
+  network: string;
+  asset?: AssetConfig | null;
+  /** `rpcUrl` null: the network's public node. */
+  facilitator: { rpcUrl: string | null };
+}
+
+interface OpenedPlace {
+  network: PaymentNetwork;
+  opened: OpenedRefundChain;
+}
 
 /** Where the money of a payment can be sent back, or why it cannot. */
 export type RefundPlace =
@@ -19,6 +34,20 @@ export type RefundPlace =
 
 const rpcTimeoutMs = 5_000;
 
+/** The chain that a token is on, by the gateway's configuration. Throws ConfigError. */
+export const openRefundPlace = async (
+  networks: readonly RefundNetwork[],
+  { network: id, asset }: Pick<Payment, 'network' | 'asset'>,
+  now: () => number,
+): Promise<OpenedPlace | 'not_configured' | 'unknown_token'> => {
+  const configured = networks.find((candidate) => candidate.network === id);
+  if (configured === undefined) return 'not_configured';
+  const network = configuredNetwork(configured.network, configured.asset ?? null);
+  if (network.asset.address.toLowerCase() !== asset.toLowerCase()) return 'unknown_token';
+  const rpcUrl = configured.facilitator.rpcUrl ?? network.publicRpcUrl;
+  return { network, opened: await openRefundChain({ network, rpcUrl, rpcTimeoutMs, now }) };
+};
+
 /**
  * Finds the chain of a payment and the wallet that refunds are paid from, by the gateway's configuration. Throws
  * ConfigError.
@@ -28,15 +57,11 @@ export const findRefundPlace = async (
   payment: Pick<Payment, 'network' | 'asset' | 'payer'>,
   now: () => number,
 ): Promise<RefundPlace> => {
-  const configured = networks.find((candidate) => candidate.network === payment.network);
-  if (configured === undefined) return { outcome: 'not_configured' };
-  const network = configuredNetwork(configured.network, configured.asset);
-  if (network.asset.address.toLowerCase() !== payment.asset.toLowerCase())
-    return { outcome: 'unknown_token' };
+  const place = await openRefundPlace(networks, payment, now);
+  if (typeof place === 'string') return { outcome: place };
+  const { network, opened } = place;
   if (payment.payer === null || addressProblem(network.family, payment.payer) !== null)
     return { outcome: 'no_payer' };
-  const rpcUrl = configured.facilitator.rpcUrl ?? network.publicRpcUrl;
-  const opened = await openRefundChain({ network, rpcUrl, rpcTimeoutMs, now });
   const key = refundKeys[network.family];
   return {
     outcome: 'found',

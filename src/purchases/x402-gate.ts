@@ -10,6 +10,7 @@ import { createPaymentMethods, type PayableNetwork } from '../payments/payment-m
 import type { Extensions, ResourceInfo } from '../payments/wire.ts';
 import type { Payment, Store } from '../store/store.ts';
 import { defaultHeaderBytes } from '../x402-config.ts';
+import { createRefundUpkeep } from './refund-upkeep.ts';
 import { createAddReceipt } from './x402-answers.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsBook } from './x402-former-terms.ts';
@@ -205,6 +206,8 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     signal: closing.signal,
   });
 
+  const lookAtRefunds = createRefundUpkeep({ store, networks: options.networks, clock });
+
   return {
     challenge,
     pay: createPurchasing({
@@ -223,7 +226,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     }),
     reconcile,
     reconcileOne: reconcile.one,
-    begin: (signal) => beginUpkeep({ store, reconcile, formerTerms, clock, log, signal }),
+    begin: (signal) => beginUpkeep({ store, reconcile, lookAtRefunds, formerTerms, clock, log, signal }),
     status: () => health.status(),
     manifest: () => documents.manifest(),
     didDocument: () => documents.didDocument(),

@@ -11,8 +11,6 @@ import type { Settlements } from './x402-settlement.ts';
 export interface ReconcileOptions {
   /** Payments at most. */
   limit: number;
-  /** Looks at those without an end, too, whose time has not come. */
-  isEager?: boolean;
 }
 
 export interface NamedPayment {
@@ -187,16 +185,14 @@ export const createReconcile = (context: {
     return store.getPayment(identity);
   };
 
-  const due = async ({ limit, isEager = false }: ReconcileOptions): Promise<ReconcileReport> => {
+  const due = async ({ limit }: ReconcileOptions): Promise<ReconcileReport> => {
     const now = clock.now();
     const until = now + claimMs;
-    const claim = (states: readonly PaymentState[], before: number, most: number): Promise<Payment[]> =>
-      most === 0
-        ? Promise.resolve([])
-        : store.claimPaymentChecks({ now: before, until, states, limit: most });
+    const claim = (states: readonly PaymentState[], most: number): Promise<Payment[]> =>
+      most === 0 ? Promise.resolve([]) : store.claimPaymentChecks({ now, until, states, limit: most });
     // What has no end goes ahead of what is only looked at once more.
-    const claimed = await claim(withoutEnd, isEager ? Number.MAX_SAFE_INTEGER : now, limit);
-    claimed.push(...(await claim(ended, now, limit - claimed.length)));
+    const claimed = await claim(withoutEnd, limit);
+    claimed.push(...(await claim(ended, limit - claimed.length)));
     const queue = claimed.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     const work = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { repeat } from '../repeat.ts';
 import type { Store } from '../store/store.ts';
+import type { createRefundUpkeep } from './refund-upkeep.ts';
 import { noteTermsEveryMs, type FormerTermsBook } from './x402-former-terms.ts';
 import { replayLifeMs } from './x402-purchase.ts';
 import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
@@ -9,6 +10,8 @@ import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 const reconcileEveryMs = 5_000;
 const reconcileBatch = 50;
 const mostReconcileBatches = 100;
+const refundsEveryMs = 60_000;
+const refundBatch = 200;
 const pruneEveryMs = 60_000;
 const pruneBatch = 1_000;
 const mostPruneBatches = 100;
@@ -19,12 +22,13 @@ const rejectedLifeMs = 3_600_000;
 export const beginUpkeep = async (context: {
   store: Pick<Store, 'prunePayments'>;
   reconcile: (options: ReconcileOptions) => Promise<ReconcileReport>;
+  lookAtRefunds: ReturnType<typeof createRefundUpkeep>;
   formerTerms: FormerTermsBook;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
 }): Promise<void> => {
-  const { store, reconcile, formerTerms, clock, log, signal } = context;
+  const { store, reconcile, lookAtRefunds, formerTerms, clock, log, signal } = context;
   const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
     repeat({ what, intervalMs, signal, log, work });
 
@@ -35,6 +39,12 @@ export const beginUpkeep = async (context: {
         if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
         if (examined < reconcileBatch) return;
       }
+    }),
+    every(refundsEveryMs, 'looking at refunds', async () => {
+      const looks = await lookAtRefunds({ limit: refundBatch, signal });
+      for (const { refund, outcome } of looks)
+        if (outcome === 'settled' || outcome === 'failed')
+          log.info({ refund: refund.id, outcome, reason: refund.reason }, 'a refund has ended');
     }),
     every(pruneEveryMs, 'forgetting old payments', async () => {
       const now = clock.now();

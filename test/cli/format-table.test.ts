@@ -24,3 +24,9 @@ test('characters that a terminal draws two columns wide are counted so', () => {
     ['NAME      X', '株式会社  x', '🎬🎬      x', 'abcdefgh  x', 'e\u0301         x'].join('\n'),
   );
 });
+
+test('what comes from outside moves, colours and turns round nothing on a terminal', () => {
+  const columns = [{ title: 'PAYER' }, { title: 'X' }];
+  const rows = [['\u001b[2Ja\u202eb\u009b\r\n\tc\u2028', 'x']];
+  expect(formatTable(columns, rows)).toBe(['PAYER   X', '[2Jabc  x'].join('\n'));
+});

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { privateKeyToAddress } from 'viem/accounts';
@@ -8,6 +8,7 @@ import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { silentLog } from '../../src/log.ts';
 import { createX402Gate } from '../../src/purchases/x402-gate.ts';
 import { systemClock } from '../../src/clock.ts';
+import { encodeBase58 } from '../../src/payments/base58.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { NewPayment, Payment, PaymentState, Store } from '../../src/store/store.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
@@ -77,9 +78,29 @@ const documents = {
     advice: z.string(),
   }),
   refunds: z.strictObject({ refunds: z.array(refundView), has_more: z.boolean() }),
-  refundEnd: z.strictObject({ outcome: z.string(), refund: refundView, reason: z.string().optional() }),
+  refundEnd: z.strictObject({
+    outcome: z.string(),
+    refund: refundView,
+    reason: z.string().optional(),
+    refusal: z.string().nullable().optional(),
+    nonce: z.int().nullable().optional(),
+  }),
   canceled: z.strictObject({ refund: refundView }),
-  reconciled: z.strictObject({ examined: z.int(), resolved: z.int(), left: z.int() }),
+  reconciled: z.strictObject({
+    examined: z.int(),
+    resolved: z.int(),
+    left: z.int(),
+    in_progress: z.int(),
+    not_configured: z.record(z.string(), z.int()),
+    open: z.array(z.strictObject({ payment: z.string(), state: z.string(), reason: z.string().nullable() })),
+    refunds: z.array(
+      z.strictObject({
+        refund: z.uuid(),
+        outcome: z.enum(['settled', 'landed', 'failed', 'open']),
+        reason: z.string().nullable(),
+      }),
+    ),
+  }),
   exported: z.strictObject({ file: z.string(), payments: z.int() }),
 };
 const refused = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
@@ -331,7 +352,7 @@ describe('a long list', () => {
     const now = Date.now();
     const payment = await addPayment(store, 'delivered');
     const [first, second, third] = [
-      await addRefund(store, payment, 1n, now - 3),
+      await addRefund(store, await addPayment(store, 'delivered'), 1n, now - 3),
       await addRefund(store, payment, 1n, now - 2),
       await addRefund(store, await addPayment(store, 'delivered'), 1n, now - 1),
     ];
@@ -358,6 +379,19 @@ describe('a long list', () => {
         code: 'invalid_usage',
         exitCode: 2,
       });
+  });
+});
+
+describe('the refunds of a payment', () => {
+  it('without an end are found behind any number of others', async () => {
+    const { store, operator } = await embedded();
+    const payment = await addPayment(store, 'delivered');
+    await settleRefund(store, await addRefund(store, payment, 1n));
+    await settleRefund(store, await addRefund(store, payment, 1n));
+    const open = await addRefund(store, payment, 1n);
+    const args = ['refunds', payment.identity, '--open', '--limit', '1'];
+    const listed = await operator.answer(documents.refunds, ...args);
+    expect([listed.refunds.map(({ refund }) => refund), listed.has_more]).toEqual([[open], false]);
   });
 });
 
@@ -456,6 +490,12 @@ describe('sums', () => {
     expect(stdout).toMatch(/all networks\s+all days\s+1\s+0\.10/);
     expect(stdout).toContain('5 units');
     expect(stderr).toContain('leave out 1 row');
+    const told = await operator.print('sums', '--json');
+    expect(told.exitCode).toBe(1);
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      total: { payments: 1 },
+      left_out: [{ asset: '0xother', payments: 1, received_units: '5' }],
+    });
   });
 
   it.each([
@@ -521,6 +561,7 @@ describe('an export', () => {
       code: 'file_failed',
     });
     expect(await operator.refusal('export')).toMatchObject({ code: 'invalid_usage', exitCode: 2 });
+    expect((await readdir(dataDir)).filter((name) => name.includes('.csv'))).toEqual(['mine.csv']);
   });
 
   it('quotes what CSV and spreadsheets would take for something else', async () => {
@@ -577,15 +618,59 @@ describe('on local chains', () => {
     const blind = controls.inject({ fault: 'unavailable', methods: ['eth_getTransactionReceipt'] });
     expect(await codeOf(gate.pay(createSale('search').request(proofs)))).toBe('payment_pending');
     await gate.close();
-    blind.remove();
     const [open] = await store.listPayments({ states: ['unknown'], limit: 2 });
-    expect(open?.state).toBe('unknown');
+    const told = await operator.print('reconcile', '--json');
+    expect(told.exitCode).toBe(1);
+    expect(documents.reconciled.parse(JSON.parse(told.stdout))).toMatchObject({
+      examined: 1,
+      resolved: 0,
+      left: 1,
+      open: [{ payment: open?.identity, state: 'unknown', reason: open?.reason }],
+    });
+    const one = await operator.print('reconcile', open?.identity ?? '');
+    expect([one.exitCode, one.stdout]).toEqual([1, `The payment is unknown (${open?.reason}).\n`]);
+    blind.remove();
     expect(await operator.answer(documents.reconciled, 'reconcile')).toEqual({
       examined: 1,
       resolved: 1,
       left: 0,
+      in_progress: 0,
+      not_configured: {},
+      open: [],
+      refunds: [],
     });
     expect(await store.getPayment(open!.identity)).toMatchObject({ state: 'settled' });
+  });
+
+  it('payments on networks that are not configured are left as they are, and no wallet is made', async () => {
+    const elsewhere = { network: 'eip155:8453', asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' };
+    const sent = await addPayment(store, 'broadcasting', { ...elsewhere, set: { payer } });
+    const dataDir = environment.DATA_DIR ?? '';
+    const bare = operatorOf({ DATA_DIR: dataDir });
+    const told = await bare.print('reconcile');
+    expect(told.exitCode).toBe(0);
+    expect(told.stderr).toContain('X402_NETWORKS does not name their networks: 1 on eip155:8453');
+    expect(await bare.refusal('reconcile', sent.identity)).toMatchObject({
+      code: 'network_not_configured',
+      exitCode: 1,
+    });
+    expect(await store.getPayment(sent.identity)).toEqual(sent);
+    expect(await readdir(dataDir)).not.toContain('wallets.json');
+  });
+
+  it('a refund that has landed is called settled by a later look, which needs no key', async () => {
+    const payment = await site.addPayment(store);
+    const sent = await operator.answer(documents.refundEnd, 'refund', payment.identity, '--yes');
+    expect(sent).toMatchObject({ outcome: 'landed', refund: { state: 'sending' } });
+    const { X402_EVM_REFUND_KEY: _key, ...keyless } = environment;
+    const looking = operatorOf(keyless);
+    const refund = sent.refund.refund;
+    const look = async () => (await looking.answer(documents.reconciled, 'reconcile')).refunds;
+    expect(await look()).toEqual([{ refund, outcome: 'landed', reason: null }]);
+    await site.makeFinal();
+    expect(await look()).toEqual([{ refund, outcome: 'settled', reason: null }]);
+    expect(await look()).toEqual([]);
+    expect(await store.getRefund(refund)).toMatchObject({ state: 'settled' });
   });
 
   it('a refund is only described without --yes, and then made, within what was paid', async () => {
@@ -608,7 +693,21 @@ describe('on local chains', () => {
       '--note',
       'sorry',
     );
-    expect(first).toMatchObject({ outcome: 'settled', refund: { amount: '0.03', note: 'sorry' } });
+    expect(first).toMatchObject({ outcome: 'landed', refund: { amount: '0.03', note: 'sorry' } });
+    expect(await operator.refusal('refund', payment.identity, '--yes')).toMatchObject({
+      code: 'refund_open',
+    });
+    await site.makeFinal();
+    expect(
+      await operator.answer(
+        documents.refundEnd,
+        'refund',
+        payment.identity,
+        '--refund-id',
+        first.refund.refund,
+        '--yes',
+      ),
+    ).toMatchObject({ outcome: 'settled' });
     expect(await operator.refusal('refund', payment.identity, '--amount', '0.08', '--yes')).toMatchObject({
       code: 'refund_too_large',
       exitCode: 1,
@@ -616,14 +715,11 @@ describe('on local chains', () => {
     });
     const rest = await operator.answer(documents.refundEnd, 'refund', payment.identity, '--yes');
     expect(rest.refund.amount).toBe('0.07');
-    expect(await operator.refusal('refund', payment.identity, '--yes')).toMatchObject({
-      code: 'refund_too_large',
-    });
     expect(await site.balanceOf(payment.payer)).toBe(paid);
     const shown = await operator.answer(documents.shown, 'show', payment.identity);
     expect(shown.refunds.map(({ amount, state }) => [amount, state])).toEqual([
       ['0.03', 'settled'],
-      ['0.07', 'settled'],
+      ['0.07', 'sending'],
     ]);
   });
 
@@ -641,7 +737,97 @@ describe('on local chains', () => {
       open,
       '--yes',
     );
-    expect(end).toMatchObject({ outcome: 'settled', refund: { refund: open, amount: '0.01' } });
+    expect(end).toMatchObject({ outcome: 'landed', refund: { refund: open, amount: '0.01' } });
+  });
+
+  it('two operators who give back the same half at the same moment give it back once', async () => {
+    const payment = await site.addPayment(store);
+    const run = () => operator.print('refund', payment.identity, '--amount', '0.05', '--yes', '--json');
+    const ended = await Promise.all([run(), run()]);
+    expect(ended.map(({ exitCode }) => String(exitCode)).toSorted()).toEqual(['0', '1']);
+    expect(ended.map(({ stdout }) => stdout).join()).toContain('"refund_open"');
+    expect(await site.balanceOf(payment.payer)).toBe(50_000n);
+  });
+
+  it('a planned refund is not sent when its payment turned out not to be on the chain', async () => {
+    const payment = await site.addPayment(store);
+    const planned = await addRefund(store, payment, 10_000n);
+    await store.advancePayment({
+      identity: payment.identity,
+      from: ['delivered'],
+      to: 'unknown',
+      set: { reason: 'gone_from_chain', settledAt: null },
+      now: Date.now(),
+    });
+    for (const more of [[], ['--unknown']]) {
+      const args = ['refund', payment.identity, '--refund-id', planned, '--yes', ...more];
+      expect(await operator.refusal(...args)).toMatchObject({
+        code: 'payment_not_settled',
+        message: expect.stringContaining(`cancel-refund ${planned}`),
+      });
+    }
+    expect(await site.balanceOf(payment.payer)).toBe(0n);
+  });
+
+  it('a payment of unknown outcome whose transaction nobody knows is given back once, and to its end', async () => {
+    const known = await site.addPayment(store);
+    await store.advancePayment({
+      identity: known.identity,
+      from: ['delivered'],
+      to: 'unknown',
+      set: { transaction: null, settledAt: null },
+      now: Date.now(),
+    });
+    const first = await operator.print('refund', known.identity, '--unknown', '--yes');
+    expect([first.exitCode, first.stdout]).toEqual([0, expect.stringContaining('it has landed')]);
+    const words = /half-way, repeat it: causeway payments (.*)$/m.exec(first.stderr)?.[1]?.split(' ') ?? [];
+    expect(words).toContain('--unknown');
+    await site.makeFinal();
+    expect(await operator.answer(documents.refundEnd, ...words)).toMatchObject({ outcome: 'settled' });
+    expect(await site.balanceOf(known.payer)).toBe(paid);
+  });
+
+  it('a payer that is not who signed is sent nothing', async () => {
+    const payment = await site.addPayment(store);
+    await store.advancePayment({
+      identity: payment.identity,
+      from: ['delivered'],
+      to: 'delivered',
+      set: { payer },
+      now: Date.now(),
+    });
+    expect(await operator.refusal('refund', payment.identity, '--yes')).toMatchObject({
+      code: 'refund_not_possible',
+      message: expect.stringContaining('another wallet signed'),
+    });
+    expect(await store.listRefunds({ payment: payment.identity, limit: 9 })).toEqual([]);
+  });
+
+  it.each([
+    [
+      'above the order of the curve',
+      `0x${'f'.repeat(64)}`,
+      /^causeway: X402_EVM_REFUND_KEY: it is no private key.*\n$/,
+    ],
+    ['zero', `0x${'0'.repeat(64)}`, /^causeway: X402_EVM_REFUND_KEY: it is no private key.*\n$/],
+    ['too short', `0x${'1'.repeat(63)}`, /^causeway: X402_EVM_REFUND_KEY\b.*\n$/],
+  ])('a key that is %s is refused by its name, and never shown', async (_, key, problem) => {
+    const payment = await site.addPayment(store);
+    const wrong = operatorOf({ ...environment, X402_EVM_REFUND_KEY: key });
+    const told = await wrong.print('refund', payment.identity, '--yes');
+    expect([told.exitCode, told.stdout]).toEqual([2, '']);
+    expect(told.stderr).toMatch(problem);
+    expect(told.stderr).not.toContain(key.slice(2, 20));
+  });
+
+  it('a Solana key whose halves do not belong together is refused by its name, and never shown', async () => {
+    const payment = await (await openRefundSite(chains, 'solana')).addPayment(store);
+    const key = encodeBase58(Buffer.concat([Buffer.alloc(32, 7), Buffer.alloc(32, 9)]));
+    const wrong = operatorOf({ ...environment, X402_SOLANA_REFUND_KEY: key });
+    const told = await wrong.print('refund', payment.identity, '--yes');
+    expect([told.exitCode, told.stdout]).toEqual([2, '']);
+    expect(told.stderr).toMatch(/^causeway: X402_SOLANA_REFUND_KEY: its two halves.*\n$/);
+    expect(told.stderr).not.toContain(key.slice(0, 20));
   });
 
   it('an id that belongs to another refund is refused', async () => {
@@ -697,7 +883,7 @@ describe('on local chains', () => {
     await writeFile(file, `${key}\n`, { mode: 0o600 });
     const withFile = operatorOf({ ...keyless, X402_EVM_REFUND_KEY_FILE: file });
     const end = await withFile.answer(documents.refundEnd, 'refund', payment.identity, '--yes');
-    expect(end).toMatchObject({ outcome: 'settled', refund: { sender: site.walletAddress } });
+    expect(end).toMatchObject({ outcome: 'landed', refund: { sender: site.walletAddress } });
   });
 
   it('a token of the configuration is shown and given back by its own decimals', async () => {

@@ -114,7 +114,7 @@ describe('a Solana payment that charged its buyer', () => {
     const sale = createSale(`changed key, ${minutes}`);
     const { proofs, charged } = await chargeAndDie(sale);
     const gate = openGate({ aheadMs: minutes * minuteMs, privateKey: newKey() });
-    await gate.reconcile({ limit: 100, isEager: true });
+    await gate.reconcileOne({ identity: (await newest()).identity, transaction: null });
     expect(await newest()).toMatchObject({ state: 'settled', transaction: charged.transaction });
     served(await gate.pay(sale.request(proofs)));
     expect(sale.produced).toBe(1);
@@ -138,7 +138,8 @@ describe('a Solana payment that charged its buyer', () => {
     expect(await codeOf(elsewhere.pay(sale.request(proofs)))).toBe('payment_pending');
     server.modes.clear();
     expect((await fixture.balances('solana')).seller).toBe(before.seller + priceUnits);
-    await openGate({ aheadMs: minuteMs, privateKey: newKey() }).reconcile({ limit: 100, isEager: true });
+    const { identity } = await newest();
+    await openGate({ aheadMs: minuteMs, privateKey: newKey() }).reconcileOne({ identity, transaction: null });
     expect((await newest()).state).toBe('settled');
     expect(served(await fixture.openGate().pay(sale.request(proofs))).replayed).toBe(true);
   });

@@ -228,6 +228,12 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
     const plan = (payment: string, amount: bigint | null, id: string = randomUUID()) =>
       store.planRefund({ id, payment, amount, note: 'sorry', acceptsUnknown: false, now: start });
 
+    const settle = async (id: string) => {
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      await store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
+      return store.advanceRefund({ id, from: ['sending'], to: 'settled', now: start });
+    };
+
     it('is planned for a settled payment, to its payer', async () => {
       const payment = await settled({ amount: 100n });
       const planned = await plan(payment.identity, null, 'refund');
@@ -244,6 +250,7 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
         rawTransaction: null,
         reason: null,
         note: 'sorry',
+        acceptsUnknown: false,
         createdAt: start,
         updatedAt: start,
       };
@@ -259,6 +266,60 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       const payerless = await settled({ set: { payer: null } });
       expect(await plan(payerless.identity, null)).toEqual({ outcome: 'no_payer' });
       expect(await plan('nothing', null)).toEqual({ outcome: 'no_payment' });
+    });
+
+    it('goes to nobody but who signed for the payment, as far as its identity tells', async () => {
+      const signer = `0x${'ab'.repeat(20)}`;
+      const identity = (nonce: number) => `eip155:84532:0xasset:${signer}:${nonce}`;
+      await settled({ identity: identity(1), set: { payer: `0x${'cd'.repeat(20)}` } });
+      expect(await plan(identity(1), null)).toEqual({ outcome: 'wrong_payer' });
+      await settled({ identity: identity(2), set: { payer: `0x${'AB'.repeat(20)}` } });
+      expect(await plan(identity(2), null)).toMatchObject({ outcome: 'planned' });
+    });
+
+    it('waits for the end of another one of its payment', async () => {
+      const { identity } = await settled({ amount: 100n });
+      const both = await Promise.all([plan(identity, 50n, 'one'), plan(identity, 50n, 'other')]);
+      const [first] = both.flatMap((planned) => (planned.outcome === 'planned' ? [planned.refund] : []));
+      expect(both.map(({ outcome }) => outcome).toSorted()).toEqual(['open', 'planned']);
+      expect(await plan(identity, 50n, 'later')).toEqual({ outcome: 'open', refund: first });
+      const id = first?.id ?? '';
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      await store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
+      expect(await plan(identity, 50n, 'later')).toMatchObject({ outcome: 'open', refund: { id } });
+      await store.advanceRefund({ id, from: ['sending'], to: 'settled', now: start });
+      expect(await plan(identity, 50n, 'later')).toMatchObject({ outcome: 'planned' });
+    });
+
+    it('is sent only while its payment is settled, or unknown where that was accepted', async () => {
+      const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
+      const send = (id: string) =>
+        store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
+      const move = (identity: string, from: PaymentState, to: PaymentState) =>
+        store.advancePayment({ identity, from: [from], to, now: start });
+      const { identity } = await settled({ amount: 100n });
+      const refund = { id: randomUUID(), payment: identity, amount: null, note: null, now: start };
+      await store.planRefund({ ...refund, acceptsUnknown: false });
+      for (const state of ['unknown', 'failed'] as const) {
+        await move(identity, state === 'unknown' ? 'settled' : 'unknown', state);
+        expect(await send(refund.id)).toBeNull();
+        expect(await store.getRefund(refund.id)).toMatchObject({ state: 'planned', rawTransaction: null });
+      }
+      await move(identity, 'failed', 'delivered');
+      expect(await send(refund.id)).toMatchObject({ state: 'sending' });
+      // What was sent ends as the chain says, whatever became of the payment.
+      await move(identity, 'delivered', 'failed');
+      expect(
+        await store.advanceRefund({ id: refund.id, from: ['sending'], to: 'settled', now: start }),
+      ).toMatchObject({ state: 'settled' });
+
+      const other = await addPayment('unknown', { set: { payer: '0xpayer' } });
+      const accepted = { ...refund, id: randomUUID(), payment: other.identity, acceptsUnknown: true };
+      await store.planRefund(accepted);
+      await move(other.identity, 'unknown', 'failed');
+      expect(await send(accepted.id)).toBeNull();
+      await move(other.identity, 'failed', 'unknown');
+      expect(await send(accepted.id)).toMatchObject({ state: 'sending', acceptsUnknown: true });
     });
 
     it('of a payment of unknown outcome is planned for who asks for that', async () => {
@@ -279,9 +340,10 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       const isRefunded = async () => (await store.getPayment(identity))?.isRefunded;
       await plan(identity, 60n, 'part');
       expect(await isRefunded()).toBe(false);
+      await settle('part');
       await plan(identity, 40n, 'rest');
       expect(await isRefunded()).toBe(true);
-      await store.advanceRefund({ id: 'part', from: ['planned'], to: 'failed', now: start });
+      await store.advanceRefund({ id: 'rest', from: ['planned'], to: 'failed', now: start });
       expect(await isRefunded()).toBe(false);
       await plan(identity, null, 'again');
       expect(await isRefunded()).toBe(true);
@@ -293,20 +355,21 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       await fc.assert(
         fc.asyncProperty(fc.array(fc.bigInt({ min: 1n, max: 60n }), { maxLength: 8 }), async (amounts) => {
           const { identity } = await settled({ amount: 100n });
-          const outcomes = await Promise.all(amounts.map((amount) => plan(identity, amount)));
-          const planned = outcomes.flatMap((outcome) =>
-            outcome.outcome === 'planned' ? [outcome.refund] : [],
-          );
-          const total = planned.reduce((sum, { amount }) => sum + amount, 0n);
+          let total = 0n;
+          const planAndSettle = async (amount: bigint) => {
+            const planned = await plan(identity, amount);
+            if (planned.outcome !== 'planned') return;
+            total += (await settle(planned.refund.id))?.amount ?? 0n;
+          };
+          await Promise.all(amounts.map(planAndSettle));
           expect(total).toBeLessThanOrEqual(100n);
-          for (const [index, { outcome }] of outcomes.entries())
-            if (outcome !== 'planned') expect(total + (amounts[index] ?? 0n)).toBeGreaterThan(100n);
           const left = await plan(identity, 101n - total);
           expect(left).toEqual({ outcome: 'too_much', left: 100n - total });
-          const [first] = planned;
-          if (first === undefined) return;
-          await store.advanceRefund({ id: first.id, from: ['planned'], to: 'failed', now: start });
-          expect(await plan(identity, first.amount)).toMatchObject({ outcome: 'planned' });
+          if (total === 100n) return;
+          const given = await plan(identity, null);
+          if (given.outcome !== 'planned') throw new Error(given.outcome);
+          await store.advanceRefund({ id: given.refund.id, from: ['planned'], to: 'failed', now: start });
+          expect(await plan(identity, 100n - total)).toMatchObject({ outcome: 'planned' });
         }),
         { numRuns: 10 },
       );
@@ -314,8 +377,9 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
 
     it('moves only from a state it is in, and is listed until it ends', async () => {
       const { identity } = await settled({ amount: 100n });
+      const another = await settled({ amount: 100n });
       await plan(identity, 10n, 'a');
-      await plan(identity, 20n, 'b');
+      await plan(another.identity, 20n, 'b');
       const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
       const send = () =>
         store.advanceRefund({ id: 'a', from: ['planned'], to: 'sending', set: sent, now: start + 1 });
@@ -334,6 +398,8 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
       expect(await open()).toEqual([]);
       expect(await store.listRefunds({ payment: identity, limit: 9 })).toMatchObject([
         { id: 'a', state: 'settled', transaction: '0xhash' },
+      ]);
+      expect(await store.listRefunds({ payment: another.identity, limit: 9 })).toMatchObject([
         { id: 'b', state: 'failed', reason: 'x' },
       ]);
     });
@@ -463,11 +529,10 @@ describe.each(await testEngines())('the upkeep of payments on $kind', ({ create 
 
   describe('the list of all refunds', () => {
     it('is walked page by page, newest first, whatever became of them', async () => {
-      const { identity } = await settled({ amount: 100n });
       for (const [index, at] of [1, 3, 2, 3, 3].entries())
         await store.planRefund({
           id: `r${index}`,
-          payment: identity,
+          payment: (await settled()).identity,
           amount: 1n,
           note: null,
           acceptsUnknown: false,

@@ -53,7 +53,7 @@ const refunds = ({ int64, id, tableEnd }: Engine): string[] => [
     raw_transaction text,
     reason text,
     note text,
-    accepts_unknown ${int64} not null,
+    accepts_unknown ${int64} not null default 0,
     created_at ${int64} not null,
     updated_at ${int64} not null,
     check (state = 'planned' or state = 'failed' or raw_transaction is not null)

@@ -23,16 +23,18 @@ export const paid = 100_000n;
 /** No test waits for more than a moment; what a chain does not show by then counts as not known. */
 const quick: Partial<RefundTimings> = { settleMs: 400, pollMs: 20, resendMs: 60, turnWaitMs: 5_000 };
 const gas = 10n ** 18n;
+const blocksToFinality = 70;
+const slotsToFinality = 33;
 
 /** A chain, a wallet with money for refunds, and payers who have nothing yet. */
 export interface RefundSite {
   walletAddress: string;
   walletKey: string;
   /**
-   * A settled payment of a payer of its own, whose balance therefore tells how often he was paid back. Its transaction
-   * landed: a node is believed only by what it remembers.
+   * A settled payment, where nobody is named of a payer of its own, whose balance therefore tells how often he was paid
+   * back. Its transaction landed: a node is believed only by what it remembers.
    */
-  addPayment(store: Store): Promise<Payment & { payer: string }>;
+  addPayment(store: Store, payer?: string): Promise<Payment & { payer: string }>;
   plan(store: Store, payment: Payment, amount?: bigint): Promise<PaymentRefund>;
   /** Goes on with a refund as a new process would, that much later. */
   run(
@@ -40,6 +42,10 @@ export interface RefundSite {
     refund: PaymentRefund,
     options?: { aheadMs?: number; timings?: Partial<RefundTimings>; rpcTimeoutMs?: number },
   ): Promise<RefundEnd>;
+  /** The same, and once more when what has landed is final. */
+  finish(store: Store, refund: PaymentRefund, options?: { aheadMs?: number }): Promise<RefundEnd>;
+  /** Lets so much follow what has landed that it is final. */
+  makeFinal(): Promise<void>;
   balanceOf(owner: string): Promise<bigint>;
 }
 
@@ -72,8 +78,7 @@ const addSettled = async (
   return { ...settled, payer };
 };
 
-const addBasePayment = async ({ base }: Chains, store: Store) => {
-  const payer = privateKeyToAddress(generatePrivateKey());
+const addBasePayment = async ({ base }: Chains, store: Store, payer: string) => {
   const transaction = await connect(base.rpcUrl).sendTransaction({
     account: localEvmKeys.deployer.address,
     chain: null,
@@ -85,8 +90,7 @@ const addBasePayment = async ({ base }: Chains, store: Store) => {
   return addSettled(store, { identity, network: base.network, asset: base.usdc, transaction, payer });
 };
 
-const addSolanaPayment = async ({ solana }: Chains, store: Store) => {
-  const { address: payer } = await generateKeyPairSigner();
+const addSolanaPayment = async ({ solana }: Chains, store: Store, payer: string) => {
   await solana.mint(solana.buyer.address, 1n);
   const rpc = createSolanaRpc(solana.rpcUrl);
   const { value: lifetime } = await rpc.getLatestBlockhash().send();
@@ -118,11 +122,17 @@ const createWallet = async (
 export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<RefundSite> => {
   const wallet = await createWallet(chains, chain);
   const { rpcUrl, network } = chains[chain];
-  return {
+  const makeFinal = async (): Promise<void> => {
+    if (chain === 'base') await chains.base.controls.mine(blocksToFinality);
+    else chains.solana.controls.advanceSlots(slotsToFinality);
+  };
+  const site: RefundSite = {
     walletAddress: wallet.address,
     walletKey: wallet.key,
-    addPayment: (store) =>
-      chain === 'base' ? addBasePayment(chains, store) : addSolanaPayment(chains, store),
+    addPayment: async (store, payer) =>
+      chain === 'base'
+        ? addBasePayment(chains, store, payer ?? privateKeyToAddress(generatePrivateKey()))
+        : addSolanaPayment(chains, store, payer ?? (await generateKeyPairSigner()).address),
     plan: async (store, { identity }, amount) => {
       const planned = await store.planRefund({
         id: randomUUID(),
@@ -155,7 +165,15 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
       });
       return refunding(refund, payment, new AbortController().signal);
     },
+    finish: async (store, refund, options) => {
+      const end = await site.run(store, refund, options);
+      if (end.outcome !== 'landed') return end;
+      await makeFinal();
+      return site.run(store, refund, options);
+    },
+    makeFinal,
     balanceOf: (owner) =>
       chain === 'base' ? chains.base.balanceOf(`0x${owner.slice(2)}`) : chains.solana.balanceOf(owner),
   };
+  return site;
 };
