@@ -243,11 +243,29 @@ describe('a network that was wrong', () => {
   });
 });
 
+describe('a network whose node is of another kind', () => {
+  it.each([
+    ['base', 'solana', 'X402_EVM_RPC_URL'],
+    ['solana', 'base', 'X402_SOLANA_RPC_URL'],
+  ] as const)(
+    'is told apart from one that does not answer (%s, asked of %s)',
+    async (chain, other, setting) => {
+      const network = chain === 'base' ? baseNetwork() : solanaNetwork();
+      const { rpcUrl } = fixture.chains[other];
+      const { status } = await check({ ...network, facilitator: { ...network.facilitator, rpcUrl } });
+      expect(status().ready).toBe(false);
+      expect(status().detail).toContain(setting);
+      expect(status().detail).not.toContain('does not answer');
+    },
+  );
+});
+
 describe('a network whose node does not answer', () => {
   it.each(['base', 'solana'] as const)('is not ready, and offered as before (%s)', async (chain) => {
     fixture.chains[chain].controls.inject({ fault: 'unavailable' });
     const { status, isOffered } = await check(chain === 'base' ? baseNetwork() : solanaNetwork());
-    expect(status()).toMatchObject({ ready: false, detail: 'the RPC does not answer' });
+    const setting = `X402_${chain === 'base' ? 'EVM' : 'SOLANA'}_RPC_URL, or rpc_url`;
+    expect(status()).toMatchObject({ ready: false, detail: `the RPC does not answer (${setting})` });
     expect(isOffered()).toBe(true);
   });
 
