@@ -41,7 +41,7 @@ const useStore = (create: () => Promise<TestStore>): void => {
   });
 };
 
-/** What a store has a part in; all else is alike on every engine. */
+/** What a store has a part in; all else is alike on every engine, and the store knows no chain. */
 const storeStep = /Refund|SenderTurn/;
 
 describe.each(engines)('refunds on $kind', ({ kind, create }) => {
@@ -102,7 +102,9 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       ]);
       const outcomes: Record<string, unknown> = {};
       expect(steps.length).toBeGreaterThan(15);
-      const tried = kind === engines[0]?.kind ? steps : steps.filter((step) => storeStep.test(step));
+      const isFirstEngine = kind === engines[0]?.kind;
+      const storeSteps = chain === 'base' ? steps.filter((step) => storeStep.test(step)) : [];
+      const tried = isFirstEngine ? steps : storeSteps;
       for (const step of tried) {
         const payment = await site.addPayment(store);
         const refund = await site.plan(store, payment);

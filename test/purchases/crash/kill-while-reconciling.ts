@@ -47,7 +47,7 @@ const methods: Record<ChainName, { send: string; status: string }> = {
 /** A node that is told to be silent is not waited for. */
 const impatient = { rpcMs: 500, settleMs: 600, queryMs: 1_000 };
 /** More than a reconciler has steps for one payment. */
-const lateCount = 32;
+const lateCounts = { base: 16, solana: 32 };
 
 type Networks = LeftBehind<Purchase['networks']>;
 
@@ -125,7 +125,7 @@ const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<I
 const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<Interruptions['late']> => {
   let gate = start();
   const purchases: Purchase[] = [];
-  for (let index = 0; index < lateCount; index += 1) {
+  for (let index = 0; index < lateCounts[chain]; index += 1) {
     const purchase = await site.createPurchase(`late ${index}`, networks.unsent);
     await abandon(gate, purchase, `before ${methods[chain].send}`);
     purchases.push(purchase);
