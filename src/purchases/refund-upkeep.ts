@@ -7,6 +7,7 @@ import { openRefundPlace, type RefundNetwork } from './refund-place.ts';
 const lookMs = 45_000;
 /** Looks at so many at once. */
 const concurrency = 4;
+const mostOpen = 10_000;
 
 export interface RefundLook {
   /** As it is by now. */
@@ -44,8 +45,12 @@ export const createRefundUpkeep =
       return { refund: ended, outcome: found.outcome, reason: null };
     };
 
-    const open = await store.listRefunds({ payment: null, limit });
-    const queue = open.filter(({ state }) => state === 'sending');
+    // Those that are planned, or on networks that are configured no more, must not keep the others from being looked at.
+    const open = await store.listRefunds({ payment: null, limit: mostOpen });
+    const isKnown = new Set(networks.map(({ network }) => network));
+    const queue = open
+      .filter(({ state, network }) => state === 'sending' && isKnown.has(network))
+      .slice(0, limit);
     const looks: RefundLook[] = [];
     const faults: unknown[] = [];
     const work = async (): Promise<void> => {

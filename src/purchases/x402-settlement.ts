@@ -200,7 +200,7 @@ export const createSettlements = (context: {
       .keep({ payment, states: begun }, () => method.facilitator.settle(order, { earlier, beforeBroadcast }))
       .catch((error: unknown) => {
         if (error instanceof LeaseLost) throw paymentInProgress();
-        if (earlier === null) throw error;
+        if (!hasLeft) throw error;
         // Nothing left this time, and what left before may have moved the money.
         log.error({ err: error, payment: payment.identity }, 'a settlement could not be repeated');
         throw paymentPending(payment);

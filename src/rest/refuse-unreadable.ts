@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError, type ErrorCode } from '../errors.ts';
 
@@ -15,9 +15,15 @@ const unreadable: [number, ErrorCode, string] = [
   'This is no HTTP request that can be read.',
 ];
 
+/** Whether an answer has begun on it, in the midst of which another would be read as a part of it. */
+const isAnswering = (socket: Duplex): boolean => {
+  const message: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
+  return message instanceof ServerResponse && message.headersSent;
+};
+
 /** Answers, in the form of all refusals, what never became a request. */
 export const refuseUnreadable = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  if (!socket.writable || error.code === 'ECONNRESET' || isAnswering(socket)) {
     socket.destroy();
     return;
   }

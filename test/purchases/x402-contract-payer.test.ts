@@ -1,10 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { pad, toFunctionSelector, type Address, type Hex } from 'viem';
-import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
+import {
+  createWalletClient,
+  http,
+  pad,
+  parseTransaction,
+  toFunctionSelector,
+  type Address,
+  type Hex,
+} from 'viem';
+import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
+import { baseSepolia } from 'viem/chains';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeBase64Json } from '../../src/payments/base64-json.ts';
 import { createJsonRpc } from '../../src/payments/facilitators/json-rpc.ts';
 import type { Challenge, Proofs, X402Gate } from '../../src/purchases/x402-gate.ts';
+import { createSpender } from '../payments/support/spender.ts';
 import { answeringContract } from '../chains/answering-contract.ts';
 import {
   codeOf,
@@ -153,6 +163,42 @@ describe('a payer whose wallet is a contract', () => {
     served(await pay('plain', await fixture.buyer.prove(challenge, 'base')));
     aheadMs = hourMs;
     served(await pay('an hour later', wallet.prove()));
+  });
+
+  it('goes on buying when somebody else handed its authorization in first, for which ours was reverted', async () => {
+    const { base } = fixture.chains;
+    const wallet = await createWallet();
+    const runner = await createSpender(fixture.chains, 1n);
+    const client = createWalletClient({
+      account: privateKeyToAccount(runner.privateKey),
+      chain: baseSepolia,
+      transport: http(base.rpcUrl),
+    });
+    const before = sends();
+    await base.controls.setAutomine(false);
+    const paying = pay('front-run', wallet.prove());
+    await vi.waitFor(() => expect(sends()).toBe(before + 1), 5_000);
+    const [payment] = await fixture.store.listPayments({ limit: 1 });
+    const { data = '0x' } = parseTransaction(`0x${payment?.rawTransaction?.slice(2) ?? ''}`);
+    const gwei = 10n ** 9n;
+    const fees = { maxPriorityFeePerGas: 50n * gwei, maxFeePerGas: 100n * gwei };
+    await client.sendTransaction({ to: base.usdc, data, gas: 200_000n, ...fees });
+    await base.controls.mine();
+    await base.controls.setAutomine(true);
+    served(await paying);
+    served(await pay('the next one', wallet.prove()));
+  });
+
+  it('is refused no longer for an old reverted proof that is sent again', async () => {
+    const wallet = await createWallet();
+    const proofs = wallet.prove();
+    await cheat(wallet, 'old proof', proofs);
+    await wallet.become(agreeing);
+    aheadMs = hourMs;
+    await wallet.become(burning);
+    expect(await codeOf(pay('old proof', proofs))).toMatch(/^payment_/);
+    await wallet.become(agreeing);
+    served(await pay('new proof', wallet.prove()));
   });
 
   it('waits when twenty settlements of such payers are under way, or were reverted within the hour', async () => {

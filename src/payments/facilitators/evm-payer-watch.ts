@@ -34,14 +34,19 @@ export const watchPayer = (options: {
 }): PayerWatch => {
   const { payer, payload, chain, contractPayers } = options;
   let giveBack: (() => void) | null = null;
+  let isOver = false;
   return {
     readMaxGas: async () => {
       if (!(await hasCode(chain, payer))) return maxPlainGas;
-      giveBack ??= contractPayers.begin();
+      // Beside other questions, one of which may have ended the settlement meanwhile.
+      if (!isOver) giveBack ??= contractPayers.begin();
       if (giveBack === null) throw new ContractPayersExhausted('payers with code have to wait');
       return maxContractGas(payload);
     },
     isContract: () => giveBack !== null,
-    end: () => giveBack?.(),
+    end: () => {
+      isOver = true;
+      giveBack?.();
+    },
   };
 };

@@ -6,7 +6,7 @@ import { createEvmChain, type EvmChain } from './evm-chain.ts';
 import { createContractPayers } from './evm-contract-payers.ts';
 import { checkEvmFunds } from './evm-funds.ts';
 import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
-import { hasCode, watchPayer } from './evm-payer-watch.ts';
+import { hasCode, watchPayer, type PayerWatch } from './evm-payer-watch.ts';
 import { resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
 import { createEvmSightings } from './evm-sightings.ts';
 import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
@@ -68,17 +68,10 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
     return { chain: createEvmChain(rpc, signal), signal };
   };
-  /** A wallet of code that made us pay for nothing is noted. `isContract`: as far as it is known. */
-  const noteRevert = async (
-    order: EvmOrder,
-    { sent, receipt }: EvmCallRecord,
-    isContract: boolean | null,
-  ): Promise<void> => {
+  /** A wallet of code that made us pay for nothing is noted. */
+  const noteRevert = (order: EvmOrder, { sent, receipt }: EvmCallRecord): void => {
     if (sent === null || receipt?.status !== 'reverted') return;
     const { payer } = authorizationOf(order);
-    // Of a node that does not answer it is learnt when the payment is asked for again.
-    const ask = () => hasCode(chainWithin(timeouts.queryMs).chain, payer).catch(() => false);
-    if (!(isContract ?? (await ask()))) return;
     const { transaction } = sent;
     contractPayers.noteReverted({ transaction, payer });
     log.warn(
@@ -136,7 +129,7 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
   ): Promise<SettleOutcome | null> => {
     const record = await resumeEvmTransaction(earlier, { account, sending, sightings, maxGasCost });
     if (record === null) return null;
-    await noteRevert(order, record, null);
+    // Its revert was noted when it happened, or is long past: a proof that is sent again must not renew it.
     return record.receipt?.status === 'reverted' ? null : judge(order, { record, reason: undefined });
   };
 
@@ -147,6 +140,18 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       return { outcome: 'failed', reason: restingReason, transaction: null };
     const { payload } = evmOrder;
     const watch = watchPayer({ payer, payload, chain: sending.chain, contractPayers });
+    try {
+      return await settleWatched(order, { sending, watch });
+    } finally {
+      watch.end();
+    }
+  };
+
+  const settleWatched = async (
+    order: PaymentOrder,
+    { sending, watch }: { sending: EvmSending; watch: PayerWatch },
+  ): Promise<SettleOutcome> => {
+    const evmOrder = toEvmOrder(order);
     const record = newCallRecord();
     const limits = { maxGasCost, readMaxGas: watch.readMaxGas };
     const scheme = new ExactEvmScheme(createEvmSigner({ account, sending, record, limits }));
@@ -158,10 +163,11 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       if (record.sent === null) return { outcome: 'unavailable', reason: 'settlement_error' };
     } finally {
       if (record.sent !== null) sightings.note(record.sent.transaction);
-      await noteRevert(evmOrder, record, watch.isContract());
-      watch.end();
     }
-    return judge(evmOrder, { record, reason });
+    const verdict = await judge(evmOrder, { record, reason });
+    // Reverted as somebody else handed the same authorization in: then it did pay.
+    if (verdict.outcome === 'unknown' && watch.isContract()) noteRevert(evmOrder, record);
+    return verdict;
   };
 
   /** Once something may be out only the chain can say that nothing moved; a refusal now may be its success. */

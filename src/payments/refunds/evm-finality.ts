@@ -60,6 +60,59 @@ export const readFinalBlock = async (rpc: JsonRpc, signal: AbortSignal): Promise
   return { number: number - deepBlocks, isNamed: false };
 };
 
+const blockWithTransactions = z
+  .object({ transactions: z.array(z.object({ hash: z.string(), from: z.string(), nonce: quantity })) })
+  .nullable();
+/** Looks back so far for the block in which a nonce was used. */
+const maxDepth = 2n ** 24n;
+
+const hex = (value: bigint): string => `0x${value.toString(16)}`;
+
+/**
+ * The hash of the transaction in the chain that used this nonce of the account, in `final` or below: what a block holds is
+ * proof, and that something is missing is none. Null when the node does not show it. Throws RpcOutage or RpcRefusal.
+ */
+export const findNonceUse = async (
+  { rpc, signal }: { rpc: JsonRpc; signal: AbortSignal },
+  { account, nonce, final }: { account: string; nonce: bigint; final: bigint },
+): Promise<string | null> => {
+  const isUsedBy = async (block: bigint): Promise<boolean> =>
+    (await ask(quantity, {
+      rpc,
+      method: 'eth_getTransactionCount',
+      params: [account, hex(block)],
+      signal,
+    })) > nonce;
+  if (!(await isUsedBy(final))) return null;
+  let used = final;
+  let unused = -1n;
+  for (let depth = 1n; depth <= maxDepth; depth *= 4n) {
+    const block = final - depth;
+    if (block < 0n) break;
+    if (!(await isUsedBy(block))) {
+      unused = block;
+      break;
+    }
+    used = block;
+  }
+  while (used - unused > 1n) {
+    const middle = (used + unused) / 2n;
+    if (await isUsedBy(middle)) used = middle;
+    else unused = middle;
+  }
+  const block = await ask(blockWithTransactions, {
+    rpc,
+    method: 'eth_getBlockByNumber',
+    params: [hex(used), true],
+    signal,
+  });
+  const sender = account.toLowerCase();
+  const found = block?.transactions.find(
+    (transaction) => transaction.nonce === nonce && transaction.from.toLowerCase() === sender,
+  );
+  return found?.hash ?? null;
+};
+
 /** How many transactions of an account are in blocks that the node names final. Throws RpcOutage or RpcRefusal. */
 export const readFinalNonce = (rpc: JsonRpc, account: string, signal: AbortSignal): Promise<bigint> =>
   ask(quantity, { rpc, method: 'eth_getTransactionCount', params: [account, 'finalized'], signal });

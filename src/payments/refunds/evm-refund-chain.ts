@@ -3,7 +3,7 @@ import { createEvmChain, type EvmChain, type EvmReceipt } from '../facilitators/
 import { isTransferLog } from '../facilitators/evm-transfer-log.ts';
 import type { JsonRpc } from '../facilitators/json-rpc.ts';
 import { waitFor } from '../facilitators/wait.ts';
-import { readFinalBlock, readFinalNonce, type FinalBlock } from './evm-finality.ts';
+import { findNonceUse, readFinalBlock, readFinalNonce, type FinalBlock } from './evm-finality.ts';
 import { readRefusal } from './read-refusal.ts';
 import type { BegunTransfer, RefundChain, SignedTransfer, TransferOutcome } from './refund-transfer.ts';
 
@@ -71,11 +71,18 @@ export const createEvmRefundChain = ({
     if (!(await waitFor(secondLookMs, signal))) return open('not_landed');
     // A node that forgets old receipts, or serves another chain, knows that one as little.
     if ((await chain.getReceipt(transfer.landmark)) === null) return open('history_too_short');
-    const { receipt: second } = await lookAtReceipt(transfer, look);
+    const { receipt: second, final: newest } = await lookAtReceipt(transfer, look);
     if (second !== null) return second;
-    return (await isOvertaken(transfer, signal))
-      ? { outcome: 'failed', reason: 'nonce_used_otherwise' }
-      : open('not_landed');
+    if (!newest.isNamed) return open('not_landed');
+    const taker = await findNonceUse(
+      { rpc, signal },
+      { account: transfer.sender, nonce: BigInt(nonceOf(transfer)), final: newest.number },
+    );
+    if (taker === null) return open('history_too_short');
+    // A node that was behind when the receipts were asked for did not have them yet.
+    return taker.toLowerCase() === transfer.transaction.toLowerCase()
+      ? open('receipt_not_shown')
+      : { outcome: 'failed', reason: 'nonce_used_otherwise' };
   };
 
   return {

@@ -1,5 +1,6 @@
 import type { JsonRpc } from '../facilitators/json-rpc.ts';
 import { createSolanaChain, type SolanaChain } from '../facilitators/solana-chain.ts';
+import { readTip, remembersSince } from '../facilitators/solana-witness.ts';
 import { readSolanaTransaction } from '../solana-transaction.ts';
 import { readRefusal } from './read-refusal.ts';
 import type { RefundChain, TransferOutcome } from './refund-transfer.ts';
@@ -7,6 +8,8 @@ import { createSolanaQuestions, type SolanaQuestions, type TransferStatus } from
 
 /** Twice the life of a blockhash: then no fork can still land the transaction. */
 const expiryMs = 180_000;
+/** The clocks of this machine and of the cluster may be so far apart. */
+const memoryMarginSeconds = 300;
 
 const open = (reason: string): TransferOutcome => ({ outcome: 'open', reason });
 
@@ -58,6 +61,14 @@ export const createSolanaRefundChain = ({
     if (ageMs < expiryMs || (await chain.isBlockhashValid(blockhash))) return open('not_landed');
     if (transfer.landmark === null) return open('no_landmark');
     if (!(await isWitness(transfer.landmark, asking))) return open('history_too_short');
+    // Nothing of this counts from a node that stood still before the signing: it has seen neither.
+    const signedSeconds = transfer.signedAt / 1_000;
+    const tip = await readTip(chain);
+    if (tip.blockTime <= signedSeconds + expiryMs / 1_000) return open('node_is_behind');
+    if (!(await remembersSince(chain, { tip, sinceSeconds: signedSeconds - memoryMarginSeconds })))
+      return open('history_too_short');
+    if (await chain.isBlockhashValid(blockhash, tip.slot)) return open('not_landed');
+    if ((await chain.getStatus(transfer.transaction, tip.slot)) !== null) return open('status_not_shown');
     // It may have landed between the questions above.
     const last = await questions.transferStatus(transfer.transaction);
     return last === null ? { outcome: 'failed', reason: 'blockhash_expired' } : fromStatus(last, ageMs);
