@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Hex } from 'viem';
 import type { EvmFees } from './evm-fees.ts';
-import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+import { askWithin, RpcRefusal, type JsonRpc } from './json-rpc.ts';
 
 export interface EvmLog {
   address: Hex;
@@ -69,7 +69,8 @@ export interface EvmChain {
 }
 
 const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value));
-const quantity = z
+/** A number as nodes write it, of up to 256 bits. */
+export const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt);
@@ -89,14 +90,11 @@ const receipt = z
 const transaction = z.object({ to: hex.nullable(), input: hex }).nullable();
 const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
 const blockContents = z.object({ hash: hex, transactions: z.array(hex) }).nullable();
-const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
+/** The same, as nodes read it. */
+export const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
 export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
-  const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
-    const parsed = schema.safeParse(await rpc.request(method, params, signal));
-    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
-    return parsed.data;
-  };
+  const ask = askWithin(rpc, signal);
   return {
     chainId: () => ask(quantity, 'eth_chainId'),
     getBalance: (address) => ask(quantity, 'eth_getBalance', address, 'latest'),

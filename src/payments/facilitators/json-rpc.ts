@@ -84,3 +84,15 @@ export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: Json
     },
   };
 };
+
+/** Puts one question, and takes no answer but one of that form. Throws RpcOutage or RpcRefusal. */
+export type Ask = <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]) => Promise<T>;
+
+/** Questions to a node, bound to one signal. */
+export const askWithin =
+  (rpc: JsonRpc, signal: AbortSignal): Ask =>
+  async (schema, method, ...params) => {
+    const parsed = schema.safeParse(await rpc.request(method, params, signal));
+    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
+    return parsed.data;
+  };

@@ -9,6 +9,7 @@ import {
 import { permit2Contracts } from '../permit2-contracts.ts';
 import type { PaymentRequirements, Permit2Payload } from '../wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
+import { findFirstBlock } from './find-first-block.ts';
 import { readBlockLogs } from './evm-block-logs.ts';
 import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
 import type { FoundOutcome } from './facilitator.ts';
@@ -143,20 +144,14 @@ export const createPermit2Authorization = (
 
   /** The block in which it was used; null when that is longer ago than is searched, or the node kept no such state. */
   const findBlockOfUse = async (chain: EvmChain, block: bigint): Promise<bigint | null> => {
-    let unused = oldestSearched(block);
-    let isUsedHere = block;
+    const after = oldestSearched(block);
     try {
-      if (await isUsed(chain, unused)) return null;
-      while (isUsedHere - unused > 1n) {
-        const middle = (unused + isUsedHere) / 2n;
-        if (await isUsed(chain, middle)) isUsedHere = middle;
-        else unused = middle;
-      }
+      if (await isUsed(chain, after)) return null;
+      return await findFirstBlock({ after, upTo: block }, (middle) => isUsed(chain, middle));
     } catch (error) {
       if (error instanceof RpcRefusal) return null;
       throw error;
     }
-    return isUsedHere;
   };
 
   const explainUse = async (chain: EvmChain, block: bigint): Promise<FoundOutcome> => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+import { askWithin, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
 
 export type SolanaStatus =
   /** In a block that a supermajority voted for. `error`: it was charged fees and did nothing else. */
@@ -70,11 +70,7 @@ const commitment = 'confirmed';
 const atLeast = (minSlot: number | undefined) => (minSlot === undefined ? {} : { minContextSlot: minSlot });
 
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChain => {
-  const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
-    const parsed = schema.safeParse(await rpc.request(method, params, signal));
-    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
-    return parsed.data;
-  };
+  const ask = askWithin(rpc, signal);
   return {
     simulate: async (transaction) => {
       const answer = await ask(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { createEvmChain } from '../facilitators/evm-chain.ts';
-import { RpcOutage, RpcRefusal, type JsonRpc } from '../facilitators/json-rpc.ts';
+import { findFirstBlock } from '../facilitators/find-first-block.ts';
+import { createEvmChain, quantity, toHex } from '../facilitators/evm-chain.ts';
+import { askWithin, RpcRefusal, type JsonRpc } from '../facilitators/json-rpc.ts';
 
 /** Where a node names no final block, a transfer under so many blocks counts as settled. */
 const deepBlocks = 64n;
@@ -11,10 +12,6 @@ export interface FinalBlock {
   isNamed: boolean;
 }
 
-const quantity = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{1,64}$/)
-  .transform(BigInt);
 const finalBlock = z.object({ number: quantity }).nullable();
 
 /** Geth's code for a block that it cannot name, and the words of nodes that do not know the name at all. */
@@ -26,23 +23,9 @@ const isUnnamed = (error: unknown): boolean =>
   error instanceof RpcRefusal &&
   (error.code === unnamedBlockCode || error.code === invalidParams || unnamedBlock.test(error.message));
 
-const ask = async <T>(
-  schema: z.ZodType<T>,
-  { rpc, method, params, signal }: { rpc: JsonRpc; method: string; params: unknown[]; signal: AbortSignal },
-): Promise<T> => {
-  const parsed = schema.safeParse(await rpc.request(method, params, signal));
-  if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
-  return parsed.data;
-};
-
 const askNamed = async (rpc: JsonRpc, signal: AbortSignal): Promise<{ number: bigint } | null> => {
   try {
-    return await ask(finalBlock, {
-      rpc,
-      method: 'eth_getBlockByNumber',
-      params: ['finalized', false],
-      signal,
-    });
+    return await askWithin(rpc, signal)(finalBlock, 'eth_getBlockByNumber', 'finalized', false);
   } catch (error) {
     if (isUnnamed(error)) return null;
     throw error;
@@ -66,8 +49,6 @@ const blockWithTransactions = z
 /** Looks back so far for the block in which a nonce was used. */
 const maxDepth = 2n ** 24n;
 
-const hex = (value: bigint): string => `0x${value.toString(16)}`;
-
 /**
  * The hash of the transaction in the chain that used this nonce of the account, in `final` or below: what a block holds is
  * proof, and that something is missing is none. Null when the node does not show it. Throws RpcOutage or RpcRefusal.
@@ -77,12 +58,7 @@ export const findNonceUse = async (
   { account, nonce, final }: { account: string; nonce: bigint; final: bigint },
 ): Promise<string | null> => {
   const isUsedBy = async (block: bigint): Promise<boolean> =>
-    (await ask(quantity, {
-      rpc,
-      method: 'eth_getTransactionCount',
-      params: [account, hex(block)],
-      signal,
-    })) > nonce;
+    (await askWithin(rpc, signal)(quantity, 'eth_getTransactionCount', account, toHex(block))) > nonce;
   if (!(await isUsedBy(final))) return null;
   let used = final;
   let unused = -1n;
@@ -95,17 +71,13 @@ export const findNonceUse = async (
     }
     used = block;
   }
-  while (used - unused > 1n) {
-    const middle = (used + unused) / 2n;
-    if (await isUsedBy(middle)) used = middle;
-    else unused = middle;
-  }
-  const block = await ask(blockWithTransactions, {
-    rpc,
-    method: 'eth_getBlockByNumber',
-    params: [hex(used), true],
-    signal,
-  });
+  const usedAt = await findFirstBlock({ after: unused, upTo: used }, isUsedBy);
+  const block = await askWithin(rpc, signal)(
+    blockWithTransactions,
+    'eth_getBlockByNumber',
+    toHex(usedAt),
+    true,
+  );
   const sender = account.toLowerCase();
   const found = block?.transactions.find(
     (transaction) => transaction.nonce === nonce && transaction.from.toLowerCase() === sender,
@@ -115,4 +87,4 @@ export const findNonceUse = async (
 
 /** How many transactions of an account are in blocks that the node names final. Throws RpcOutage or RpcRefusal. */
 export const readFinalNonce = (rpc: JsonRpc, account: string, signal: AbortSignal): Promise<bigint> =>
-  ask(quantity, { rpc, method: 'eth_getTransactionCount', params: [account, 'finalized'], signal });
+  askWithin(rpc, signal)(quantity, 'eth_getTransactionCount', account, 'finalized');

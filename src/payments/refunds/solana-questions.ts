@@ -1,6 +1,6 @@
 import { blockhash as toBlockhash, type Blockhash } from '@solana/kit';
 import { z } from 'zod';
-import { RpcOutage, RpcRefusal, type JsonRpc } from '../facilitators/json-rpc.ts';
+import { askWithin, RpcRefusal, type JsonRpc } from '../facilitators/json-rpc.ts';
 
 export interface TransferStatus {
   /** `finalized`: no fork can take it back. */
@@ -42,11 +42,7 @@ const commitment = 'confirmed';
 const invalidParams = -32_602;
 
 export const createSolanaQuestions = (rpc: JsonRpc, signal: AbortSignal): SolanaQuestions => {
-  const ask = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> => {
-    const parsed = schema.safeParse(await rpc.request(method, params, signal));
-    if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
-    return parsed.data;
-  };
+  const ask = askWithin(rpc, signal);
   return {
     latestBlockhash: async () => (await ask(inContext(lifetime), 'getLatestBlockhash', { commitment })).value,
     tokenBalance: async (account) => {
