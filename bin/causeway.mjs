@@ -14,10 +14,11 @@ const fail = (message) => {
 };
 
 /** Runs a file of src in this process, as if Node had been started with it. */
-const runHere = (path, args) => {
+const runHere = async (path, args) => {
   const file = fileURLToPath(new URL(`../src/${path}`, import.meta.url));
   process.argv.splice(1, process.argv.length - 1, file, ...args);
-  void import(pathToFileURL(file).href);
+  await import('./keep-compiled.mjs');
+  await import(pathToFileURL(file).href);
 };
 
 const run = () => {
@@ -50,7 +51,7 @@ if (/[\\/]node_modules[\\/]/.test(self)) {
     'Causeway runs from its own checkout: Node does not run TypeScript inside node_modules. Use "npm link".',
   );
 } else if (isSupported(process.version)) {
-  run();
+  void run();
 } else {
   const node = findInstalledNode();
   if (node === null) fail(oldNodeMessage(process.version));

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -16,6 +15,7 @@ import { callTool } from './demo/call-tool.ts';
 import { must, say, step, terminal, type Gateway } from './demo/stage.ts';
 import { useGeneration } from './demo/use-generation.ts';
 import { startGatewayProcess } from './gateway-process.ts';
+import { cliArguments } from './node-arguments.ts';
 
 const usage = `The whole product in one command: local chains, a gateway, and an assistant that uses and pays for it.
 
@@ -159,11 +159,14 @@ const buyLeads = async (gateway: Gateway, assistant: Client, chains: Chains): Pr
 };
 
 const checkLedger = async (folder: string): Promise<void> => {
-  const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'ledger', 'check', '--json'], {
-    env: { PATH: process.env['PATH'], DATA_DIR: join(folder, 'data') },
-    timeout: 30_000,
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...cliArguments, 'ledger', 'check', '--json'],
+    {
+      env: { PATH: process.env['PATH'], DATA_DIR: join(folder, 'data') },
+      timeout: 30_000,
+    },
+  );
   const { problems, entries } = JSON.parse(stdout) as { problems: string[]; entries: number };
   must(problems.length === 0, 'the ledger check finds nothing wrong');
   say(`ledger check: ${entries} entries, no problem`);

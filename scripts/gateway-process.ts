@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { gatewayArguments } from './node-arguments.ts';
 
 /** A gateway in a process of its own, started as an operator would. */
 export interface GatewayProcess {
@@ -17,11 +17,10 @@ export interface GatewayProcess {
 
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
-const mainFile = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 /** Starts the gateway on a free port and reads its address and first key from what it prints. */
 export const startGatewayProcess = async (environment: Record<string, string>): Promise<GatewayProcess> => {
-  const child = spawn(process.execPath, [mainFile], {
+  const child = spawn(process.execPath, gatewayArguments, {
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
