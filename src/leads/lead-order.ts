@@ -1,10 +1,12 @@
 import type { Lead } from './lead-source.ts';
 
+type RankedLead = Pick<Lead, 'followers' | 'username'>;
+
 /**
  * The order of results: followers descending, then username ascending by code points (the order of UTF-8 bytes,
  * SQLite's BINARY and PostgreSQL's "C"; not that of UTF-16 units).
  */
-export const compareLeads = (a: Lead, b: Lead): number =>
+export const compareLeads = (a: RankedLead, b: RankedLead): number =>
   b.followers - a.followers || compareCodePoints(a.username, b.username);
 
 const compareCodePoints = (a: string, b: string): number => {

@@ -28,13 +28,23 @@ export interface Lead {
   city?: string;
 }
 
+export interface LeadStatus {
+  /** Whether searches can be answered yet. */
+  ready: boolean;
+  /** Whether all profiles are generated and fictional. */
+  synthetic: boolean;
+  /** How many there are; null when only the upstream knows. */
+  profiles: number | null;
+  /** Another one as soon as answers may be others; empty for a source that cannot tell. */
+  revision: string;
+}
+
 /**
  * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error`
  * (502) when it cannot answer now; an empty array means that nothing matches.
  */
 export interface LeadSource {
   search(query: LeadQuery, options: { signal: AbortSignal }): Promise<Lead[]>;
-  /** Whether searches can be answered yet, and where the data comes from. */
-  status(): { ready: boolean; synthetic: boolean; profiles: number };
+  status(): LeadStatus;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
-import { foldText } from './fold-text.ts';
+import { eachWord } from './each-word.ts';
 import type { Lead } from './lead-source.ts';
-import { termsOf } from './search-terms.ts';
+import { addTerms } from './search-terms.ts';
 
 /** The characters (UTF-16 units) of each field that are searched; the rest is only shown. */
 const maxSearchedCharacters = 2000;
@@ -11,22 +11,36 @@ const maxSearchedCharacters = 2000;
  * changes (`doe`, `99`), and whole, without what divides it (`johndoe99`).
  */
 export const leadTerms = (lead: Lead): Set<string> => {
-  const username = searched(lead.username).normalize('NFC');
-  const fields = [
-    username,
-    splitUsername(username),
-    foldText(username).replace(dividers, ''),
-    searched(lead.full_name),
-    searched(lead.category ?? ''),
-    searched(lead.bio ?? ''),
-  ];
-  return new Set(fields.flatMap(termsOf));
+  const terms = new Set<string>();
+  addUsername(searched(lead.username), terms);
+  addTerms(searched(lead.full_name), terms);
+  if (lead.category !== undefined) addTerms(searched(lead.category), terms);
+  if (lead.bio !== undefined) addTerms(searched(lead.bio), terms);
+  return terms;
 };
 
 const searched = (text: string): string => text.slice(0, maxSearchedCharacters);
 
-const dividers = /[^\p{L}\p{N}\p{M}]+/gu;
+const addUsername = (written: string, terms: Set<string>): void => {
+  const username = written.normalize('NFC');
+  addTerms(username, terms);
+  if (maySplit.test(username)) addTerms(splitUsername(username), terms);
+  if (mayDivide.test(username)) addTerms(withoutDividers(username), terms);
+};
+
+/** Where these find nothing, as in most usernames, splitting or leaving out dividers changes nothing. */
+const maySplit = /[0-9A-Z]|[^\0-\x7F]/;
+const mayDivide = /[^0-9A-Za-z]/;
+
 const humps =
   /(?<=\p{Ll}\p{M}*)(?=\p{Lu})|(?<=\p{Lu}\p{M}*)(?=\p{Lu}\p{M}*\p{Ll})|(?<=\p{N})(?=\p{L})|(?<=[\p{L}\p{M}])(?=\p{N})/gu;
 
 const splitUsername = (username: string): string => username.replace(humps, ' ');
+
+const withoutDividers = (username: string): string => {
+  let whole = '';
+  eachWord(username, (word) => {
+    whole += word;
+  });
+  return whole;
+};

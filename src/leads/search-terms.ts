@@ -1,4 +1,4 @@
-import { foldText } from './fold-text.ts';
+import { eachWord } from './each-word.ts';
 
 /*
  * What a search by `query` means, for every engine (docs/contract.md, "Search"). A profile and a query are both
@@ -22,7 +22,7 @@ const maxQueryCharacters = 200;
 const maxQueryTerms = 24;
 const maxWordCharacters = 64;
 /** From this many characters on, a query's term also matches the beginnings of terms. */
-const minPrefixCharacters = 3;
+export const minPrefixCharacters = 3;
 
 /** One condition of a query: a term, or with `isPrefix` also every term that begins with it. */
 export interface QueryTerm {
@@ -30,12 +30,19 @@ export interface QueryTerm {
   isPrefix: boolean;
 }
 
-/** The terms of one text of a profile; may repeat. */
-export const termsOf = (text: string): string[] =>
-  wordsOf(text).flatMap((word) => {
-    if (!word.isUnspaced) return [wholeWord(word)];
-    const characters = Array.from(word.text);
-    return [...characters, ...pairs(characters)];
+/** Adds the terms of one text of a profile to `terms`. */
+export const addTerms = (text: string, terms: Set<string>): void =>
+  eachWord(text, (word, isUnspaced) => {
+    if (!isUnspaced) {
+      terms.add(cutWord(word));
+      return;
+    }
+    let before = '';
+    for (const character of word) {
+      terms.add(character);
+      if (before !== '') terms.add(before + character);
+      before = character;
+    }
   });
 
 /** The conditions a query sets, all of which must hold. Without any, the query matches nothing. */
@@ -64,42 +71,21 @@ const hasBeginning = (terms: ReadonlySet<string>, beginning: string): boolean =>
   return false;
 };
 
-interface Word {
-  text: string;
-  /** Of a script written without spaces. */
-  isUnspaced: boolean;
-}
-
-const scripts = ['Han', 'Hira', 'Kana', 'Thai', 'Lao', 'Khmr', 'Mymr'];
-const unspacedLetters = `[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
-const wordCharacters = String.raw`[\p{L}\p{N}\p{M}]`;
-const words = new RegExp(
-  `(?<unspaced>[${wordCharacters}&&${unspacedLetters}]+)|[${wordCharacters}--${unspacedLetters}]+`,
-  'gv',
-);
-
-/** Words end also where scripts with and without spaces meet. */
-const wordsOf = (text: string): Word[] =>
-  Array.from(foldText(text).matchAll(words), (match) => ({
-    text: match[0],
-    isUnspaced: match.groups?.['unspaced'] !== undefined,
-  }));
-
-/** Code points are one or two UTF-16 units: a text of no more units than that needs no counting. */
-const wholeWord = ({ text }: Word): string =>
-  text.length <= maxWordCharacters ? text : Array.from(text).slice(0, maxWordCharacters).join('');
+/** Code points are one or two UTF-16 units: a word of no more units than that needs no counting. */
+const cutWord = (word: string): string =>
+  word.length <= maxWordCharacters ? word : Array.from(word).slice(0, maxWordCharacters).join('');
 
 const pairs = (characters: string[]): string[] =>
   characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`);
 
-const allQueryTerms = (query: string): string[] => [
-  ...new Set(
-    wordsOf(query).flatMap((word) => {
-      if (!word.isUnspaced) return [wholeWord(word)];
-      const characters = Array.from(word.text);
-      return characters.length === 1 ? characters : pairs(characters);
-    }),
-  ),
-];
+const allQueryTerms = (query: string): string[] => {
+  const terms = new Set<string>();
+  eachWord(query, (word, isUnspaced) => {
+    const characters = Array.from(word);
+    if (!isUnspaced) terms.add(cutWord(word));
+    else for (const term of characters.length === 1 ? characters : pairs(characters)) terms.add(term);
+  });
+  return [...terms];
+};
 
 const countCharacters = (text: string): number => Array.from(text).length;

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
+import { arbitraryCharacters } from './arbitrary-characters.ts';
 
 /*
  * Profiles and queries out of few and awkward pieces, so that they meet often: words that differ in case, accents
@@ -14,7 +15,7 @@ const symbols =
 const pieces = [...words.split(' '), ...symbols.split(' '), '"fit" *', 'x'.repeat(63), 'x'.repeat(70)];
 const separators = ['', '', ' ', ' ', ' ', '.', '_', '-', '\n', '\t', '\u00A0', '、', '"', "'", '\0'];
 
-const text = (maxPieces: number) =>
+export const arbitraryText = (maxPieces: number) =>
   fc.oneof(
     {
       weight: 9,
@@ -22,7 +23,7 @@ const text = (maxPieces: number) =>
         .array(fc.tuple(fc.constantFrom(...pieces), fc.constantFrom(...separators)), { maxLength: maxPieces })
         .map((parts) => parts.flat().join('')),
     },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+    { weight: 1, arbitrary: arbitraryCharacters({ maxLength: 30 }) },
   );
 
 const followers = fc.oneof(
@@ -42,27 +43,27 @@ const category = fc.constantFrom(
 const country = fc.constantFrom('US', 'us', 'BR', 'ID', 'İD', 'ſs', 'SS', 'U', 'USA', '');
 const gender = fc.constantFrom('male' as const, 'female' as const);
 
-const lead: fc.Arbitrary<Lead> = fc.record(
+export const arbitraryLead: fc.Arbitrary<Lead> = fc.record(
   {
-    username: text(4),
-    full_name: text(3),
+    username: arbitraryText(4),
+    full_name: arbitraryText(3),
     followers,
     following: fc.nat(),
     is_verified: fc.boolean(),
     is_business: fc.boolean(),
     category,
-    bio: text(8),
+    bio: arbitraryText(8),
     public_email: fc.constant('someone@example.com'),
     media_count: fc.nat(),
     gender,
     profile_pic_url: fc.constant('https://example.com/a.jpg'),
     country,
-    city: text(1),
+    city: arbitraryText(1),
   },
   { requiredKeys: ['username', 'full_name', 'followers', 'following', 'is_verified', 'is_business'] },
 );
 
-export const arbitraryLeads: fc.Arbitrary<Lead[]> = fc.uniqueArray(lead, {
+export const arbitraryLeads: fc.Arbitrary<Lead[]> = fc.uniqueArray(arbitraryLead, {
   selector: ({ username }) => username,
   maxLength: 30,
 });
@@ -77,8 +78,8 @@ export const arbitraryQuery: fc.Arbitrary<LeadQuery> = fc.record({
       weight: 3,
       arbitrary: fc.constantFrom(...words.split(' '), 'fi', '東', 'joh doe', '🔥 fit', 'x'.repeat(300)),
     },
-    { weight: 1, arbitrary: text(1) },
-    { weight: 1, arbitrary: text(3) },
+    { weight: 1, arbitrary: arbitraryText(1) },
+    { weight: 1, arbitrary: arbitraryText(3) },
     { weight: 2, arbitrary: fc.constant(undefined) },
   ),
   country: seldom(country),

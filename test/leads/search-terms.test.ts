@@ -71,6 +71,36 @@ describe('a query', () => {
     expect(finds({ username }, query)).toBe(true);
   });
 
+  it.each([
+    ['ana.reyes', 'reyes', 'a dot'],
+    ['ana_reyes', 'reyes', 'an underscore'],
+    ['ana7reyes', 'reyes', 'a digit'],
+    ['anaReyes', 'reyes', 'a change of case'],
+    ['ana.reyes', 'anareyes', 'nothing, whole'],
+    ['ana_reyes', 'anarey', 'nothing, by its beginning'],
+    ['ana.reyes', 'rey', 'a dot, by the beginning of a part'],
+  ])('finds the username %s by %s, split at %s', (username, query) => {
+    expect(finds({ username }, query)).toBe(true);
+  });
+
+  it('finds no username by what begins and ends within its parts', () => {
+    expect(finds({ username: 'ana.reyes' }, 'eyes')).toBe(false);
+    expect(finds({ username: 'ana.reyes' }, 'nareyes')).toBe(false);
+    expect(finds({ username: 'ana.reyes' }, 'reyesana')).toBe(false);
+  });
+
+  it.each(['#fitness', '@fitness', 'fitness!', '"fitness"', "fitness's", '(fit)', 'FITNESS coach,'])(
+    'is read as its words, whatever stands around them: %s',
+    (query) => {
+      expect(finds({ bio: "Fitness coach 's" }, query)).toBe(true);
+    },
+  );
+
+  it('matches the beginnings of each of its words, not of the last one alone', () => {
+    expect(finds({ bio: 'Vegan bakery in Porto' }, 'veg bak por')).toBe(true);
+    expect(finds({ bio: 'Vegan bakery in Porto' }, 'veg ba por')).toBe(false);
+  });
+
   it('splits no other field at case changes', () => {
     expect(finds({ bio: '#FitnessGirl' }, 'girl')).toBe(false);
     expect(finds({ bio: '#FitnessGirl' }, '#fitnessgirl')).toBe(true);
@@ -96,6 +126,20 @@ describe('a query', () => {
     expect(queryProblem('x'.repeat(201))).toBe('too_long');
     expect(queryProblem('a b c d e f g h i j k l m n o p q r s t u v w x y')).toBe('too_many_words');
     expect(queryProblem('yoga '.repeat(30).trim())).toBeNull();
+  });
+
+  it('counts three characters for a beginning after folding, as Unicode code points', () => {
+    expect(finds({ bio: 'Straßen' }, 'ß')).toBe(false);
+    expect(finds({ bio: 'ßüß' }, 'ßü')).toBe(true);
+    expect(finds({ bio: '\u{10330}\u{10331}\u{10332}' }, '\u{10330}\u{10331}')).toBe(false);
+    expect(finds({ bio: '\u{10330}\u{10331}\u{10332}\u{10333}' }, '\u{10330}\u{10331}\u{10332}')).toBe(true);
+  });
+
+  it('is compared in the first 64 characters of long words, and the first 2,000 characters of a field', () => {
+    expect(finds({ bio: `${'x'.repeat(64)}abc` }, `${'x'.repeat(64)}xyz`)).toBe(true);
+    expect(finds({ bio: `${'x'.repeat(63)}abc` }, `${'x'.repeat(63)}xyz`)).toBe(false);
+    expect(finds({ bio: `${' '.repeat(1996)}yoga` }, 'yoga')).toBe(true);
+    expect(finds({ bio: `${' '.repeat(1997)}yoga` }, 'yoga')).toBe(false);
   });
 
   it('is bounded in words and length', () => {

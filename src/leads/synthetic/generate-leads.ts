@@ -4,6 +4,7 @@ import { inventNames, type NameLists } from './invent-names.ts';
 import { inventUsername } from './invent-username.ts';
 import { places } from './places.ts';
 import { createRandom, type Random } from './random.ts';
+import { syntheticPictures } from './synthetic-mark.ts';
 import { listCommonWords, listTopics } from './topics.ts';
 
 /** Raised with every change that makes other profiles out of the same seed and number. */
@@ -60,7 +61,7 @@ const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead 
     ...(email === undefined ? {} : { public_email: email }),
     media_count: Math.floor(6000 ** random.fraction()),
     ...(random.chance(0.82) ? { gender } : {}),
-    profile_pic_url: `https://example.com/synthetic-profiles/${username}.jpg`,
+    profile_pic_url: `${syntheticPictures}${username}.jpg`,
     ...(place === undefined ? {} : { country: place.country }),
     ...(city === undefined ? {} : { city }),
   };

@@ -1,0 +1,19 @@
+/** The fields of a profile, under the contract's names and in the order of an answer (`Lead` in leads/lead-source.ts). */
+export const leadFields = [
+  'username',
+  'full_name',
+  'followers',
+  'following',
+  'is_verified',
+  'is_business',
+  'category',
+  'bio',
+  'public_email',
+  'media_count',
+  'gender',
+  'profile_pic_url',
+  'country',
+  'city',
+] as const;
+
+export type LeadField = (typeof leadFields)[number];

@@ -1,0 +1,97 @@
+import { sortTerms } from './sort-terms.ts';
+
+/** The terms of some profiles in a row, gathered in memory. */
+export interface RunTerms {
+  /** Profiles added so far. */
+  readonly profiles: number;
+  /** Whether no further profile may be added. */
+  readonly isFull: boolean;
+  /** The next profile; `terms` are distinct. */
+  add(terms: Iterable<string>): void;
+  /** Each term in the order of UTF-16 units, with the places of its profiles, from 0, ascending. */
+  sorted(): Iterable<{ term: string; places: Uint16Array }>;
+  clear(): void;
+}
+
+export interface RunLimits {
+  /** At most 65,536: a profile's place has 16 bits. */
+  profiles: number;
+  /** Of all profiles together, so that long texts do not take the memory. */
+  terms: number;
+  /** Terms of each profile, all added up. */
+  pairs: number;
+}
+
+const usualLimits: RunLimits = { profiles: 65_536, terms: 1_000_000, pairs: 16_000_000 };
+
+export const createRunTerms = (limits = usualLimits): RunTerms => {
+  const numbers = new Map<string, number>();
+  let profiles = 0;
+  let pairs = 0;
+  let termOfPair = new Uint32Array(1_000_000);
+  let placeOfPair = new Uint16Array(1_000_000);
+
+  const grow = (): void => {
+    const moreTerms = new Uint32Array(termOfPair.length * 2);
+    moreTerms.set(termOfPair);
+    termOfPair = moreTerms;
+    const morePlaces = new Uint16Array(placeOfPair.length * 2);
+    morePlaces.set(placeOfPair);
+    placeOfPair = morePlaces;
+  };
+
+  /** The places of all terms, one term behind the other, and where each begins. */
+  const groupByTerm = (): { places: Uint16Array; starts: Uint32Array } => {
+    const starts = new Uint32Array(numbers.size + 1);
+    for (let pair = 0; pair < pairs; pair += 1) {
+      const next = (termOfPair[pair] ?? 0) + 1;
+      starts[next] = (starts[next] ?? 0) + 1;
+    }
+    for (let term = 0; term < numbers.size; term += 1)
+      starts[term + 1] = (starts[term + 1] ?? 0) + (starts[term] ?? 0);
+    const ends = starts.slice();
+    const places = new Uint16Array(pairs);
+    for (let pair = 0; pair < pairs; pair += 1) {
+      const term = termOfPair[pair] ?? 0;
+      const end = ends[term] ?? 0;
+      places[end] = placeOfPair[pair] ?? 0;
+      ends[term] = end + 1;
+    }
+    return { places, starts };
+  };
+
+  return {
+    get profiles() {
+      return profiles;
+    },
+    get isFull() {
+      return profiles >= limits.profiles || numbers.size >= limits.terms || pairs >= limits.pairs;
+    },
+    add: (terms) => {
+      for (const term of terms) {
+        let number = numbers.get(term);
+        if (number === undefined) {
+          number = numbers.size;
+          numbers.set(term, number);
+        }
+        if (pairs === termOfPair.length) grow();
+        termOfPair[pairs] = number;
+        placeOfPair[pairs] = profiles;
+        pairs += 1;
+      }
+      profiles += 1;
+    },
+    *sorted() {
+      const { places, starts } = groupByTerm();
+      const terms = [...numbers.keys()];
+      for (const number of sortTerms(terms)) {
+        yield { term: terms[number] ?? '', places: places.subarray(starts[number], starts[number + 1]) };
+      }
+    },
+    clear: () => {
+      numbers.clear();
+      profiles = 0;
+      pairs = 0;
+    },
+  };
+};
