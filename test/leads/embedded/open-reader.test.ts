@@ -1,6 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { openReader, type ReaderLimits } from '../../../src/leads/embedded/read/open-reader.ts';
+import {
+  IndexDamagedError,
+  openReader,
+  type OpenReaderInput,
+  type ReaderLimits,
+} from '../../../src/leads/embedded/read/open-reader.ts';
 
 const limits: ReaderLimits = {
   maxWaiting: 3,
@@ -12,7 +17,8 @@ const signal = new AbortController().signal;
 const query = { limit: 1 };
 
 const opened = `const { parentPort } = require('node:worker_threads');
-  parentPort.postMessage({ kind: 'opened', synthetic: true, profiles: 7 });`;
+  const served = { generation: 'first', synthetic: true, profiles: 7, isFoldedEarlier: false };
+  parentPort.postMessage({ kind: 'serving', served });`;
 /** Threads that behave as a real one does in its bad moments. */
 const threads = {
   silent: `${opened} parentPort.on('message', () => {});`,
@@ -21,13 +27,23 @@ const threads = {
   finding: `${opened} parentPort.on('message', () => parentPort.postMessage({ kind: 'damaged', cause: 'malformed' }));`,
   failing: `${opened} parentPort.on('message', ({ id }) =>
     parentPort.postMessage({ kind: 'failed', id, cause: 'secret detail' }));`,
+  switching: `${opened} parentPort.on('message', ({ id }) => {
+    parentPort.postMessage({ kind: 'not-switched', cause: 'malformed' });
+    parentPort.postMessage({ kind: 'serving', served: { ...served, generation: 'second', profiles: 8 } });
+    parentPort.postMessage({ kind: 'found', id, leads: [] });
+  });`,
+  empty: `require('node:worker_threads').parentPort.postMessage({ kind: 'damaged', cause: 'malformed' });`,
   unopened: `require('node:worker_threads').parentPort.on('message', () => {});`,
 };
 
-const open = (thread: keyof typeof threads, changed: Partial<ReaderLimits> = {}) =>
+const open = (
+  thread: keyof typeof threads,
+  { changed = {}, ...told }: { changed?: Partial<ReaderLimits> } & Partial<OpenReaderInput> = {},
+) =>
   openReader({
-    file: 'unused',
+    folder: 'unused',
     limits: { ...limits, ...changed },
+    ...told,
     startWorker: () => new Worker(threads[thread], { eval: true }),
   });
 
@@ -54,14 +70,31 @@ describe('a reader', () => {
     expect(await reader.ended).toMatchObject({ kind: 'damaged' });
   });
 
+  it('does not open what is damaged', async () => {
+    await expect(open('empty')).rejects.toThrow(IndexDamagedError);
+  });
+
+  it('tells of another generation before the first answer from it, and of one that cannot be opened', async () => {
+    const told: unknown[] = [];
+    const reader = await open('switching', {
+      onSwitched: ({ generation }) => told.push(generation),
+      onNotSwitched: (cause) => told.push(cause.message),
+    });
+    expect(reader.served).toMatchObject({ generation: 'first', profiles: 7 });
+    await reader.search(query, signal);
+    expect(reader.served).toMatchObject({ generation: 'second', profiles: 8 });
+    expect(told).toEqual(['malformed', 'second']);
+    await reader.close();
+  });
+
   it('gives up a thread that does not end a search', async () => {
-    const reader = await open('silent', { stuckAfterMs: 5 });
+    const reader = await open('silent', { changed: { stuckAfterMs: 5 } });
     await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
     expect(await reader.ended).toMatchObject({ kind: 'crashed' });
   });
 
   it('gives up a thread that does not open the index', async () => {
-    await expect(open('unopened', { openTimeoutMs: 5 })).rejects.toThrow('did not open in time');
+    await expect(open('unopened', { changed: { openTimeoutMs: 5 } })).rejects.toThrow('did not open in time');
   });
 
   it('refuses what would wait beyond its bound', async () => {

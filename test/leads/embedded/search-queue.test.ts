@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
-import { createSearchQueue } from '../../../src/leads/embedded/read/search-queue.ts';
+import { createSearchQueue } from '../../../src/leads/search-queue.ts';
 import { buildLead } from '../build-lead.ts';
 
 const signal = new AbortController().signal;
 const query = { limit: 1 };
 const leads = [buildLead()];
 
-const createQueue = (options: { maxWaiting?: number; timeoutMs?: number } = {}) => {
+const createQueue = ({ maxWaiting = 2, ...options }: { maxWaiting?: number; timeoutMs?: number } = {}) => {
   const handedOver: number[] = [];
   const queue = createSearchQueue({
-    maxWaiting: 2,
+    maxRunning: 1,
+    maxSearches: maxWaiting + 1,
     timeoutMs: 60_000,
     ...options,
     run: (id) => handedOver.push(id),
+    abandon: () => undefined,
   });
   return { queue, handedOver };
 };

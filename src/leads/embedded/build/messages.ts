@@ -1,15 +1,17 @@
-import type { SyntheticSet } from '../index-identity.ts';
+import type { SyntheticSet } from '../synthetic-set.ts';
 
 export interface BuildRequest {
-  file: string;
-  /** Names for the time of the build, beside `file`; no other build has them. */
-  temporary: { index: string; sort: string };
-  synthetic: SyntheticSet;
-  /** Builds even when the file that is there looks usable. */
-  force: boolean;
+  /** Where the index goes. */
+  folder: string;
+  /** A folder in it for the time of the build, which no other build has; exists for `invent` alone. */
+  scratch: string;
+  job: BuildJob;
 }
 
+/** To make fictional profiles, or to write the real ones anew, folded by this version of Unicode. */
+export type BuildJob = { kind: 'invent'; synthetic: SyntheticSet } | { kind: 'refold' };
+
 export type BuildMessage =
-  | { kind: 'building'; reason: string | null }
   | { kind: 'built'; profiles: number; tookMs: number }
-  | { kind: 'prepared' };
+  /** Somebody else's profiles are there by now, or folded already: nothing was changed. */
+  | { kind: 'unneeded' };

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { AppError } from '../../../errors.ts';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import type { ReadMessage, ReadRequest } from './messages.ts';
-import { createSearchQueue } from './search-queue.ts';
+import { createSearchQueue, searchFailed, searchInterrupted } from '../../search-queue.ts';
+import type { ReadMessage, ReadRequest, ServedGeneration } from './messages.ts';
 
 export interface ReaderLimits {
   /** Searches that may wait beside the one that runs; more are refused. */
@@ -14,13 +13,13 @@ export interface ReaderLimits {
   openTimeoutMs: number;
 }
 
-/** Why a reader is no more. `damaged`: its file must be built anew. */
+/** Why a reader is no more. `damaged`: what it read will not serve again as it is. */
 export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed' | 'damaged'; cause: unknown };
 
-/** An index served by a thread of its own. */
+/** The profiles of a folder, searched by a thread of its own. */
 export interface Reader {
-  readonly synthetic: boolean;
-  readonly profiles: number;
+  /** What is searched now; the searches that are answered after a change are of the new one. */
+  readonly served: ServedGeneration;
   search(query: LeadQuery, signal: AbortSignal): Promise<Lead[]>;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
   readonly ended: Promise<ReaderEnd>;
@@ -28,29 +27,48 @@ export interface Reader {
 }
 
 export interface OpenReaderInput {
-  file: string;
+  folder: string;
   limits: ReaderLimits;
+  /** Told of each further generation that is searched from now on. */
+  onSwitched?: (served: ServedGeneration) => void;
+  /** Told when a new generation cannot be opened; the one before is searched on. */
+  onNotSwitched?: (cause: Error) => void;
   /** Starts the thread; tests keep hold of it. */
-  startWorker?: (file: string) => Worker;
+  startWorker?: (folder: string) => Worker;
 }
 
-export const startReadWorker = (file: string): Worker =>
-  new Worker(new URL('./worker.ts', import.meta.url), { workerData: { file } });
+/** What is to be searched is damaged, or was never whole. */
+export class IndexDamagedError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'IndexDamagedError';
+  }
+}
 
-/** Opens the index in `file` in a new thread. Rejects when the thread cannot open it in time. */
+export const startReadWorker = (folder: string): Worker =>
+  new Worker(new URL('./worker.ts', import.meta.url), { workerData: { folder } });
+
+/**
+ * Opens what is current in `folder` in a new thread. Rejects when the thread cannot open it in time, with
+ * IndexDamagedError when it never will as it is.
+ */
 export const openReader = async ({
-  file,
+  folder,
   limits,
+  onSwitched,
+  onNotSwitched,
   startWorker = startReadWorker,
 }: OpenReaderInput): Promise<Reader> => {
-  const worker = startWorker(file);
+  const worker = startWorker(folder);
   const ended = Promise.withResolvers<ReaderEnd>();
-  const opened = Promise.withResolvers<{ synthetic: boolean; profiles: number }>();
+  const opened = Promise.withResolvers<ServedGeneration>();
+  let served: ServedGeneration | null = null;
   let stuckTimer: NodeJS.Timeout | undefined;
   let isOver = false;
 
   const queue = createSearchQueue({
-    maxWaiting: limits.maxWaiting,
+    maxRunning: 1,
+    maxSearches: limits.maxWaiting + 1,
     timeoutMs: limits.searchTimeoutMs,
     run: (id, query) => {
       stuckTimer = setTimeout(
@@ -60,6 +78,8 @@ export const openReader = async ({
       const request: ReadRequest = { id, query };
       worker.postMessage(request);
     },
+    // Its outcome comes soon, and is dropped.
+    abandon: () => undefined,
   });
 
   const end = (reason: ReaderEnd): void => {
@@ -69,7 +89,7 @@ export const openReader = async ({
     clearTimeout(openTimer);
     opened.reject(reason.kind === 'closed' ? new Error('The reader was closed.') : reason.cause);
     ended.resolve(reason);
-    queue.refuseAll(interrupted());
+    queue.refuseAll(searchInterrupted());
     void worker.terminate();
   };
   const openTimer = setTimeout(
@@ -79,30 +99,35 @@ export const openReader = async ({
 
   const receive = (message: ReadMessage): void => {
     switch (message.kind) {
-      case 'opened':
+      case 'serving':
         clearTimeout(openTimer);
-        return opened.resolve(message);
+        if (served !== null) onSwitched?.(message.served);
+        served = message.served;
+        return opened.resolve(message.served);
+      case 'not-switched':
+        return onNotSwitched?.(new Error(message.cause));
       case 'found':
         clearTimeout(stuckTimer);
         return queue.settle(message.id, { leads: message.leads });
       case 'failed':
         clearTimeout(stuckTimer);
-        return queue.settle(message.id, { cause: searchFailed(message.cause) });
+        return queue.settle(message.id, { cause: searchFailed(new Error(message.cause)) });
       case 'damaged':
-        return end({ kind: 'damaged', cause: new Error(message.cause) });
+        return end({ kind: 'damaged', cause: new IndexDamagedError(message.cause) });
     }
   };
   worker.on('message', receive);
   worker.on('error', (cause) => end({ kind: 'crashed', cause }));
   worker.on('exit', (code) => end({ kind: 'crashed', cause: new Error(`It exited with code ${code}.`) }));
 
-  const { synthetic, profiles } = await opened.promise;
+  const first = await opened.promise;
   return {
-    synthetic,
-    profiles,
+    get served() {
+      return served ?? first;
+    },
     ended: ended.promise,
     search: async (query, signal) => {
-      if (isOver) throw interrupted();
+      if (isOver) throw searchInterrupted();
       return queue.add(query, signal);
     },
     close: async () => {
@@ -111,14 +136,3 @@ export const openReader = async ({
     },
   };
 };
-
-const interrupted = (): AppError =>
-  new AppError('upstream_error', 'The search was interrupted. Try again in a moment.', {
-    retryAfterSeconds: 1,
-  });
-
-const searchFailed = (cause: string): AppError =>
-  new AppError('upstream_error', 'The search failed. Try again in a moment.', {
-    retryAfterSeconds: 1,
-    cause: new Error(cause),
-  });

@@ -1,33 +1,35 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openIndex } from '../open-index.ts';
+import { SegmentDamagedError } from '../segment/segment-format.ts';
+import { ManifestUnreadableError } from '../manifest.ts';
+import { followGenerations } from './follow-generations.ts';
 import type { ReadMessage, ReadRequest } from './messages.ts';
 
-/* The thread that answers searches from one index, over a read-only connection, one after the other. */
-const sqliteCorrupt = 11;
-const sqliteNotADatabase = 26;
-
-const isDamage = (error: unknown): boolean => {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
-  const primaryCode = error.errcode % 256;
-  return primaryCode === sqliteCorrupt || primaryCode === sqliteNotADatabase;
-};
-
+/* The thread that answers searches, one after the other, from the generation that is current. */
 const tell = (message: ReadMessage): void => parentPort?.postMessage(message);
 
 const failure = (id: number, error: unknown): ReadMessage =>
-  isDamage(error) ? { kind: 'damaged', cause: String(error) } : { kind: 'failed', id, cause: String(error) };
+  error instanceof SegmentDamagedError
+    ? { kind: 'damaged', cause: String(error) }
+    : { kind: 'failed', id, cause: String(error) };
 
-const serve = (file: string): void => {
-  const index = openIndex(file);
+const serve = (folder: string): void => {
+  const generations = followGenerations(folder, {
+    onServing: (served) => tell({ kind: 'serving', served }),
+    onNotSwitched: (cause) => tell({ kind: 'not-switched', cause: String(cause) }),
+  });
   parentPort?.on('message', ({ id, query }: ReadRequest) => {
     try {
-      tell({ kind: 'found', id, leads: index.search(query) });
+      tell({ kind: 'found', id, leads: generations.search(query) });
     } catch (error) {
       tell(failure(id, error));
     }
   });
-  tell({ kind: 'opened', synthetic: index.identity.synthetic, profiles: index.profiles });
 };
 
-const { file }: { file: string } = workerData;
-serve(file);
+const { folder }: { folder: string } = workerData;
+try {
+  serve(folder);
+} catch (error) {
+  if (!(error instanceof SegmentDamagedError || error instanceof ManifestUnreadableError)) throw error;
+  tell({ kind: 'damaged', cause: String(error) });
+}

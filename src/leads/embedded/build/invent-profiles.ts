@@ -1,0 +1,60 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { generateLeads } from '../../synthetic/generate-leads.ts';
+import { publish } from '../changing/publish.ts';
+import { writeGeneration } from '../changing/write-generation.ts';
+import { readManifest } from '../manifest.ts';
+import { openSpoolWriter } from '../sorting/spool-writer.ts';
+import { syntheticSource, type SyntheticSet } from '../synthetic-set.ts';
+import { waitForLock } from './wait-for-lock.ts';
+
+/**
+ * Makes fictional profiles what is searched in `folder`, and returns how many; null when real ones are there by then,
+ * which are never replaced. Only the switch takes the lock, so that no import has to wait for the rest.
+ */
+export const inventProfiles = async ({
+  folder,
+  scratch,
+  synthetic,
+}: {
+  folder: string;
+  scratch: string;
+  synthetic: SyntheticSet;
+}): Promise<number | null> => {
+  const spool = join(scratch, 'spool');
+  const { base } = await writeGeneration({
+    folder: scratch,
+    spool: { file: spool, bytes: fillSpool(spool, synthetic), rows: synthetic.profiles },
+    old: null,
+    mode: 'replace',
+    isForgotten: () => false,
+    signal: new AbortController().signal,
+  });
+  const lock = await waitForLock(folder);
+  try {
+    if (readManifest(folder)?.synthetic === false) return null;
+    renameSync(join(scratch, base.file), join(folder, base.file));
+    publish(folder, {
+      synthetic: true,
+      source: syntheticSource(synthetic),
+      base,
+      delta: null,
+      gone: null,
+      hasErased: false,
+    });
+    return base.profiles;
+  } finally {
+    lock.release();
+  }
+};
+
+const fillSpool = (file: string, synthetic: SyntheticSet): number => {
+  const spool = openSpoolWriter(file, 0);
+  try {
+    for (const lead of generateLeads(synthetic)) spool.add(lead);
+    spool.flush();
+    return spool.bytes;
+  } finally {
+    spool.close();
+  }
+};

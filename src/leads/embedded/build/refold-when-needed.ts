@@ -1,0 +1,35 @@
+import type { Log } from '../../../log.ts';
+import type { ServedGeneration } from '../read/messages.ts';
+import { runBuild, type RunBuildInput } from './run-build.ts';
+
+export interface Refolding {
+  /** To be told of each generation that is served. */
+  served(generation: ServedGeneration): void;
+  /** Resolves when nothing is under way. */
+  ended(): Promise<void>;
+}
+
+/**
+ * Writes the words of what is served anew in the background, where an earlier version of Unicode folded them, once for
+ * each generation; a failure is logged, and tried again at the next start.
+ */
+export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding => {
+  const { folder, signal, log } = options;
+  let last: string | null = null;
+  let underWay = Promise.resolve();
+  const served = ({ isFoldedEarlier, generation }: ServedGeneration): void => {
+    if (!isFoldedEarlier || generation === last || signal.aborted) return;
+    last = generation;
+    log.info({ folder }, 'the profiles are indexed anew for another version of Unicode');
+    underWay = Promise.all([underWay, refold(options, log)]).then(() => undefined);
+  };
+  return { served, ended: () => underWay };
+};
+
+const refold = async (options: Omit<RunBuildInput, 'job'>, log: Log): Promise<void> => {
+  try {
+    await runBuild({ ...options, job: { kind: 'refold' } });
+  } catch (err) {
+    if (!options.signal.aborted) log.error({ err }, 'the profiles could not be indexed anew');
+  }
+};

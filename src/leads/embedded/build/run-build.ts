@@ -1,0 +1,75 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../../../log.ts';
+import { buildingMark, newId, refoldingMark } from '../lead-folder.ts';
+import type { BuildJob, BuildMessage, BuildRequest } from './messages.ts';
+
+export interface RunBuildInput {
+  folder: string;
+  job: BuildJob;
+  timeoutMs: number;
+  signal: AbortSignal;
+  log: Log;
+}
+
+/** A left-over that nothing has written to for so long belongs to a build that was killed. */
+const abandonedAfterMs = 60_000;
+
+/**
+ * Does `job` in a worker thread. Rejects when it fails, takes longer than `timeoutMs`, or is aborted; nothing of it
+ * is left then.
+ */
+export const runBuild = async ({ folder, job, timeoutMs, signal, log }: RunBuildInput): Promise<void> => {
+  await removeAbandoned(folder);
+  const isRefold = job.kind === 'refold';
+  const scratch = join(folder, `${isRefold ? refoldingMark : buildingMark}${newId()}`);
+  if (!isRefold) await mkdir(scratch);
+  try {
+    const outcome = await runWorker({ folder, scratch, job }, { timeoutMs, signal });
+    if (outcome.kind === 'built')
+      log.info({ folder, profiles: outcome.profiles, tookMs: outcome.tookMs }, 'lead index built');
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+};
+
+const removeAbandoned = async (folder: string): Promise<void> => {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(buildingMark)) continue;
+    const path = join(folder, name);
+    if (Date.now() - (await lastTouchedMs(path)) > abandonedAfterMs)
+      await rm(path, { recursive: true, force: true });
+  }
+};
+
+/** The latest change of the folder or a file in it; Infinity when it is removed meanwhile. */
+const lastTouchedMs = async (folder: string): Promise<number> => {
+  const names = await readdir(folder).catch(() => []);
+  const found = await Promise.all(
+    [folder, ...names.map((name) => join(folder, name))].map((path) => stat(path).catch(() => null)),
+  );
+  return Math.max(...found.map((stats) => stats?.mtimeMs ?? Infinity));
+};
+
+const runWorker = async (
+  workerData: BuildRequest,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<BuildMessage> => {
+  signal.throwIfAborted();
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
+  const ended = Promise.withResolvers<BuildMessage>();
+  const abort = (): void => ended.reject(signal.reason);
+  const timer = setTimeout(() => ended.reject(new Error('The lead index was not built in time.')), timeoutMs);
+  signal.addEventListener('abort', abort, { once: true });
+  worker.on('message', ended.resolve);
+  worker.on('error', ended.reject);
+  worker.on('exit', (code) => ended.reject(new Error(`The lead index's build ended with code ${code}.`)));
+  try {
+    return await ended.promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+    await worker.terminate();
+  }
+};

@@ -1,0 +1,122 @@
+import type { ImportOutcome, ImportProgress, ImportRequest } from '../../lead-keeper.ts';
+import { openForgottenPeople } from '../forgotten-people.ts';
+import type { KeeperLimits } from '../keeper-limits.ts';
+import { lockKeeper } from '../keeper-lock.ts';
+import { removeUnnamed } from '../lead-folder.ts';
+import { importedSource, profilesIn, readManifest } from '../manifest.ts';
+import { openCurrentGeneration, type Generation } from '../open-generation.ts';
+import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
+import { SegmentDamagedError } from '../segment/segment-format.ts';
+import { SpoolDamagedError } from '../sorting/spool-format.ts';
+import { publish } from './publish.ts';
+import { readInput, type StagedInput } from './read-input.ts';
+import { readCheckpoint, removeStaging, spoolFile } from './staging.ts';
+import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
+import { writeGeneration } from './write-generation.ts';
+
+/** LeadKeeper.importLeads. An input without rows changes nothing, whatever the mode: it is a mistake, mostly. */
+export const importLeads = async (
+  folder: string,
+  { request, limits }: { request: ImportRequest; limits: KeeperLimits },
+): Promise<ImportOutcome> => {
+  const lock = lockKeeper(folder);
+  const pool = createSegmentPool(folder);
+  try {
+    const old = openOld(folder, { pool, mode: request.mode });
+    const staged = await readInput(folder, {
+      request: { ...request, onProgress: seldom(request.onProgress) },
+      limits,
+    }).catch((error: unknown) => {
+      // Nothing can go on with it, and it may be what filled the disk.
+      if (readCheckpoint(folder) === null) removeStaging(folder);
+      throw isDiskFull(error) ? toKeeperError(error) : error;
+    });
+    const outcome =
+      staged.rows === 0 ? nothingRead(old) : await takeOver(folder, { request, limits, staged, old });
+    removeStaging(folder);
+    return outcome;
+  } finally {
+    pool.closeExcept([]);
+    lock.release();
+  }
+};
+
+/** What is searched now; null when there is nothing, only what is fictional, or what is damaged and is replaced. */
+const openOld = (
+  folder: string,
+  { pool, mode }: { pool: SegmentPool; mode: ImportRequest['mode'] },
+): Generation | null => {
+  try {
+    const manifest = readManifest(folder);
+    removeUnnamed(folder, manifest);
+    if (manifest?.synthetic === true) return null;
+    return openCurrentGeneration(folder, pool);
+  } catch (error) {
+    if (mode === 'replace') return null;
+    throw toKeeperError(error);
+  }
+};
+
+const takeOver = async (
+  folder: string,
+  {
+    request,
+    limits,
+    staged,
+    old,
+  }: { request: ImportRequest; limits: KeeperLimits; staged: StagedInput; old: Generation | null },
+): Promise<ImportOutcome> => {
+  const { mode, signal } = request;
+  const tell = seldom(request.onProgress);
+  const forgotten = openForgottenPeople(folder);
+  const write = (from: Generation | null): ReturnType<typeof writeGeneration> =>
+    writeGeneration({
+      folder,
+      spool: { file: spoolFile(folder), bytes: staged.spoolBytes, rows: staged.rows },
+      old: from,
+      mode,
+      isForgotten: forgotten.includes,
+      limits,
+      signal,
+      onProgress: (progress) => tell?.({ phase: 'indexing', ...progress, isResumed: staged.isResumed }),
+    });
+  try {
+    request.onProgress?.({ phase: 'indexing', done: 0, total: null, isResumed: staged.isResumed });
+    const { outcome, ...files } = await write(old).catch((error: unknown) => {
+      // Damaged profiles that are replaced are only not counted.
+      if (mode === 'replace' && old !== null && error instanceof SegmentDamagedError) return write(null);
+      throw error;
+    });
+    publish(folder, { synthetic: false, source: importedSource, hasErased: false, ...files });
+    return outcome;
+  } catch (error) {
+    // It would be found damaged again and again.
+    if (error instanceof SpoolDamagedError) removeStaging(folder);
+    if (signal.aborted) throw error;
+    throw toKeeperError(error);
+  } finally {
+    forgotten.close();
+  }
+};
+
+const nothingRead = (old: Generation | null): ImportOutcome => ({
+  rows: 0,
+  added: 0,
+  updated: 0,
+  repeated: 0,
+  forgotten: 0,
+  profiles: old === null ? 0 : profilesIn(old.manifest),
+});
+
+const progressMs = 250;
+
+/** `tell`, called when the phase changes and a few times a second. */
+const seldom = (tell: ImportRequest['onProgress']): ImportRequest['onProgress'] => {
+  let last: { phase: ImportProgress['phase']; atMs: number } | null = null;
+  return (progress) => {
+    const nowMs = performance.now();
+    if (last?.phase === progress.phase && nowMs - last.atMs < progressMs) return;
+    last = { phase: progress.phase, atMs: nowMs };
+    tell?.(progress);
+  };
+};

@@ -1,0 +1,27 @@
+import { newId, removeUnnamed } from '../lead-folder.ts';
+import { readManifest, writeManifest, type Manifest } from '../manifest.ts';
+import { syncFolder } from '../sealed-json.ts';
+
+/**
+ * Lets searches see the files that `next` names, all of them on the disk, and removes those of before. For whoever
+ * holds the lock.
+ */
+export const publish = (
+  folder: string,
+  next: Pick<Manifest, 'synthetic' | 'source' | 'base' | 'delta' | 'gone' | 'hasErased'>,
+): void => {
+  const { synthetic, source, base, delta, gone, hasErased } = next;
+  // The names of the files, before the manifest has them.
+  syncFolder(folder);
+  writeManifest(folder, {
+    synthetic,
+    source,
+    generation: newId(),
+    updatedAt: Date.now(),
+    base,
+    delta,
+    gone,
+    hasErased,
+  });
+  removeUnnamed(folder, readManifest(folder));
+};

@@ -1,0 +1,212 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ImportOutcome, ImportProgress } from '../../lead-keeper.ts';
+import { writeGoneRows, type GoneRows } from '../gone-rows.ts';
+import { defaultKeeperLimits, type KeeperLimits } from '../keeper-limits.ts';
+import { newId } from '../lead-folder.ts';
+import { profilesIn, type Manifest, type SegmentFile } from '../manifest.ts';
+import { isFoldedAlike, type Generation } from '../open-generation.ts';
+import { createRowMarks } from '../row-marks.ts';
+import { writeSegment, type SegmentRow } from '../segment/write-segment.ts';
+import { mergeRows } from '../sorting/merge-rows.ts';
+import { createRunFile, type RunFile } from '../sorting/run-file.ts';
+import { sortPartitions, type SortedPartitions } from '../sorting/sort-partitions.ts';
+import { openSpoolReader } from '../sorting/spool-reader.ts';
+import { openSpoolWriter } from '../sorting/spool-writer.ts';
+import { createBreather } from './breather.ts';
+
+export interface WriteGenerationInput {
+  /** Where the new files go, and for a time `runsFile` beside the spool. */
+  folder: string;
+  /** The rows that were read, and the part of the file that has them. */
+  spool: { file: string; bytes: number; rows: number };
+  /** What is searched now, when it is to be told from the new rows or to stay; not the fictional. */
+  old: Generation | null;
+  mode: 'upsert' | 'replace';
+  isForgotten: (username: string) => boolean;
+  limits?: KeeperLimits;
+  signal: AbortSignal;
+  onProgress?: (progress: Pick<ImportProgress, 'done' | 'total'>) => void;
+}
+
+/** Files for a manifest that nothing names yet. */
+export interface WrittenGeneration extends Pick<Manifest, 'base' | 'delta' | 'gone'> {
+  outcome: ImportOutcome;
+}
+
+/**
+ * Writes the files of the next generation out of the rows in the spool and, for `upsert`, the profiles of `old`. A few
+ * rows go into a new delta, with what the old delta had; else a new base takes everything. Memory does not grow with
+ * the number of profiles but for what a segment takes. What it wrote is left where it fails, under names that no
+ * manifest has.
+ *
+ * For a new base the profiles of `old` go through the spool after the new rows, rather than being merged with these as
+ * one more sorted run: whether a row is superseded must be known before it is merged, which takes one reading of `old`
+ * to find it out and a second to merge, and to read a profile out of a segment costs 1.7 times what spool, sorting and
+ * merging together do.
+ */
+export const writeGeneration = async (input: WriteGenerationInput): Promise<WrittenGeneration> => {
+  const { old, mode, spool, limits = defaultKeeperLimits } = input;
+  const isDelta =
+    mode === 'upsert' &&
+    old !== null &&
+    isFoldedAlike(old) &&
+    !old.manifest.hasErased &&
+    spool.rows + (old.manifest.delta?.profiles ?? 0) <=
+      Math.max(limits.deltaProfiles, old.manifest.base.profiles / 10);
+  return isDelta ? writeDelta({ ...input, old }) : writeBase(input);
+};
+
+const writeBase = async (input: WriteGenerationInput): Promise<WrittenGeneration> => {
+  const { old, mode, spool, signal } = input;
+  const bytes =
+    old === null ? spool.bytes : await addKnown(old, { spool, isKept: mode === 'upsert', signal });
+  return withRuns(spool.file, async (runs) => {
+    const sorted = await sortSpool(input, { bytes, runs, isKnown: ({ isKnown }) => isKnown });
+    const base = await writeFile('base', readRuns(runs, sorted), { ...input, total: sorted.profiles });
+    return { base, delta: null, gone: null, outcome: toOutcome(input, { sorted, profiles: base.profiles }) };
+  });
+};
+
+/** Rows between two looks at the time. */
+const rowsAtOnce = 500;
+
+/** Adds who is searched now to the spool; returns how long it is then. */
+const addKnown = async (
+  { base, delta }: Generation,
+  { spool, isKept, signal }: { spool: { file: string; bytes: number }; isKept: boolean; signal: AbortSignal },
+): Promise<number> => {
+  const writer = openSpoolWriter(spool.file, spool.bytes);
+  const breathe = createBreather(signal);
+  try {
+    for (const part of [base, delta]) {
+      if (part === null) continue;
+      let rows = 0;
+      for (const { lead, json } of part.segment.scan(part.gone)) {
+        writer.addKnown({ lead, json: isKept ? json : null });
+        rows += 1;
+        if (rows % rowsAtOnce === 0) await breathe();
+      }
+    }
+    writer.flush();
+    return writer.bytes;
+  } finally {
+    writer.close();
+  }
+};
+
+const writeDelta = async (input: WriteGenerationInput & { old: Generation }): Promise<WrittenGeneration> => {
+  const { folder, spool, old } = input;
+  const { base, delta } = old;
+  const goneOfBase = createRowMarks(base.segment.profiles, base.gone);
+  const goneOfDelta = createRowMarks(delta?.segment.profiles ?? 0, delta?.gone);
+  const supersede = (username: string): boolean => {
+    const before = goneOfBase.size + goneOfDelta.size;
+    const inBase = base.segment.find(username);
+    if (inBase !== null) goneOfBase.add(inBase.row);
+    const inDelta = delta?.segment.find(username) ?? null;
+    if (inDelta !== null) goneOfDelta.add(inDelta.row);
+    return goneOfBase.size + goneOfDelta.size > before;
+  };
+  return withRuns(spool.file, async (runs) => {
+    const sorted = await sortSpool(input, {
+      bytes: spool.bytes,
+      runs,
+      isKnown: ({ username }) => supersede(username),
+    });
+    const streams = [...readRuns(runs, sorted), ...(delta === null ? [] : [delta.segment.scan(goneOfDelta)])];
+    const total = sorted.profiles + (delta?.segment.profiles ?? 0) - goneOfDelta.size;
+    const written = {
+      base: old.manifest.base,
+      delta: await writeFile('delta', streams, { ...input, total }),
+      gone: writeGone(folder, { base: goneOfBase, delta: createRowMarks(0) }),
+    };
+    const profiles = profilesIn({ ...old.manifest, ...written });
+    return { ...written, outcome: toOutcome(input, { sorted, profiles }) };
+  });
+};
+
+/** Writes the rows that are gone; null when there are none. */
+export const writeGone = (folder: string, gone: GoneRows): Manifest['gone'] => {
+  if (gone.base.size + gone.delta.size === 0) return null;
+  const file = `gone-${newId()}.bin`;
+  writeGoneRows(join(folder, file), gone);
+  return { file, base: gone.base.size, delta: gone.delta.size };
+};
+
+/** The sorted runs beside a spool, for the time of one call. */
+export const runsFile = (spool: string): string => `${spool}-runs`;
+
+const withRuns = async <T>(spoolFile: string, work: (runs: RunFile) => Promise<T>): Promise<T> => {
+  const file = runsFile(spoolFile);
+  const runs = createRunFile(file);
+  try {
+    return await work(runs);
+  } finally {
+    runs.close();
+    rmSync(file);
+  }
+};
+
+const sortSpool = async (
+  { spool, isForgotten, signal, limits = defaultKeeperLimits }: WriteGenerationInput,
+  { bytes, ...rest }: { bytes: number } & Pick<Parameters<typeof sortPartitions>[0], 'runs' | 'isKnown'>,
+): Promise<SortedPartitions> => {
+  const reader = openSpoolReader(spool.file, bytes);
+  try {
+    return await sortPartitions({
+      spool: reader,
+      isForgotten,
+      signal,
+      arenaBytes: limits.arenaBytes,
+      ...rest,
+    });
+  } finally {
+    reader.close();
+  }
+};
+
+/** For the reading of all runs together. */
+const runsBufferBytes = 32 * 1024 * 1024;
+const largestBufferBytes = 128 * 1024;
+
+const readRuns = (runs: RunFile, sorted: SortedPartitions): Iterable<SegmentRow>[] => {
+  const bytes = Math.floor(Math.min(largestBufferBytes, runsBufferBytes / Math.max(1, sorted.runs.length)));
+  return sorted.runs.map((run) => runs.read(run, bytes));
+};
+
+const writeFile = async (
+  kind: 'base' | 'delta',
+  streams: readonly Iterable<SegmentRow>[],
+  { folder, total, signal, onProgress }: WriteGenerationInput & { total: number },
+): Promise<SegmentFile> => {
+  const file = `${kind}-${newId()}.db`;
+  onProgress?.({ done: 0, total });
+  const { profiles } = await writeSegment({
+    file: join(folder, file),
+    rows: breathing(mergeRows(streams), signal),
+    signal,
+    onProgress: (done) => onProgress?.({ done, total }),
+  });
+  return { file, profiles };
+};
+
+async function* breathing<T>(values: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const breathe = createBreather(signal);
+  for (const value of values) {
+    await breathe();
+    yield value;
+  }
+}
+
+const toOutcome = (
+  { spool }: WriteGenerationInput,
+  { sorted, profiles }: { sorted: SortedPartitions; profiles: number },
+): ImportOutcome => ({
+  rows: spool.rows,
+  added: sorted.added,
+  updated: sorted.updated,
+  repeated: sorted.repeated,
+  forgotten: sorted.forgotten,
+  profiles,
+});

@@ -1,0 +1,52 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { createRowSet, rowsOf, type RowSet } from './segment/row-set.ts';
+import { SegmentDamagedError } from './segment/segment-format.ts';
+
+/** Rows that no search finds any more: superseded by a row of the delta, or of a person who was forgotten. */
+export interface GoneRows {
+  base: RowSet;
+  delta: RowSet;
+}
+
+/*
+ * The file: 32-bit words, little-endian. How many rows of the base, how many of the delta, those of the base, those of
+ * the delta, and the CRC-32 of all of it.
+ */
+
+/** Writes `gone` to `file`, which must not exist; on the disk when it returns. */
+export const writeGoneRows = (file: string, { base, delta }: GoneRows): void => {
+  const words = new Uint32Array(base.size + delta.size + 3);
+  words.set([base.size, delta.size]);
+  words.set(rowsOf(base), 2);
+  words.set(rowsOf(delta), 2 + base.size);
+  words[words.length - 1] = crc32(bytesOf(words.subarray(0, -1)));
+  const descriptor = openSync(file, 'wx');
+  try {
+    const bytes = bytesOf(words);
+    for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+/** Reads what `writeGoneRows` wrote. Throws SegmentDamagedError when it is anything else. */
+export const readGoneRows = (file: string, capacity: { base: number; delta: number }): GoneRows => {
+  if (!existsSync(file)) throw new SegmentDamagedError(`${file} is missing`);
+  const bytes = readFileSync(file);
+  const isWhole = bytes.length % 4 === 0 && bytes.length >= 12;
+  const words = new Uint32Array(isWhole ? bytes.length / 4 : 0);
+  if (isWhole) bytesOf(words).set(bytes);
+  const [baseRows = 0, deltaRows = 0] = words;
+  const isIntact =
+    words.length === baseRows + deltaRows + 3 && words.at(-1) === crc32(bytesOf(words.subarray(0, -1)));
+  if (!isIntact) throw new SegmentDamagedError(`${file} is damaged`);
+  return {
+    base: createRowSet(words.subarray(2, 2 + baseRows), capacity.base),
+    delta: createRowSet(words.subarray(2 + baseRows, -1), capacity.delta),
+  };
+};
+
+const bytesOf = (words: Uint32Array): Uint8Array =>
+  new Uint8Array(words.buffer, words.byteOffset, words.byteLength);

@@ -1,0 +1,41 @@
+import { ManifestUnreadableError, readManifest, type Manifest } from './manifest.ts';
+import { syntheticSource, type SyntheticSet } from './synthetic-set.ts';
+
+export type NextStep =
+  | { kind: 'serve' }
+  /** To make the fictional profiles. `reason`: why those that are there do not serve; null when there are none. */
+  | { kind: 'build'; reason: string | null }
+  /** Nothing can be served until somebody changes the folder. `reason`: for the operator. */
+  | { kind: 'wait'; isFault: boolean; reason: string };
+
+export interface NextStepInput {
+  folder: string;
+  /** What is wanted where there are no real profiles; with 0 of them nothing is. */
+  synthetic: SyntheticSet;
+  /** Whether what is there proved damaged. */
+  isDamaged: boolean;
+}
+
+/** What is to be done with the profiles in a folder. Real ones are served or waited for, whatever happens. */
+export const nextStep = ({ folder, synthetic, isDamaged }: NextStepInput): NextStep => {
+  let manifest: Manifest | null;
+  try {
+    manifest = readManifest(folder);
+  } catch (error) {
+    if (!(error instanceof ManifestUnreadableError)) throw error;
+    return { kind: 'wait', isFault: true, reason: `${error.message}; ${remedy}` };
+  }
+  if (manifest?.synthetic === false)
+    return isDamaged
+      ? { kind: 'wait', isFault: true, reason: `the imported profiles are damaged; ${remedy}` }
+      : { kind: 'serve' };
+  if (synthetic.profiles === 0)
+    return { kind: 'wait', isFault: false, reason: 'no profiles were imported; `leads import` does' };
+  if (manifest === null) return { kind: 'build', reason: null };
+  if (isDamaged) return { kind: 'build', reason: 'it is damaged' };
+  return manifest.source === syntheticSource(synthetic)
+    ? { kind: 'serve' }
+    : { kind: 'build', reason: 'it holds another set of profiles, or was made by another version' };
+};
+
+const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';

@@ -1,0 +1,112 @@
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
+import type { Lead } from '../lead-source.ts';
+import { createBreather } from './changing/breather.ts';
+import { forgetPeople } from './changing/forget-people.ts';
+import { importLeads } from './changing/import-leads.ts';
+import { readCheckpoint } from './changing/staging.ts';
+import { toKeeperError } from './changing/to-keeper-error.ts';
+import { openForgottenPeople, type ForgottenPeople } from './forgotten-people.ts';
+import { defaultKeeperLimits, type KeeperLimits } from './keeper-limits.ts';
+import { isKeeperLocked, lockKeeper } from './keeper-lock.ts';
+import { forgottenFile } from './lead-folder.ts';
+import { profilesIn, readManifest } from './manifest.ts';
+import { openCurrentGeneration } from './open-generation.ts';
+import { createSegmentPool } from './segment-pool.ts';
+import { mergeRows } from './sorting/merge-rows.ts';
+
+export interface EmbeddedKeeperOptions {
+  /** The profiles' own folder. */
+  folder: string;
+  limits?: Partial<KeeperLimits>;
+}
+
+/**
+ * The keeping of the profiles in `folder`, which is made where it is missing. Works in the calling thread, for long
+ * stretches: for a process of its own, beside a gateway that serves the same folder.
+ */
+export const openEmbeddedKeeper = async ({
+  folder,
+  ...options
+}: EmbeddedKeeperOptions): Promise<LeadKeeper> => {
+  const limits = { ...defaultKeeperLimits, ...options.limits };
+  await mkdir(folder, { recursive: true });
+  return {
+    importLeads: (request) => importLeads(folder, { request, limits }),
+    stats: () => measure(folder),
+    exportLeads: ({ signal }) => exportLeads(folder, signal),
+    forget: async (usernames, { signal }) => forgetPeople(folder, { usernames, signal }),
+    remember: async (usernames) => ({ restored: restore(folder, usernames) }),
+    close: async () => undefined,
+  };
+};
+
+const measure = async (folder: string): Promise<LeadStats> => {
+  const manifest = asKeeperErrors(() => readManifest(folder));
+  const checkpoint = isKeeperLocked(folder) ? null : readCheckpoint(folder);
+  return {
+    profiles: manifest === null ? 0 : profilesIn(manifest),
+    synthetic: manifest?.synthetic ?? false,
+    forgotten: existsSync(forgottenFile(folder)) ? useForgotten(folder, (people) => people.count()) : 0,
+    bytes: await bytesIn(folder),
+    updatedAt: manifest === null || manifest.synthetic ? null : manifest.updatedAt,
+    unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
+  };
+};
+
+async function* exportLeads(folder: string, signal: AbortSignal): AsyncGenerator<Lead> {
+  const pool = createSegmentPool(folder);
+  try {
+    if (readManifest(folder)?.synthetic === true) return;
+    const generation = openCurrentGeneration(folder, pool);
+    if (generation === null) return;
+    const { base, delta } = generation;
+    const parts = [base, ...(delta === null ? [] : [delta])];
+    const breathe = createBreather(signal);
+    for (const batch of mergeRows(parts.map(({ segment, gone }) => segment.scan(gone)))) {
+      for (const { lead } of batch) yield lead;
+      await breathe();
+    }
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw toKeeperError(error);
+  } finally {
+    pool.closeExcept([]);
+  }
+}
+
+const restore = (folder: string, usernames: readonly string[]): number => {
+  const lock = lockKeeper(folder);
+  try {
+    return useForgotten(folder, (people) => people.remove(usernames));
+  } finally {
+    lock.release();
+  }
+};
+
+const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T =>
+  asKeeperErrors(() => {
+    const people = openForgottenPeople(folder);
+    try {
+      return use(people);
+    } finally {
+      people.close();
+    }
+  });
+
+const asKeeperErrors = <T>(work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    throw toKeeperError(error);
+  }
+};
+
+/** Of all files; those that are removed meanwhile count as nothing. */
+const bytesIn = async (folder: string): Promise<number> => {
+  const names = await readdir(folder, { recursive: true });
+  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)));
+  return sizes.reduce((sum, found) => sum + (found?.isFile() === true ? found.size : 0), 0);
+};

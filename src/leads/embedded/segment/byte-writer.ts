@@ -1,0 +1,80 @@
+/** Bytes that grow. */
+export interface ByteWriter {
+  readonly length: number;
+  /** A whole number from 0 to 2^53 - 1, seven bits a byte, the lowest first. */
+  varint(value: number): void;
+  bytes(bytes: Uint8Array): void;
+  /** Numbers that ascend from 0 on, each once, as the differences between them. */
+  ascending(numbers: Uint32Array): void;
+  /** The units of `text` from `start` on; read again with `ByteReader.text`. */
+  text(text: string, start: number): void;
+  /** A view of what was written, valid until the next call. */
+  view(): Buffer;
+  clear(): void;
+}
+
+export const createByteWriter = (initialBytes: number): ByteWriter => {
+  let buffer = Buffer.allocUnsafe(initialBytes);
+  let length = 0;
+
+  const reserve = (bytes: number): void => {
+    if (length + bytes <= buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, length + bytes));
+    buffer.copy(larger, 0, 0, length);
+    buffer = larger;
+  };
+  const varint = (value: number): void => {
+    reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      buffer[length] = (rest % 0x80) + 0x80;
+      length += 1;
+      rest = rest < 0x8000_0000 ? rest >>> 7 : Math.floor(rest / 0x80);
+    }
+    buffer[length] = rest;
+    length += 1;
+  };
+
+  return {
+    get length() {
+      return length;
+    },
+    varint,
+    bytes: (bytes) => {
+      reserve(bytes.length);
+      buffer.set(bytes, length);
+      length += bytes.length;
+    },
+    ascending: (numbers) => {
+      let last = -1;
+      for (const number of numbers) {
+        varint(number - last - 1);
+        last = number;
+      }
+    },
+    text: (text, start) => {
+      const units = text.length - start;
+      const isWide = hasWideUnit(text, start);
+      varint(units * 2 + Number(isWide));
+      reserve(units * 2);
+      for (let index = start; index < text.length; index += 1) {
+        const unit = text.charCodeAt(index);
+        buffer[length] = unit;
+        length += 1;
+        if (isWide) {
+          buffer[length] = unit >>> 8;
+          length += 1;
+        }
+      }
+    },
+    view: () => buffer.subarray(0, length),
+    clear: () => {
+      length = 0;
+    },
+  };
+};
+
+const hasWideUnit = (text: string, start: number): boolean => {
+  for (let index = start; index < text.length; index += 1) if (text.charCodeAt(index) > 0xff) return true;
+  return false;
+};

@@ -1,0 +1,82 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { LeadQuery } from '../../lead-source.ts';
+import type { RowRange } from './intersect-rows.ts';
+import { SegmentDamagedError, seal, sealNames, unseal } from './segment-format.ts';
+
+/*
+ * How many followers each row has, in blocks; the first of each block is held in memory. Rows are in descending order of
+ * followers, so the rows of a range of followers are found by halving.
+ */
+const blockRows = 1024;
+
+export interface FollowerWriter {
+  /** The followers of the next row. */
+  add(followers: number): void;
+  end(): void;
+}
+
+export const createFollowerWriter = (database: DatabaseSync): FollowerWriter => {
+  const insert = database.prepare('INSERT INTO followers VALUES (?, ?)');
+  let block = new Uint32Array(blockRows);
+  let blocks = 0;
+  let rows = 0;
+  const endBlock = (): void => {
+    insert.run(blocks, seal(new Uint8Array(block.buffer, 0, rows * 4), sealNames.followers(blocks)));
+    blocks += 1;
+    rows = 0;
+  };
+  return {
+    add: (followers) => {
+      if (rows === blockRows) endBlock();
+      block[rows] = followers;
+      rows += 1;
+    },
+    end: () => {
+      if (rows > 0) endBlock();
+      block = new Uint32Array(0);
+    },
+  };
+};
+
+/** Finds the rows of a query's range of followers; null when there are none. */
+export const createRangeFinder = (
+  database: DatabaseSync,
+  { profiles }: { profiles: number },
+): ((query: LeadQuery) => RowRange | null) => {
+  const read = database.prepare('SELECT data FROM followers WHERE block = ?');
+  const readBlock = (block: number): Uint32Array => {
+    const bytes = unseal(read.get(block)?.['data'], sealNames.followers(block));
+    if (bytes.length !== Math.min(blockRows, profiles - block * blockRows) * 4)
+      throw new SegmentDamagedError(`${sealNames.followers(block)} is damaged`);
+    return new Uint32Array(bytes.slice().buffer);
+  };
+  const firsts = Uint32Array.from(
+    { length: Math.ceil(profiles / blockRows) },
+    (_, block) => readBlock(block)[0] ?? 0,
+  );
+
+  /** The first row with fewer followers than `followers`. */
+  const firstBelow = (followers: number): number => {
+    const beyond = firstPlaceBelow(firsts, followers);
+    if (beyond === 0) return 0;
+    const block = beyond - 1;
+    return block * blockRows + firstPlaceBelow(readBlock(block), followers);
+  };
+  return ({ minFollowers, maxFollowers }) => {
+    const first = maxFollowers === undefined ? 0 : firstBelow(Math.floor(maxFollowers) + 1);
+    const last = (minFollowers === undefined ? profiles : firstBelow(Math.ceil(minFollowers))) - 1;
+    return first > last ? null : { first, last };
+  };
+};
+
+/** In numbers that descend. */
+const firstPlaceBelow = (descending: Uint32Array, value: number): number => {
+  let low = 0;
+  let high = descending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((descending[middle] ?? 0) >= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};

@@ -1,0 +1,50 @@
+import type { ConditionLists } from './condition-lists.ts';
+import { readCondition } from './condition-rows.ts';
+import { intersectChunks, type ChunkSpace } from './intersect-chunks.ts';
+import { lowerBound } from './lower-bound.ts';
+import { createRowFilter } from './row-filter.ts';
+import type { SegmentShape } from './segment-format.ts';
+import type { OpenList } from './stored-lists.ts';
+
+/** Rows from `first` to `last`, both included. */
+export interface RowRange {
+  first: number;
+  last: number;
+}
+
+/** So many rows of a rare condition are looked up in the others at once. */
+const sliceRows = 512;
+
+/**
+ * The rows of `range` that meet all conditions, ascending; a caller that has enough stops asking. Where one condition
+ * is met by few rows, these are looked up in the other lists; else all lists are intersected chunk by chunk. Either way
+ * the work for the whole of a segment is bounded by a few microseconds for each condition and chunk, however the
+ * conditions lie to each other.
+ */
+export function* intersectRows(
+  conditions: readonly ConditionLists[],
+  {
+    range,
+    openList,
+    shape,
+    space,
+  }: { range: RowRange; openList: OpenList; shape: SegmentShape; space: ChunkSpace },
+): Generator<number> {
+  const [rarest, ...others] = conditions.toSorted((a, b) => a.count - b.count);
+  if (rarest === undefined || rarest.count === 0) return;
+  if (rarest.count > shape.mostShortRows) {
+    const opened = conditions.map((condition) => readCondition(condition, openList));
+    yield* intersectChunks(opened, { range, space });
+    return;
+  }
+  const { rows } = readCondition(rarest, openList);
+  // Each is read when the first row comes to it.
+  const filters = others.map((condition) => createRowFilter(() => readCondition(condition, openList), shape));
+  const start = lowerBound(rows, { value: range.first, from: 0 });
+  const end = lowerBound(rows, { value: range.last + 1, from: start });
+  for (let from = start; from < end; from += sliceRows) {
+    let slice = rows.subarray(from, Math.min(end, from + sliceRows));
+    for (const filter of filters) if (slice.length > 0) slice = filter(slice);
+    yield* slice;
+  }
+}

@@ -1,0 +1,14 @@
+/** The first place from `from` on whose value is not below `value`; the length when there is none. */
+export const lowerBound = (
+  sorted: Uint16Array | Uint32Array,
+  { value, from }: { value: number; from: number },
+): number => {
+  let low = from;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};

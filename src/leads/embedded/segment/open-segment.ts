@@ -1,0 +1,202 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { Lead, LeadQuery } from '../../lead-source.ts';
+import { usernameKey } from '../../username-key.ts';
+import { createConditionLookup } from './condition-lists.ts';
+import { openDictionary } from './dictionary.ts';
+import { queryConditions } from '../../terms/index-terms.ts';
+import { createChunkSpace } from './intersect-chunks.ts';
+import { intersectRows, type RowRange } from './intersect-rows.ts';
+import { createRangeFinder } from './follower-table.ts';
+import { createNameReader } from './name-table.ts';
+import { openExisting } from './open-existing.ts';
+import { isInSet, type RowSet } from './row-set.ts';
+import {
+  erasedCrc,
+  profileCrc,
+  SegmentDamagedError,
+  sealNames,
+  segmentFormat,
+  unseal,
+  type SegmentHead,
+} from './segment-format.ts';
+import { createOpenList } from './stored-lists.ts';
+
+export interface StoredLead {
+  row: number;
+  lead: Lead;
+  /** The profile as it is stored. */
+  json: string;
+}
+
+/** An open segment. Everything on it is synchronous and belongs in a worker thread. */
+export interface Segment {
+  readonly profiles: number;
+  /** The version of Unicode whose tables folded its terms. */
+  readonly unicode: string;
+  /** The first profiles that match, in the order of results, leaving out those in `gone`. */
+  search(query: LeadQuery, gone: RowSet | null): Lead[];
+  /** The profile with this username, compared by usernameKey. */
+  find(username: string): StoredLead | null;
+  /** All profiles but those in `gone`, in the order of results. */
+  scan(gone: RowSet | null): Iterable<StoredLead>;
+  close(): void;
+}
+
+/**
+ * Opens the segment in `file`. It and everything on it throw SegmentDamagedError when the file is not what was written.
+ * Profiles that were erased (erase-rows.ts) are passed over as if they were gone.
+ */
+export const openSegment = (file: string, { fewRows }: { fewRows?: number } = {}): Segment => {
+  const database = openExisting(file, { timeoutMs: 5_000 });
+  try {
+    return detectDamage(() => readSegment(database, fewRows))();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+};
+
+const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segment => {
+  database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -32768');
+  const { unicode, profiles, blocks, shape } = readHead(database);
+  const openList = createOpenList(database, shape);
+  const space = createChunkSpace(shape, fewRows);
+  const lookUp = createConditionLookup(database, {
+    dictionary: openDictionary(database, { blocks, shape }),
+    shape,
+  });
+  const namesakes = createNameReader(database, { profiles });
+  const { readProfile, readProfiles } = createProfileReader(database);
+  const readStretch = detectDamage(readProfiles);
+  const rangeOf = createRangeFinder(database, { profiles });
+
+  const search = (query: LeadQuery, gone: RowSet | null): Lead[] => {
+    const conditions = queryConditions(query);
+    const range = rangeOf(query);
+    if (conditions === null || range === null) return [];
+    const leads: Lead[] = [];
+    const rows =
+      conditions.length === 0
+        ? rowsIn(range, gone)
+        : intersectRows(conditions.map(lookUp), { range, openList, shape, space });
+    for (const row of rows) {
+      if (gone !== null && isInSet(gone, row)) continue;
+      const stored = readProfile(row);
+      if (stored === null) continue;
+      if (
+        stored.lead.followers < (query.minFollowers ?? 0) ||
+        stored.lead.followers > (query.maxFollowers ?? Infinity)
+      )
+        throw new SegmentDamagedError('the profiles are out of order');
+      leads.push(stored.lead);
+      if (leads.length >= query.limit) break;
+    }
+    return leads;
+  };
+
+  const find = (username: string): StoredLead | null => {
+    const key = usernameKey(username);
+    for (const row of namesakes(username)) {
+      const stored = readProfile(row);
+      if (stored !== null && usernameKey(stored.lead.username) === key) return stored;
+    }
+    return null;
+  };
+
+  function* scan(gone: RowSet | null): Generator<StoredLead> {
+    for (let first = 0; first < profiles; first += scanRows) {
+      const count = Math.min(scanRows, profiles - first);
+      for (const stored of readStretch({ first, count })) {
+        const isGone = stored !== null && gone !== null && isInSet(gone, stored.row);
+        if (stored !== null && !isGone) yield stored;
+      }
+    }
+  }
+
+  return {
+    profiles,
+    unicode,
+    search: detectDamage(search),
+    find: detectDamage(find),
+    scan,
+    close: () => database.close(),
+  };
+};
+
+/** All rows of a range, but for stretches of 32 that are gone together: a delta may supersede the top of the base. */
+function* rowsIn({ first, last }: RowRange, gone: RowSet | null): Generator<number> {
+  for (let row = first; row <= last; row += 1) {
+    if (gone?.words[row >>> 5] === 0xffff_ffff) row |= 31;
+    else yield row;
+  }
+}
+
+const readHead = (database: DatabaseSync): SegmentHead => {
+  const row = database.prepare('SELECT head FROM segment').get();
+  const head: SegmentHead = JSON.parse(Buffer.from(unseal(row?.['head'], sealNames.head)).toString());
+  if (head.format !== segmentFormat)
+    throw new SegmentDamagedError(`its format is ${head.format}, not ${segmentFormat}`);
+  return head;
+};
+
+/** Rows that a scan reads at once. */
+const scanRows = 256;
+
+interface ProfileReader {
+  /** Null when the profile was erased. */
+  readProfile(row: number): StoredLead | null;
+  /** `count` rows from `first` on, which must be there. */
+  readProfiles(stretch: { first: number; count: number }): (StoredLead | null)[];
+}
+
+const createProfileReader = (database: DatabaseSync): ProfileReader => {
+  const readOne = database.prepare('SELECT crc, lead FROM profiles WHERE row = ?');
+  const readSome = database.prepare(
+    'SELECT row, crc, lead FROM profiles WHERE row >= ? ORDER BY row LIMIT ?',
+  );
+
+  const toStored = (row: number, found: Record<string, SQLOutputValue> | undefined): StoredLead | null => {
+    if (found === undefined) throw new SegmentDamagedError(`profile ${row} is missing`);
+    const { crc, lead: bytes } = found;
+    if (bytes === null && crc === erasedCrc) return null;
+    if (!(bytes instanceof Uint8Array) || profileCrc(bytes, row) !== crc)
+      throw new SegmentDamagedError(`profile ${row} is damaged`);
+    const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+    const lead: Lead = JSON.parse(json);
+    return { row, lead, json };
+  };
+  return {
+    readProfile: (row) => toStored(row, readOne.get(row)),
+    readProfiles: ({ first, count }) => {
+      const found = readSome.all(first, count);
+      return Array.from({ length: count }, (_, index) => {
+        const profile = found[index];
+        return toStored(first + index, profile?.['row'] === first + index ? profile : undefined);
+      });
+    },
+  };
+};
+
+/** SQLITE_ERROR (the tables are not those that are asked for), SQLITE_CORRUPT and SQLITE_NOTADB. */
+const damageCodes = [1, 11, 26];
+
+/** `work`, with SQLite's own words for damage, and bytes that make no sense, as SegmentDamagedError. */
+const detectDamage =
+  <Arguments extends unknown[], T>(work: (...given: Arguments) => T): ((...given: Arguments) => T) =>
+  (...given) => {
+    try {
+      return work(...given);
+    } catch (error) {
+      if (isDamage(error))
+        throw new SegmentDamagedError(`the lead index is damaged: ${String(error)}`, {
+          cause: error,
+        });
+      throw error;
+    }
+  };
+
+const isDamage = (error: unknown): boolean => {
+  if (error instanceof RangeError || error instanceof SyntaxError) return true;
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
+  return damageCodes.includes(error.errcode % 256);
+};

@@ -1,0 +1,52 @@
+/** Rows of a segment, one bit each. */
+export interface RowSet {
+  /** Row 32 * i + j is in the set when bit j of word i is set. */
+  readonly words: Uint32Array;
+  /** How many rows are in it. */
+  readonly size: number;
+}
+
+/** `rows`, which may repeat, are below `capacity`. */
+export const createRowSet = (rows: Iterable<number>, capacity: number): RowSet => {
+  const words = new Uint32Array(Math.ceil(capacity / 32));
+  let size = 0;
+  for (const row of rows) {
+    if (row >= capacity) throw new RangeError(`There is no row ${row} among ${capacity}.`);
+    const word = words[row >>> 5] ?? 0;
+    const bit = 1 << (row & 31);
+    if ((word & bit) === 0) size += 1;
+    words[row >>> 5] = word | bit;
+  }
+  return { words, size };
+};
+
+export const isInSet = ({ words }: RowSet, row: number): boolean =>
+  (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1;
+
+/** The rows of the set, ascending. */
+export const rowsOf = ({ words }: Pick<RowSet, 'words'>): Uint32Array => {
+  const rows = new Uint32Array(countBits(words));
+  let count = 0;
+  for (let index = 0; index < words.length; index += 1) {
+    let word = words[index] ?? 0;
+    while (word !== 0) {
+      rows[count] = index * 32 + 31 - Math.clz32(word & -word);
+      count += 1;
+      word &= word - 1;
+    }
+  }
+  return rows;
+};
+
+const countBits = (words: Uint32Array): number => {
+  let count = 0;
+  for (const word of words) count += bitsOf(word);
+  return count;
+};
+
+/** How many bits of a word of 32 are set. */
+export const bitsOf = (word: number): number => {
+  let bits = word - ((word >>> 1) & 0x5555_5555);
+  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+};

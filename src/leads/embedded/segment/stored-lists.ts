@@ -1,0 +1,108 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { createByteCache } from './byte-cache.ts';
+import { createByteReader } from './byte-reader.ts';
+import { groupLimit, isBitmap, partBytes } from './list-groups.ts';
+import {
+  listGroupId,
+  listHeadId,
+  SegmentDamagedError,
+  sealNames,
+  unseal,
+  type ListRef,
+  type SegmentShape,
+} from './segment-format.ts';
+
+/** A chunk's part of a long list: ascending places, or a bitmap of them. */
+export type ChunkPart = { places: Uint16Array; words: null } | { places: null; words: Uint32Array };
+
+/** A list that is read chunk by chunk. */
+export interface LongList {
+  /** How many rows it has in each chunk. */
+  readonly sizes: Uint32Array;
+  /** Only for a chunk in which it has rows. */
+  part(chunk: number): ChunkPart;
+}
+
+/** Opens a list: all rows of a short one. */
+export type OpenList = (ref: ListRef) => { rows: Uint32Array; long: null } | { rows: null; long: LongList };
+
+export const createOpenList = (database: DatabaseSync, shape: SegmentShape): OpenList => {
+  const { chunkRows, mostShortRows } = shape;
+  const read = database.prepare('SELECT data FROM lists WHERE id = ?');
+  const blob = (id: number): Uint8Array => unseal(read.get(id)?.['data'], sealNames.list(id));
+  const keptLayouts = createByteCache<number, Layout>(
+    keptLayoutBytes,
+    ({ sizes }) => sizes.length * layoutBytes,
+  );
+  const keptGroups = createByteCache<number, Uint8Array>(keptGroupBytes, ({ buffer }) => buffer.byteLength);
+
+  const readLayout = (list: number): Layout =>
+    placeParts(new Uint32Array(blob(listHeadId(list)).slice().buffer), shape);
+
+  const openLong = (list: number): LongList => {
+    const { sizes, groups, starts, bytes } = keptLayouts.get(list, readLayout);
+    const readGroup = (id: number): Uint8Array => {
+      const found = blob(id);
+      if (found.length !== bytes[id - listGroupId(list, 0)])
+        throw new SegmentDamagedError(`list ${list} is damaged`);
+      return found.byteOffset % 4 === 0 ? found : found.slice();
+    };
+    let current: Uint8Array | null = null;
+    let currentGroup = -1;
+    const part = (chunk: number): ChunkPart => {
+      const group = groups[chunk] ?? 0;
+      if (current === null || group !== currentGroup) {
+        current = keptGroups.get(listGroupId(list, group), readGroup);
+        currentGroup = group;
+      }
+      const start = current.byteOffset + (starts[chunk] ?? 0);
+      const size = sizes[chunk] ?? 0;
+      return isBitmap(size, chunkRows)
+        ? { places: null, words: new Uint32Array(current.buffer, start, chunkRows / 32) }
+        : { places: new Uint16Array(current.buffer, start, size), words: null };
+    };
+    return { sizes, part };
+  };
+
+  return ({ list, count }) =>
+    count <= mostShortRows
+      ? { rows: createByteReader(blob(listHeadId(list))).ascending(count), long: null }
+      : { rows: null, long: openLong(list) };
+};
+
+/** Of a long list: how many rows each chunk has, the group that has its part, and where it begins there; the bytes of each group. */
+interface Layout {
+  sizes: Uint32Array;
+  groups: Uint16Array;
+  starts: Uint32Array;
+  bytes: number[];
+}
+
+const placeParts = (sizes: Uint32Array, shape: SegmentShape): Layout => {
+  const { chunkRows } = shape;
+  const groups = new Uint16Array(sizes.length);
+  const starts = new Uint32Array(sizes.length);
+  const bytes: number[] = [];
+  let group = 0;
+  let start = 0;
+  let limit = groupLimit(group, shape);
+  for (let chunk = 0; chunk < sizes.length; chunk += 1) {
+    if (start >= limit) {
+      bytes.push(start);
+      group += 1;
+      start = 0;
+      limit = groupLimit(group, shape);
+    }
+    groups[chunk] = group;
+    starts[chunk] = start;
+    start += partBytes(sizes[chunk] ?? 0, chunkRows);
+  }
+  bytes.push(start);
+  return { sizes, groups, starts, bytes };
+};
+
+/** Of one chunk, about. */
+const layoutBytes = 12;
+/** For one open segment; the lists of filters and of the most frequent words at a few million profiles. */
+const keptLayoutBytes = 8 * 1024 * 1024;
+const keptGroupBytes = 64 * 1024 * 1024;

@@ -1,0 +1,157 @@
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Lead } from '../../lead-source.ts';
+import { createDictionaryWriter } from './dictionary-writer.ts';
+import { indexTerms } from '../../terms/index-terms.ts';
+import { createFollowerWriter } from './follower-table.ts';
+import { createListWriter } from './list-writer.ts';
+import { mergeRuns } from './merge-runs.ts';
+import { createNameWriter } from './name-table.ts';
+import { createPrefixUnions } from './prefix-unions.ts';
+import {
+  mostRows,
+  schema,
+  profileCrc,
+  seal,
+  sealNames,
+  segmentFormat,
+  usualShape,
+  type SegmentHead,
+  type SegmentShape,
+} from './segment-format.ts';
+import { createRunTerms, type RunLimits } from '../../terms/run-terms.ts';
+import { createTermRuns, type TermRuns } from './term-runs.ts';
+
+export interface SegmentRow {
+  lead: Lead;
+  /** JSON.stringify(lead); stored as it is. */
+  json: string;
+}
+
+export interface WriteSegmentInput {
+  /** Must not exist. A scratch file beside it, `<file>-terms`, is removed. */
+  file: string;
+  /** In the order of results (lead-order.ts), usernames distinct by usernameKey. */
+  rows: AsyncIterable<readonly SegmentRow[]> | Iterable<readonly SegmentRow[]>;
+  signal?: AbortSignal;
+  /** Told now and then how many profiles are stored. */
+  onProgress?: (profiles: number) => void;
+  /** For tests, which cannot afford the numbers of profiles at which forms change. */
+  shape?: SegmentShape;
+  runLimits?: RunLimits;
+}
+
+/**
+ * Writes a segment and returns how many profiles it has; it is on the disk then. Memory does not grow with the number
+ * of profiles but for some 20 bytes each. Uses the thread for long stretches. When it fails, what was written so
+ * far is left in `file`.
+ */
+export const writeSegment = async ({
+  file,
+  rows,
+  signal,
+  onProgress,
+  shape = usualShape,
+  runLimits,
+}: WriteSegmentInput): Promise<{ profiles: number }> => {
+  const scratch = `${file}-terms`;
+  const database = new DatabaseSync(file);
+  const runs = createTermRuns(scratch);
+  try {
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384');
+    database.exec(schema);
+    database.exec('BEGIN');
+    const profiles = await writeProfiles(database, { rows, runs, runLimits, signal, onProgress });
+    const blocks = await writeTerms(database, { runs, shape, profiles, signal });
+    const unicode = process.versions.unicode ?? 'unknown';
+    const head: SegmentHead = { format: segmentFormat, unicode, profiles, blocks, shape };
+    database
+      .prepare('INSERT INTO segment VALUES (?)')
+      .run(seal(Buffer.from(JSON.stringify(head)), sealNames.head));
+    database.exec('COMMIT');
+    flush(file);
+    return { profiles };
+  } finally {
+    database.close();
+    runs.close();
+    rmSync(scratch);
+  }
+};
+
+const writeProfiles = async (
+  database: DatabaseSync,
+  {
+    rows,
+    runs,
+    runLimits,
+    signal,
+    onProgress,
+  }: Omit<WriteSegmentInput, 'file' | 'shape'> & { runs: TermRuns },
+): Promise<number> => {
+  const insert = database.prepare('INSERT INTO profiles VALUES (?, ?, ?)');
+  const followers = createFollowerWriter(database);
+  const names = createNameWriter(database);
+  const terms = createRunTerms(runLimits);
+  let profiles = 0;
+  for await (const batch of rows) {
+    signal?.throwIfAborted();
+    for (const { lead, json } of batch) {
+      if (profiles === mostRows) throw new RangeError(`A segment holds at most ${mostRows} profiles.`);
+      const bytes = Buffer.from(json);
+      insert.run(profiles, profileCrc(bytes, profiles), bytes);
+      followers.add(lead.followers);
+      names.add(lead.username);
+      terms.add(indexTerms(lead));
+      profiles += 1;
+      if (terms.isFull) {
+        runs.write(terms);
+        terms.clear();
+      }
+    }
+    onProgress?.(profiles);
+  }
+  if (terms.profiles > 0) runs.write(terms);
+  followers.end();
+  names.end();
+  return profiles;
+};
+
+/** Between two looks at the signal. */
+const termsAtOnce = 16_384;
+
+/** Returns how many blocks the dictionary has. */
+const writeTerms = async (
+  database: DatabaseSync,
+  {
+    runs,
+    shape,
+    profiles,
+    signal,
+  }: { runs: TermRuns; shape: SegmentShape; profiles: number; signal: AbortSignal | undefined },
+): Promise<number> => {
+  const lists = createListWriter(database, { profiles, shape });
+  const dictionary = createDictionaryWriter(database, { lists, shape });
+  const prefixes = createPrefixUnions(database, { lists, profiles, shape });
+  let terms = 0;
+  for (const { term, rows } of mergeRuns(runs.read())) {
+    prefixes.add(term, rows, dictionary.add(term, rows));
+    terms += 1;
+    if (terms % termsAtOnce === 0) {
+      await nextTurn();
+      signal?.throwIfAborted();
+    }
+  }
+  const blocks = dictionary.end();
+  prefixes.end();
+  return blocks;
+};
+
+const flush = (file: string): void => {
+  const descriptor = openSync(file, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+};

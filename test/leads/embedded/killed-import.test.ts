@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
+import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+import { leadInputOf } from './lead-input-of.ts';
+
+const signal = new AbortController().signal;
+const profiles = 3_000;
+const script = new URL('./killed-import.ts', import.meta.url).pathname;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'leads-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Line {
+  readFrom?: number;
+  phase?: string;
+  outcome?: object;
+}
+
+/** Runs the import in another process, and kills it `afterMs` after the moment `isMoment` tells, if it comes. */
+const runImport = async (
+  at: string,
+  { deltaProfiles, isMoment, afterMs = 0 }: Moment & { deltaProfiles: number },
+): Promise<Line[]> => {
+  const child = spawn(process.execPath, [script, at, String(profiles), String(deltaProfiles)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines: Line[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line)));
+  const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  while (!isOver() && isMoment?.(at, lines) !== true) await delay(1);
+  if (isMoment !== undefined) {
+    await delay(afterMs);
+    child.kill('SIGKILL');
+  }
+  await exited;
+  return lines;
+};
+
+interface Moment {
+  isMoment?: (at: string, lines: readonly Line[]) => boolean;
+  afterMs?: number;
+}
+
+const readFrom = (lines: readonly Line[]): number | undefined =>
+  lines.find((line) => line.readFrom !== undefined)?.readFrom;
+const hasRead = (_: string, lines: readonly Line[]): boolean => readFrom(lines) !== undefined;
+const isIndexing = (_: string, lines: readonly Line[]): boolean =>
+  lines.some(({ phase }) => phase === 'indexing');
+const hasCheckpoint = (at: string): boolean => existsSync(join(at, 'staging', 'checkpoint.json'));
+const hasNewSegment = (at: string): boolean =>
+  readdirSync(at).filter((name) => /^(?:base|delta)-.*\.db$/.test(name)).length > 1;
+
+const moments: Moment[] = [
+  { isMoment: (at, lines) => hasRead(at, lines) && hasCheckpoint(at), afterMs: Math.random() * 40 },
+  { isMoment: hasRead, afterMs: 30 + Math.random() * 80 },
+  { isMoment: isIndexing, afterMs: Math.random() * 20 },
+  { isMoment: (at, lines) => isIndexing(at, lines) && hasNewSegment(at), afterMs: Math.random() * 10 },
+];
+
+const exportFrom = async (at: string): Promise<Lead[]> => {
+  const keeper = await openEmbeddedKeeper({ folder: at });
+  return Array.fromAsync(keeper.exportLeads({ signal }));
+};
+
+const seed = async (at: string): Promise<void> => {
+  const keeper = await openEmbeddedKeeper({ folder: at });
+  const leads = [...generateLeads({ seed: 1, profiles: 1_000 })];
+  await keeper.importLeads({ input: leadInputOf(leads, { batchRows: 1_000 }), mode: 'upsert', signal });
+};
+
+/** Many processes, one after the other, on a machine that may be busy. */
+const timeout = 120_000;
+
+describe('an import that is killed', () => {
+  it.each([
+    { what: 'a new base', deltaProfiles: 0, moments },
+    { what: 'a delta', deltaProfiles: 100_000, moments: [moments[0]!, moments[3]!] },
+  ])(
+    'leaves what was searched, goes on where it was, and ends as if nothing had been ($what)',
+    async ({ deltaProfiles, moments }) => {
+      const at = join(folder, 'killed');
+      const untouched = join(folder, 'untouched');
+      await seed(at);
+      await seed(untouched);
+      const before = await exportFrom(at);
+
+      const resumedFrom: number[] = [];
+      for (const moment of moments) {
+        const lines = await runImport(at, { ...moment, deltaProfiles });
+        expect(lines.some(({ outcome }) => outcome !== undefined)).toBe(false);
+        expect(await exportFrom(at)).toEqual(before);
+        resumedFrom.push(readFrom(lines) ?? profiles);
+      }
+      expect(resumedFrom[0]).toBe(0);
+      expect(resumedFrom).toEqual(resumedFrom.toSorted((a, b) => a - b));
+      expect(resumedFrom.at(-1)).toBeGreaterThan(0);
+
+      const [last, uninterrupted] = [
+        await runImport(at, { deltaProfiles }),
+        await runImport(untouched, { deltaProfiles }),
+      ];
+      expect(last.at(-1)).toEqual(uninterrupted.at(-1));
+      expect(last.at(-1)).toMatchObject({ outcome: { rows: profiles } });
+      expect(await exportFrom(at)).toEqual(await exportFrom(untouched));
+      expect(readdirSync(at).length).toBe(readdirSync(untouched).length);
+    },
+    timeout,
+  );
+});

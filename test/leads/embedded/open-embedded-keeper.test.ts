@@ -1,0 +1,440 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openForgottenPeople } from '../../../src/leads/embedded/forgotten-people.ts';
+import type { KeeperLimits } from '../../../src/leads/embedded/keeper-limits.ts';
+import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
+import { compareLeads } from '../../../src/leads/lead-order.ts';
+import type { ImportOutcome, ImportProgress, ImportRequest } from '../../../src/leads/lead-keeper.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
+import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+import { buildLead } from '../build-lead.ts';
+import { foldOtherwise } from './fold-otherwise.ts';
+import { leadInputOf, type LeadInputOptions } from './lead-input-of.ts';
+
+const signal = new AbortController().signal;
+const leads = [...generateLeads({ seed: 3, profiles: 300 })];
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'leads-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = (limits: Partial<KeeperLimits> = {}) =>
+  openEmbeddedKeeper({ folder, limits: { checkpointBytes: 1, ...limits } });
+
+const take = async (
+  given: readonly Lead[],
+  { mode = 'upsert', ...rest }: Partial<Omit<ImportRequest, 'input'>> & { input?: LeadInputOptions } = {},
+  limits: Partial<KeeperLimits> = {},
+): Promise<ImportOutcome> => {
+  const keeper = await open(limits);
+  return keeper.importLeads({ signal, mode, ...rest, input: leadInputOf(given, rest.input) });
+};
+
+const exported = async (): Promise<Lead[]> => Array.fromAsync((await open()).exportLeads({ signal }));
+const stats = async () => (await open()).stats();
+const filesLike = (pattern: RegExp): string[] => readdirSync(folder).filter((name) => pattern.test(name));
+const segments = (): string[] => filesLike(/^(?:base|delta)-/).map((name) => join(folder, name));
+
+/** An import that is aborted when it gets to `phase`, or has given `rows` rows. */
+const takePart = async (
+  given: readonly Lead[],
+  { phase, rows = Infinity, ...input }: LeadInputOptions & { phase?: ImportProgress['phase']; rows?: number },
+): Promise<unknown> => {
+  const leaving = new AbortController();
+  const beforeBatch = async (done: number): Promise<void> => {
+    // The checkpoint before is on the disk after some turns of the event loop.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    if (done >= rows) leaving.abort(new Error('stopped by the operator'));
+  };
+  return take(given, {
+    signal: leaving.signal,
+    input: { key: 'file', beforeBatch, ...input },
+    onProgress: (progress) => {
+      if (progress.phase === phase) leaving.abort(new Error('stopped by the operator'));
+    },
+  }).catch((error: unknown) => error);
+};
+
+describe('the keeper of an empty folder', () => {
+  it('has nothing, and says so', async () => {
+    expect(await exported()).toEqual([]);
+    expect(await stats()).toEqual({
+      profiles: 0,
+      synthetic: false,
+      forgotten: 0,
+      bytes: 0,
+      updatedAt: null,
+      unfinished: null,
+    });
+  });
+
+  it('takes profiles in any order, and exports them in that of results', async () => {
+    expect(await take(leads.toReversed())).toEqual({
+      rows: 300,
+      added: 300,
+      updated: 0,
+      repeated: 0,
+      forgotten: 0,
+      profiles: 300,
+    });
+    expect(await exported()).toEqual(leads.toSorted(compareLeads));
+    const { bytes, updatedAt } = await stats();
+    expect(bytes).toBeGreaterThan(statSync(segments()[0]!).size);
+    expect(updatedAt).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  it('leaves an input without rows alone, also where it would replace everything', async () => {
+    await take(leads);
+    expect(await take([], { mode: 'replace' })).toMatchObject({ rows: 0, profiles: 300 });
+    expect(await exported()).toHaveLength(300);
+  });
+});
+
+describe('an import', () => {
+  it('sorts more rows than fit into its memory, of many people and of one who comes again and again', async () => {
+    const again = Array.from({ length: 400 }, (_, index) =>
+      buildLead({ username: index % 2 === 0 ? 'Again' : 'again', followers: index }),
+    );
+    const rows = leads.flatMap((lead, index) => [lead, ...again.slice(index, index + 2)]);
+    const outcome = await take(rows, {}, { arenaBytes: 1_200 });
+    expect(outcome).toMatchObject({ rows: 900, added: 301, repeated: 599 });
+    expect(await exported()).toEqual([...leads, again[300]!].sort(compareLeads));
+  });
+
+  it('keeps few changes beside the base, and writes it anew for many', async () => {
+    await take(leads);
+    const changed = leads.slice(0, 20).map((lead) => ({ ...lead, followers: lead.followers + 1 }));
+    await take(changed, {}, { deltaProfiles: 20 });
+    expect(filesLike(/^(?:base|delta|gone)-/)).toHaveLength(3);
+    await take(changed.slice(0, 11), {}, { deltaProfiles: 20 });
+    expect(filesLike(/^(?:base|delta|gone)-/)).toHaveLength(1);
+    expect(await exported()).toEqual([...changed, ...leads.slice(20)].sort(compareLeads));
+  });
+
+  it('writes the base anew when another version of Unicode folded it', async () => {
+    await take(leads);
+    foldOtherwise(segments()[0]!);
+    await take([buildLead()]);
+    expect(filesLike(/^(?:base|delta|gone)-/)).toHaveLength(1);
+    expect(await exported()).toHaveLength(301);
+  });
+
+  it('is refused while another change is under way, which goes on', async () => {
+    const refusals: unknown[] = [];
+    let isAsked = false;
+    const outcome = await take(leads, {
+      input: {
+        key: 'file',
+        beforeBatch: async () => {
+          if (isAsked) return;
+          isAsked = true;
+          const other = await open();
+          const changes = [take(leads), other.forget(['somebody'], { signal }), other.remember(['somebody'])];
+          for (const change of await Promise.allSettled(changes)) refusals.push(change);
+          expect((await other.stats()).unfinished).toBeNull();
+        },
+      },
+    });
+    expect(refusals).toHaveLength(3);
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({ status: 'rejected', reason: { problem: 'busy' } });
+    expect(outcome.profiles).toBe(300);
+  });
+
+  it('that is stopped while it reads goes on behind what it stored', async () => {
+    await take(leads.slice(0, 10));
+    expect(await takePart(leads, { rows: 150 })).toMatchObject({ message: 'stopped by the operator' });
+    const { unfinished } = await stats();
+    expect(unfinished).toMatchObject({ rows: expect.any(Number), startedAt: expect.any(Number) });
+    expect(await exported()).toHaveLength(10);
+
+    const starts: number[] = [];
+    const told: ImportProgress[] = [];
+    const outcome = await take(leads, {
+      input: { key: 'file', onRead: (after) => starts.push(after) },
+      onProgress: (progress) => told.push(progress),
+    });
+    expect(starts).toEqual([unfinished?.rows]);
+    expect(starts[0]).toBeGreaterThan(100);
+    expect(told[0]).toMatchObject({ phase: 'reading', isResumed: true });
+    expect(outcome).toMatchObject({ rows: 300, added: 290, updated: 10, profiles: 300 });
+    expect(await stats()).toMatchObject({ unfinished: null });
+    expect(filesLike(/^staging$/)).toEqual([]);
+  });
+
+  it('that is stopped while it indexes does not read again', async () => {
+    await takePart(leads, { phase: 'indexing' });
+    const starts: number[] = [];
+    const outcome = await take(leads, { input: { key: 'file', onRead: (after) => starts.push(after) } });
+    expect(starts).toEqual([]);
+    expect(outcome).toMatchObject({ rows: 300, profiles: 300 });
+    expect(filesLike(/^base-/)).toHaveLength(1);
+  });
+
+  it.each<{ what: string; harm: () => void }>([
+    { what: 'cut off', harm: () => truncateSync(join(folder, 'staging', 'spool'), 1_000) },
+    { what: 'gone', harm: () => writeFileSync(join(folder, 'staging', 'checkpoint.json'), '{"rows": 3') },
+  ])('begins anew when what it stored is $what', async ({ harm }) => {
+    await takePart(leads, { rows: 150 });
+    harm();
+    const starts: number[] = [];
+    await take(leads, { input: { key: 'file', onRead: (after) => starts.push(after) } });
+    expect(starts).toEqual([0]);
+    expect(await exported()).toHaveLength(300);
+  });
+
+  it('says so when what it stored was changed on the disk, and begins anew the next time', async () => {
+    await takePart(leads, { phase: 'indexing' });
+    const spool = join(folder, 'staging', 'spool');
+    const bytes = readFileSync(spool);
+    bytes[5_000]! ^= 1;
+    writeFileSync(spool, bytes);
+    await expect(take(leads, { input: { key: 'file' } })).rejects.toMatchObject({ problem: 'failed' });
+    expect((await stats()).unfinished).toBeNull();
+    expect(await take(leads, { input: { key: 'file' } })).toMatchObject({ rows: 300, profiles: 300 });
+  });
+
+  it('of another input gives an unfinished one up, and one that cannot be read twice leaves nothing', async () => {
+    await takePart(leads, { rows: 150 });
+    const outcome = await take(leads.slice(0, 5), { input: { key: 'another file' } });
+    expect(outcome).toMatchObject({ rows: 5, profiles: 5 });
+    await takePart(leads, { rows: 150, key: null });
+    expect((await stats()).unfinished).toBeNull();
+    await takePart(leads, { rows: 150 });
+    expect(await take(leads, { mode: 'replace', input: { key: 'file' } })).toMatchObject({ rows: 300 });
+  });
+
+  it('does not give an unfinished one up for an input that cannot be read', async () => {
+    await takePart(leads, { rows: 150 });
+    const { unfinished } = await stats();
+    const beforeBatch = (): void => {
+      throw new Error('no column for username');
+    };
+    const wrong = take(leads, {
+      mode: 'replace',
+      input: { key: 'wrong file', beforeBatch, isRefused: () => true },
+    });
+    await expect(wrong).rejects.toThrow('no column');
+    expect((await stats()).unfinished).toEqual(unfinished);
+    expect(unfinished?.rows).toBeGreaterThan(100);
+  });
+
+  it('hands its last position to an input that is not read again, and is ended by what that throws', async () => {
+    await takePart(leads, { phase: 'indexing' });
+    const positions: unknown[] = [];
+    const resumeEnd = (position: unknown): void => {
+      positions.push(position);
+      throw new Error('too many were rejected');
+    };
+    await expect(take(leads, { input: { key: 'file', resumeEnd } })).rejects.toThrow('too many');
+    expect([positions, (await stats()).unfinished]).toEqual([[300], expect.objectContaining({ rows: 300 })]);
+    await expect(take(leads, { input: { key: 'file', resumeEnd, isRefused: () => true } })).rejects.toThrow(
+      'too',
+    );
+    expect([(await stats()).unfinished, filesLike(/^staging$/)]).toEqual([null, []]);
+  });
+
+  it('that is refused leaves nothing on the disk', async () => {
+    const beforeBatch = async (rows: number): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (rows >= 200) throw new Error('too many were rejected');
+    };
+    const input = { key: 'file', beforeBatch, isRefused: () => true };
+    await expect(take(leads, { input })).rejects.toThrow('too many');
+    expect([(await stats()).unfinished, filesLike(/^staging$/)]).toEqual([null, []]);
+  });
+
+  it('passes on what goes wrong with its input, and keeps what it read', async () => {
+    const beforeBatch = async (rows: number): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (rows >= 200) throw new Error('the file ends in the middle of a row');
+    };
+    await expect(take(leads, { input: { key: 'file', beforeBatch } })).rejects.toThrow('middle of a row');
+    expect((await stats()).unfinished?.rows).toBe(200);
+  });
+
+  it('removes what a killed one left', async () => {
+    await take(leads);
+    for (const name of ['base-0123.db', 'base-0123.db-terms', 'delta-0123.db', 'gone-0123.bin'])
+      writeFileSync(join(folder, name), 'half written');
+    await take([buildLead()]);
+    expect(filesLike(/0123/)).toEqual([]);
+    expect(await exported()).toHaveLength(301);
+  });
+
+  it('removes a copy of the profiles that a gateway left which was stopped while it wrote them anew', async () => {
+    await take(leads);
+    mkdirSync(join(folder, 'refolding-0123'));
+    writeFileSync(join(folder, 'refolding-0123/spool'), 'somebody');
+    await (await open()).forget(['nobody'], { signal });
+    expect(filesLike(/refolding/)).toEqual([]);
+  });
+
+  it('leaves all files alone where the manifest is missing and the input has no rows', async () => {
+    await take(leads);
+    rmSync(join(folder, 'current.json'));
+    const files = segments();
+    await take([]);
+    expect(segments()).toEqual(files);
+  });
+
+  it('takes a list of rows that is missing for damage', async () => {
+    await take(leads);
+    await take(leads.slice(0, 5));
+    rmSync(join(folder, filesLike(/^gone-/)[0]!));
+    await expect(take([buildLead()])).rejects.toMatchObject({ problem: 'damaged' });
+  });
+
+  it('that finds no room says so, and leaves nothing that nobody can go on with', async () => {
+    const full = Object.assign(new Error('write ENOSPC'), { code: 'ENOSPC' });
+    const input = leadInputOf(leads, {
+      key: null,
+      beforeBatch: (done) => (done > 0 ? Promise.reject(full) : Promise.resolve()),
+    });
+    const keeper = await open();
+    await expect(keeper.importLeads({ input, mode: 'upsert', signal })).rejects.toThrow(
+      'no room on the disk',
+    );
+    expect(filesLike(/staging/)).toEqual([]);
+  });
+});
+
+describe('a keeper of damaged profiles', () => {
+  const harm: Record<string, () => void> = {
+    'a segment is cut off': () => truncateSync(segments()[0]!, 5_000),
+    'a segment is empty': () => truncateSync(segments()[0]!, 0),
+    'the manifest is cut off': () => truncateSync(join(folder, 'current.json'), 20),
+    'the manifest was changed': () => {
+      const text = readFileSync(join(folder, 'current.json'), 'utf8');
+      writeFileSync(join(folder, 'current.json'), text.replace('"profiles": 300', '"profiles": 301'));
+    },
+  };
+  it.each(Object.keys(harm))('refuses to add to them, and takes others in their place (%s)', async (name) => {
+    await take(leads);
+    harm[name]!();
+    await expect(take([buildLead()])).rejects.toMatchObject({ problem: 'damaged' });
+    await expect(exported()).rejects.toMatchObject({ problem: 'damaged' });
+    expect(await take(leads.slice(0, 7), { mode: 'replace' })).toMatchObject({ profiles: 7 });
+    expect(await exported()).toHaveLength(7);
+    expect(filesLike(/^base-/)).toHaveLength(1);
+  });
+
+  it('replaces profiles that turn out damaged only when they are read', async () => {
+    await take(leads);
+    const database = new DatabaseSync(segments()[0]!);
+    database.exec('UPDATE profiles SET crc = crc + 1 WHERE row = 200');
+    database.close();
+    await expect(exported()).rejects.toMatchObject({ problem: 'damaged' });
+    expect(await take(leads.slice(0, 7), { mode: 'replace' })).toMatchObject({ profiles: 7 });
+  });
+});
+
+describe('a person who asks to be forgotten', () => {
+  const private_ = buildLead({
+    username: 'Private.Person',
+    full_name: 'Privata Personova',
+    public_email: 'reach.me.privately@example.com',
+  });
+  const holdsPerson = (): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => statSync(join(folder, name)).isFile())
+      .filter((name) => {
+        const bytes = readFileSync(join(folder, name));
+        return bytes.includes('reach.me.privately') || bytes.includes('Private.Person');
+      });
+
+  it.each<{ where: string; prepare: () => Promise<unknown> }>([
+    { where: 'the base', prepare: () => take([...leads, private_]) },
+    { where: 'a delta', prepare: async () => [await take(leads), await take([private_])] },
+    {
+      where: 'both',
+      prepare: async () => [await take([...leads, private_]), await take([{ ...private_, followers: 5 }])],
+    },
+  ])('is erased from every file ($where)', async ({ prepare }) => {
+    await prepare();
+    expect(holdsPerson().length).toBeGreaterThan(0);
+    const keeper = await open();
+    expect(await keeper.forget(['private.person', 'PRIVATE.PERSON', 'nobody'], { signal })).toEqual({
+      removed: 1,
+    });
+    expect(holdsPerson()).toEqual([]);
+    expect(await exported()).toEqual(leads.toSorted(compareLeads));
+    expect(await keeper.stats()).toMatchObject({ profiles: 300, forgotten: 2 });
+    expect(await keeper.forget(['private.person'], { signal })).toEqual({ removed: 0 });
+  });
+
+  it('is left out by every import, until they are remembered', async () => {
+    const keeper = await open();
+    await keeper.forget(['private.person'], { signal });
+    expect(await take([...leads, private_, private_])).toMatchObject({ added: 300, forgotten: 2 });
+    expect(await keeper.remember(['PRIVATE.person', 'nobody'])).toEqual({ restored: 1 });
+    expect(await take([private_])).toMatchObject({ added: 1, forgotten: 0, profiles: 301 });
+  });
+
+  it('is erased from an import that did not end, and is missing when it does', async () => {
+    await takePart([private_, ...leads], { phase: 'indexing' });
+    expect(holdsPerson()).not.toEqual([]);
+    const keeper = await open();
+    await keeper.forget([private_.username], { signal });
+    expect(holdsPerson()).toEqual([]);
+    await keeper.remember([private_.username]);
+    const outcome = await take([private_, ...leads], { input: { key: 'file' } });
+    expect(outcome).toMatchObject({ rows: 301, added: 300, forgotten: 1 });
+  });
+
+  it('has no row any more whose lists tell of them, once anything is imported', async () => {
+    await take([...leads, private_]);
+    const keeper = await open();
+    await keeper.forget([private_.username], { signal });
+    const [before] = segments();
+    await take([buildLead({ username: 'another' })]);
+    expect(segments()).toHaveLength(1);
+    expect(segments()).not.toContain(before);
+    expect(holdsPerson()).toEqual([]);
+    await take([buildLead({ username: 'one.more' })]);
+    expect(segments()).toHaveLength(2);
+  });
+
+  it('is erased also from what an import that was stopped had copied of the profiles that are searched', async () => {
+    await take([...leads, private_]);
+    await takePart(leads.slice(0, 100), { phase: 'indexing' });
+    const stopped = new AbortController();
+    const keeper = await open({ deltaProfiles: 0 });
+    const spool = join(folder, 'staging/spool');
+    const read = statSync(spool).size;
+    await keeper
+      .importLeads({
+        mode: 'upsert',
+        input: leadInputOf(leads.slice(0, 100), { key: 'file' }),
+        signal: stopped.signal,
+        onProgress: ({ phase, total }) => {
+          if (phase === 'indexing' && total !== null) stopped.abort(new Error('stopped by the operator'));
+        },
+      })
+      .catch(() => undefined);
+    expect(statSync(spool).size).toBeGreaterThan(read);
+    await keeper.forget([private_.username], { signal });
+    expect(holdsPerson()).toEqual([]);
+  });
+
+  it('is found no more after an import, when the forgetting had stored their names alone', async () => {
+    await take([...leads, private_]);
+    const list = openForgottenPeople(folder);
+    list.add([private_.username]);
+    list.close();
+    expect(await take([private_])).toMatchObject({ forgotten: 1, profiles: 300 });
+    expect((await exported()).map(({ username }) => username)).not.toContain(private_.username);
+  });
+
+  it('is known by a digest alone', async () => {
+    const keeper = await open();
+    await keeper.forget([private_.username], { signal });
+    expect(readFileSync(join(folder, 'forgotten.db')).toString('latin1')).not.toMatch(/private/i);
+  });
+});
