@@ -1,0 +1,77 @@
+import { LeadInputError } from './lead-input-error.ts';
+import { scanCsv } from './scan-csv.ts';
+
+export interface CsvHeader {
+  names: string[];
+  delimiter: string;
+  /** Behind it, in `text`. */
+  end: number;
+  /** Lines it takes. */
+  breaks: number;
+}
+
+interface HeaderOptions {
+  file: string;
+  delimiter?: string;
+  hasHeader: boolean;
+}
+
+/** Blank lines, and the line in which spreadsheets write the delimiter down, before the first row. */
+const beforeRows = /^[\r\n]*(?:("?)sep=([^"\r\n])\1(?:\r?\n[\r\n]*|$))?/i;
+
+/**
+ * What the first row of `text` says: names and delimiter; without a header line the names are `#1`, `#2` and so on, and
+ * the row itself is still to be read. Null when `text` does not hold the whole row. Throws LeadInputError when it can be
+ * no header.
+ */
+export const readCsvHeader = (
+  text: string,
+  { file, delimiter, hasHeader }: HeaderOptions,
+): CsvHeader | null => {
+  const [begin = '', , written] = beforeRows.exec(text) ?? [];
+  if (begin.length === text.length) return null;
+  const separator = delimiter ?? written ?? likelyDelimiter(text.slice(begin.length));
+  const row = scanCsv(text, separator)(begin.length);
+  switch (row.state) {
+    case 'open':
+      return null;
+    case 'wrong':
+      throw new LeadInputError(
+        `${file} cannot be read as CSV: text follows a closing quote in its first row. Check the file, or name its --delimiter.`,
+      );
+    case 'row':
+      break;
+  }
+  if (row.cells.some((cell) => cell.includes('\r')))
+    throw new LeadInputError(`${file} ends its lines with CR alone. Convert it: tr '\\r' '\\n' < OLD > NEW`);
+  const breaksBefore = begin.split('\n').length - 1;
+  if (!hasHeader)
+    return {
+      names: row.cells.map((_, index) => `#${index + 1}`),
+      delimiter: separator,
+      end: begin.length,
+      breaks: breaksBefore,
+    };
+  return {
+    names: row.cells.map((cell) => cell.trim()),
+    delimiter: separator,
+    end: Math.min(row.end, text.length),
+    breaks: breaksBefore + row.breaks,
+  };
+};
+
+const delimiters = [',', ';', '\t', '|'] as const;
+
+/** The one that the first row has most of, outside of quotes. */
+const likelyDelimiter = (text: string): string => {
+  const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
+  let isQuoted = false;
+  for (const character of text) {
+    if (character === '"') isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    if (character === '\n') break;
+    const count = counts.get(character);
+    if (count !== undefined) counts.set(character, count + 1);
+  }
+  return delimiters.reduce((best, each) => ((counts.get(each) ?? 0) > (counts.get(best) ?? 0) ? each : best));
+};

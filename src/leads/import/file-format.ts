@@ -1,0 +1,48 @@
+import type { InputFormat } from './input-options.ts';
+import { LeadInputError } from './lead-input-error.ts';
+
+/** What a file's name says it is; null when it does not tell. */
+export const formatOfName = (file: string): InputFormat | null => {
+  const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
+  if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
+  if (/\.(?:jsonl|ndjson)$/.test(name)) return 'jsonl';
+  return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
+};
+
+/** Whether these first bytes are those of a Parquet file. */
+export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
+
+const unreadable: readonly (readonly [magic: string, what: string])[] = [
+  ['504b0304', 'is a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV (UTF-8)'],
+  ['d0cf11e0', 'is an old Excel workbook; save the sheet as CSV (UTF-8)'],
+  ['425a68', 'is packed with bzip2; unpack it first, as with: bunzip2'],
+  ['fd377a585a00', 'is packed with xz; unpack it first, as with: unxz'],
+  ['04224d18', 'is packed with LZ4; unpack it first, as with: unlz4'],
+  ['fffe', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['feff', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['4f626a01', 'is an Avro file; convert it to Parquet or JSON Lines'],
+  ['4f5243', 'is an ORC file; convert it to Parquet or JSON Lines'],
+  ['4152524f5731', 'is an Arrow file; convert it to Parquet or JSON Lines'],
+];
+
+/** Throws LeadInputError when the first bytes, unpacked, are those of a file of a kind that is not read. */
+export const checkReadable = (file: string, head: Buffer): void => {
+  const hex = head.subarray(0, 16).toString('hex');
+  const found = unreadable.find(([magic]) => hex.startsWith(magic));
+  if (found !== undefined) throw new LeadInputError(`${file} ${found[1]}.`);
+  // Further on a NUL may be in a text that is none the worse for it.
+  if (!isParquet(head) && head.subarray(0, 64).includes(0))
+    throw new LeadInputError(
+      `${file} is no text. If it is UTF-16, convert it first, as with: iconv -f UTF-16LE -t UTF-8 OLD > NEW`,
+    );
+};
+
+/** What the first bytes of a text say it is. Throws LeadInputError for a JSON array. */
+export const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
+  const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
+  if (begin === '[')
+    throw new LeadInputError(
+      `${file} is a JSON array; make JSON Lines of it, one object a line, as with: jq -c '.[]' OLD > NEW`,
+    );
+  return begin === '{' ? 'jsonl' : 'csv';
+};

@@ -1,0 +1,149 @@
+import { leadFields, type LeadField } from '../../lead-fields.ts';
+import { columnKey, fieldNamed, isSameColumn } from './column-names.ts';
+import type { ColumnMap } from './input-options.ts';
+import { LeadInputError } from './lead-input-error.ts';
+
+export interface MappedColumns {
+  /** Which column each field is read from; -1 for none. */
+  indexes: Record<LeadField, number>;
+  /** Columns that no field is read from. */
+  unused: string[];
+}
+
+const mostListed = 40;
+
+const listed = (names: readonly string[]): string => {
+  const shown = names.slice(0, mostListed).map((name) => (name === '' ? '(no name)' : name.slice(0, 60)));
+  return names.length > mostListed
+    ? `${shown.join(', ')} and ${names.length - mostListed} more`
+    : shown.join(', ');
+};
+
+/** Says which option tells where `field` is. */
+export const fieldNotFound = (
+  file: string,
+  field: LeadField,
+  names: readonly string[],
+  hint = '',
+): LeadInputError =>
+  new LeadInputError(
+    `${file} has no column for ${field}. Its columns: ${listed(names)}. Name the right one with --column ${field}=NAME.${hint}`,
+  );
+
+/** `columns` are those that stand for `field`, with their places, counted from 0. */
+const fieldFoundTwice = (
+  file: string,
+  { field, columns }: { field: LeadField; columns: readonly { name: string; index: number }[] },
+): LeadInputError => {
+  const names = columns.map(({ name }) => name);
+  const isTold = new Set(names.map(columnKey)).size === names.length;
+  const shown = isTold ? names : columns.map(({ name, index }) => `${name} (#${index + 1})`);
+  const choice = isTold ? 'NAME' : `#${(columns[0]?.index ?? 0) + 1}`;
+  return new LeadInputError(
+    `${file} has more than one column for ${field}: ${listed(shown)}. Choose with --column ${field}=${choice}.`,
+  );
+};
+
+/**
+ * Which of the columns `names` each field is read from: what `columns` says, else the column of the field's own name,
+ * else one of another known name. Throws LeadInputError when username or followers has none, with `missingHint` behind
+ * it, or a field has two.
+ */
+export const mapColumns = (
+  names: readonly string[],
+  { file, columns = {}, missingHint }: { file: string; columns?: ColumnMap; missingHint?: string },
+): MappedColumns => {
+  const chosen = new Map<LeadField, number>();
+  for (const field of leadFields) {
+    const column = columns[field];
+    if (column !== undefined)
+      chosen.set(field, column === '' ? -1 : findColumn(names, { file, field, column }));
+  }
+  const taken = new Set(chosen.values());
+  const found = new Map<LeadField, { own: number[]; other: number[] }>();
+  for (const [index, name] of names.entries()) {
+    const named = fieldNamed(name);
+    if (named === null || taken.has(index) || chosen.has(named.field)) continue;
+    const places = found.get(named.field) ?? { own: [], other: [] };
+    (named.isOwnName ? places.own : places.other).push(index);
+    found.set(named.field, places);
+  }
+  for (const [field, { own, other }] of found) {
+    const best = own.length > 0 ? own : other;
+    const [first = -1, second] = best;
+    if (second !== undefined)
+      throw fieldFoundTwice(file, {
+        field,
+        columns: best.map((index) => ({ name: names[index] ?? '', index })),
+      });
+    chosen.set(field, first);
+  }
+  for (const field of ['username', 'followers'] as const)
+    if ((chosen.get(field) ?? -1) === -1) throw fieldNotFound(file, field, names, missingHint);
+  const used = new Set(chosen.values());
+  const indexOf = (field: LeadField): number => chosen.get(field) ?? -1;
+  return {
+    indexes: {
+      username: indexOf('username'),
+      full_name: indexOf('full_name'),
+      followers: indexOf('followers'),
+      following: indexOf('following'),
+      is_verified: indexOf('is_verified'),
+      is_business: indexOf('is_business'),
+      category: indexOf('category'),
+      bio: indexOf('bio'),
+      public_email: indexOf('public_email'),
+      media_count: indexOf('media_count'),
+      gender: indexOf('gender'),
+      profile_pic_url: indexOf('profile_pic_url'),
+      country: indexOf('country'),
+      city: indexOf('city'),
+    },
+    unused: names.filter((_, index) => !used.has(index)),
+  };
+};
+
+const findColumn = (
+  names: readonly string[],
+  { file, field, column }: { file: string; field: LeadField; column: string },
+): number => {
+  const exact = names.flatMap((name, index) => (name === column ? [index] : []));
+  const same =
+    exact.length > 0 ? exact : names.flatMap((name, index) => (isSameColumn(name, column) ? [index] : []));
+  const [first, second] = same;
+  if (second !== undefined)
+    throw new LeadInputError(
+      `${file} has ${same.length} columns named ${column}; say which by its place, as --column ${field}=#${(first ?? 0) + 1}.`,
+    );
+  if (first !== undefined) return first;
+  const place = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];
+  if (place !== undefined && Number(place) <= names.length) return Number(place) - 1;
+  const hint = /^[1-9][0-9]{0,4}$/.test(column) ? ` By its place, a column is named as #${column}.` : '';
+  throw new LeadInputError(
+    `${file} has no column ${column} (for ${field}). Its columns: ${listed(names)}.${hint}`,
+  );
+};
+
+/** The fields of a row, by the contract's names; `undefined` for those that no column holds. */
+export const fieldsOf = (
+  cells: readonly unknown[],
+  indexes: Record<LeadField, number>,
+): Record<LeadField, unknown> => ({
+  username: cellAt(cells, indexes.username),
+  full_name: cellAt(cells, indexes.full_name),
+  followers: cellAt(cells, indexes.followers),
+  following: cellAt(cells, indexes.following),
+  is_verified: cellAt(cells, indexes.is_verified),
+  is_business: cellAt(cells, indexes.is_business),
+  category: cellAt(cells, indexes.category),
+  bio: cellAt(cells, indexes.bio),
+  public_email: cellAt(cells, indexes.public_email),
+  media_count: cellAt(cells, indexes.media_count),
+  gender: cellAt(cells, indexes.gender),
+  profile_pic_url: cellAt(cells, indexes.profile_pic_url),
+  country: cellAt(cells, indexes.country),
+  city: cellAt(cells, indexes.city),
+});
+
+const cellAt = (cells: readonly unknown[], index: number): unknown =>
+  index === -1 ? undefined : cells[index];

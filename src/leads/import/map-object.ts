@@ -1,0 +1,174 @@
+import { leadFields, type LeadField } from '../../lead-fields.ts';
+import { columnKey, fieldNamed } from './column-names.ts';
+import type { ColumnMap } from './input-options.ts';
+import { shownValue } from './shown-value.ts';
+
+/** Reads fields out of objects, each of which may have other members than the one before. */
+export interface ObjectMapper {
+  fieldsOf(object: Record<string, unknown>): MappedObject;
+  /** Names of members seen so far, fifty at most. */
+  names(): string[];
+  /** Those of them that no field is read from. */
+  unused(): string[];
+}
+
+export interface MappedObject {
+  fields: Record<LeadField, unknown>;
+  /** One sentence about a field for which two members with other values stand equally well, the first of them being in `fields`. */
+  problem: string | null;
+}
+
+/** What a member stands for: a lower rank wins. `inner` is read out of the member when that is an object. */
+interface Target {
+  field: LeadField;
+  rank: number;
+  inner: string | null;
+}
+
+/** Two members or more that stand for a field equally well. */
+interface Tie {
+  field: LeadField;
+  rank: number;
+}
+
+/** From what was asked for to other known names; what is written exactly so comes before what differs in case. */
+const ranks = { chosen: 0, chosenInOtherCase: 1, ownName: 2, ownNameOtherwise: 3, otherName: 4 } as const;
+/** Added for lists and objects: behind every rank of a plain value. */
+const structureRank = 10;
+
+const mostTold = 50;
+/** Objects with ever new names must not fill the memory. */
+const mostNames = 10_000;
+
+/** The tokens of a JSON Pointer (RFC 6901). */
+const pointerTokens = (pointer: string): string[] =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/**
+ * Maps members by what `columns` says, by the fields' own names and by other known names, in this order; a counter
+ * within (`edge_followed_by: { count }`) is found too. A member that is null or empty is passed over. A list or an object is passed over where another member that
+ * stands for its field has a plain value (`posts` beside `posts_count`), unless it is what `columns` says.
+ */
+export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {}): ObjectMapper => {
+  const chosen = new Map<string, { field: LeadField; column: string }>();
+  const pointers: { field: LeadField; tokens: string[] }[] = [];
+  const decided = new Set<LeadField>();
+  for (const field of leadFields) {
+    const column = columns[field];
+    if (column === undefined) continue;
+    decided.add(field);
+    if (column.startsWith('/')) pointers.push({ field, tokens: pointerTokens(column) });
+    else if (column !== '') chosen.set(columnKey(column), { field, column });
+  }
+  const pointedAt = new Set(pointers.map(({ tokens }) => tokens[0]));
+
+  const targetOf = (name: string): Target | null => {
+    const choice = chosen.get(columnKey(name));
+    if (choice !== undefined) {
+      const { field, column } = choice;
+      return { field, rank: name === column ? ranks.chosen : ranks.chosenInOtherCase, inner: null };
+    }
+    const named = fieldNamed(name);
+    if (named !== null) {
+      const { field, isOwnName } = named;
+      if (decided.has(field)) return null;
+      const ownRank = name === field ? ranks.ownName : ranks.ownNameOtherwise;
+      return { field, rank: isOwnName ? ownRank : ranks.otherName, inner: null };
+    }
+    const counted = fieldNamed(`${name}/count`);
+    return counted === null || decided.has(counted.field)
+      ? null
+      : { field: counted.field, rank: ranks.otherName, inner: 'count' };
+  };
+  const targets = new Map<string, Target | null>();
+  const told = new Map<string, { isUsed: boolean }>();
+  const learn = (name: string): Target | null => {
+    const target = targetOf(name);
+    if (targets.size >= mostNames) targets.clear();
+    targets.set(name, target);
+    if (told.size < mostTold) told.set(name, { isUsed: target !== null || pointedAt.has(name) });
+    return target;
+  };
+
+  const problemOf = (
+    object: Record<string, unknown>,
+    ties: readonly Tie[],
+    bestRanks: Partial<Record<LeadField, number>>,
+  ): string | null => {
+    // A better member may have come behind two equal ones.
+    const tie = ties.find(({ field, rank }) => bestRanks[field] === rank);
+    if (tie === undefined) return null;
+    const byValue = new Map<unknown, string>();
+    for (const name of Object.keys(object)) {
+      const target = targetOf(name);
+      if (target?.field !== tie.field) continue;
+      const value = valueOf(object, name, target);
+      if (!saysNothing(value) && rankOf(target, value) === tie.rank && !byValue.has(value))
+        byValue.set(value, name);
+    }
+    return (
+      `There is more than one value for ${tie.field}: ${[...byValue.values()].slice(0, 2).map(shownValue).join(' and ')}. ` +
+      `Choose with --column ${tie.field}=NAME.`
+    );
+  };
+
+  return {
+    fieldsOf(object) {
+      const fields = noFields();
+      const bestRanks: Partial<Record<LeadField, number>> = {};
+      let ties: Tie[] | null = null;
+      for (const name of Object.keys(object)) {
+        const known = targets.get(name);
+        const target = known === undefined ? learn(name) : known;
+        if (target === null) continue;
+        const { field } = target;
+        const value = valueOf(object, name, target);
+        if (saysNothing(value)) continue;
+        const rank = rankOf(target, value);
+        const best = bestRanks[field];
+        if (best === undefined || rank < best) {
+          bestRanks[field] = rank;
+          fields[field] = value;
+        } else if (rank === best && value !== fields[field]) (ties ??= []).push({ field, rank });
+      }
+      for (const { field, tokens } of pointers) fields[field] = tokens.reduce<unknown>(memberOf, object);
+      return { fields, problem: ties === null ? null : problemOf(object, ties, bestRanks) };
+    },
+    names: () => [...told.keys()],
+    unused: () => [...told].filter(([, { isUsed }]) => !isUsed).map(([name]) => name),
+  };
+};
+
+/** Many dumps have every name, and null or an empty text where they know nothing. */
+const saysNothing = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+const rankOf = ({ rank }: Target, value: unknown): number =>
+  typeof value === 'object' && value !== null && rank > ranks.chosenInOtherCase ? rank + structureRank : rank;
+
+const valueOf = (object: Record<string, unknown>, name: string, { inner }: Target): unknown =>
+  inner === null ? object[name] : memberOf(object[name], inner);
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+
+const noFields = (): Record<LeadField, unknown> => ({
+  username: undefined,
+  full_name: undefined,
+  followers: undefined,
+  following: undefined,
+  is_verified: undefined,
+  is_business: undefined,
+  category: undefined,
+  bio: undefined,
+  public_email: undefined,
+  media_count: undefined,
+  gender: undefined,
+  profile_pic_url: undefined,
+  country: undefined,
+  city: undefined,
+});

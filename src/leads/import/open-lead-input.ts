@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { canonicalJson } from '../../json.ts';
+import type { LeadBatch } from '../lead-keeper.ts';
+import { leadFields } from '../../lead-fields.ts';
+import type { FileLeadInput, InputProgress, LeadInputOptions } from './input-options.ts';
+import { LeadInputError } from './lead-input-error.ts';
+import { fileProblem } from './open-raw-file.ts';
+import { readFileRows } from './read-file-rows.ts';
+import { readPosition, type InputPosition } from './input-position.ts';
+
+/** Raised when the same files could give other rows than before. */
+const readerVersion = 3;
+
+/**
+ * Opens files of profiles for an import: CSV, JSON Lines or Parquet, plain, gzip or zstd. Rows that describe no
+ * profile are told to `onRejected` and left out. Memory stays flat. Rejects with LeadInputError when the options make no
+ * sense or a file is not there; what is in the files is found out while they are read.
+ */
+export const openLeadInput = async (options: LeadInputOptions): Promise<FileLeadInput> => {
+  checkOptions(options);
+  const { files } = options;
+  const stats = await Promise.all(files.map(describeFile));
+  const sizes = stats.map(({ size }) => size);
+  const totalBytes = sizes.reduce<number | null>(
+    (sum, size) => (sum === null || size === null ? null : sum + size),
+    0,
+  );
+  const progress: InputProgress = { bytes: 0, totalBytes, rows: 0, rejected: 0 };
+
+  /** A file that cannot be read at all is told before a row of the first one is taken. */
+  const lookAtOthers = async (signal: AbortSignal): Promise<void> => {
+    const others = files.filter((_, index) => index > 0 && sizes[index] !== null);
+    for (const file of others) {
+      const batches = readFileRows({
+        ...options,
+        file,
+        after: null,
+        signal,
+        onBytes: () => undefined,
+        onUnusedColumns: () => undefined,
+      });
+      await batches.next();
+      await batches.return(undefined);
+    }
+  };
+
+  async function* read({ after, signal }: Parameters<FileLeadInput['read']>[0]): AsyncGenerator<LeadBatch> {
+    const start: InputPosition = after === null ? beginning : readPosition(after);
+    Object.assign(progress, { bytes: 0, rows: start.rows, rejected: start.rejected });
+    let { rows, rejected } = start;
+    let bytesBefore = 0;
+    if (after === null) await lookAtOthers(signal);
+    for (const [index, file] of files.entries()) {
+      if (index >= start.file) {
+        const batches = readFileRows({
+          ...options,
+          file,
+          after: index === start.file ? start.at : null,
+          signal,
+          onBytes: (bytes) => (progress.bytes = bytesBefore + bytes),
+        });
+        for await (const batch of batches) {
+          for (const row of batch.rejected) await options.onRejected?.({ file, ...row });
+          rows += batch.leads.length + batch.rejected.length;
+          rejected += batch.rejected.length;
+          Object.assign(progress, { rows, rejected });
+          yield { leads: batch.leads, position: { file: index, rows, rejected, at: { ...batch.next } } };
+          signal.throwIfAborted();
+        }
+      }
+      bytesBefore += sizes[index] ?? 0;
+      progress.bytes = Math.max(progress.bytes, bytesBefore);
+    }
+  }
+
+  return {
+    key: totalBytes === null ? null : digest({ version: readerVersion, stats, ...meaningOf(options) }),
+    read,
+    resumeEnd: (position) => {
+      const { rows, rejected } = readPosition(position);
+      Object.assign(progress, { bytes: totalBytes ?? 0, rows, rejected });
+    },
+    progress: () => ({ ...progress }),
+  };
+};
+
+const beginning: InputPosition = { file: 0, rows: 0, rejected: 0, at: null };
+
+const meaningOf = ({ format, columns, delimiter, hasHeader }: LeadInputOptions): object => ({
+  format,
+  columns,
+  delimiter,
+  hasHeader,
+});
+
+const digest = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
+
+interface FileDescription {
+  path: string;
+  /** Null for what can be read only once. */
+  size: number | null;
+  changedMs: number | null;
+}
+
+const describeFile = async (file: string): Promise<FileDescription> => {
+  if (file === '-') return { path: '-', size: null, changedMs: null };
+  try {
+    const stats = await stat(file);
+    if (stats.isDirectory()) throw new LeadInputError(`${file} is a folder; name the files in it.`);
+    const path = resolve(file);
+    return stats.isFile()
+      ? { path, size: stats.size, changedMs: stats.mtimeMs }
+      : { path, size: null, changedMs: null };
+  } catch (error) {
+    throw fileProblem(file, error);
+  }
+};
+
+const checkOptions = ({ files, columns = {}, delimiter }: LeadInputOptions): void => {
+  if (files.length === 0) throw new LeadInputError('No file is named; - stands for standard input.');
+  const twice = files.find((file, index) => files.indexOf(file) !== index);
+  if (twice !== undefined) throw new LeadInputError(`${twice} is named twice.`);
+  if (delimiter !== undefined && !/^[^"\r\n\uD800-\uDFFF]$/.test(delimiter))
+    throw new LeadInputError('A delimiter is one character, and no quote or line break.');
+  const known: readonly string[] = leadFields;
+  const unknown = Object.keys(columns).find((field) => !known.includes(field));
+  if (unknown !== undefined)
+    throw new LeadInputError(`There is no field ${unknown}. The fields: ${known.join(', ')}.`);
+};

@@ -1,0 +1,165 @@
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { LeadInputError } from './lead-input-error.ts';
+import { openPipe } from './open-pipe.ts';
+
+/** The bytes of a file as they lie on the disk, or of a stream. */
+export interface RawFile {
+  /** The first bytes, 16 at most: what tells compressions and formats apart. */
+  head: Buffer;
+  /** Bytes of a regular file; null for a stream, which is read once, from its beginning. */
+  size: number | null;
+  /** Blocks of bytes from `from` on; `from` is 0 for a stream. */
+  chunks(from: number): AsyncIterable<Buffer>;
+  /** `length` bytes from `start` on, of a regular file. Rejects when there are fewer. */
+  slice(start: number, length: number): Promise<Buffer<ArrayBuffer>>;
+  /** Rejects when the file is not what it was at its opening. */
+  checkUnchanged(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface RawFileOptions {
+  file: string;
+  signal: AbortSignal;
+  /** Told how many bytes were read, after each block. */
+  onBytes: (bytes: number) => void;
+}
+
+const headBytes = 16;
+const blockBytes = 256 * 1024;
+
+/** What a failed system call means to the one who named the file. */
+export const fileProblem = (file: string, error: unknown): LeadInputError => {
+  if (error instanceof LeadInputError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const why: Record<string, string> = {
+    ENOENT: 'there is no such file',
+    ENOTDIR: 'there is no such file',
+    EACCES: 'this user may not read it',
+    EPERM: 'this user may not read it',
+    EISDIR: 'it is a folder; name the files in it',
+  };
+  return new LeadInputError(`${file} cannot be read: ${why[code] ?? (code === '' ? String(error) : code)}.`, {
+    cause: error,
+  });
+};
+
+/** Opens `file`, which stays open until `close`. Rejects with LeadInputError. */
+export const openRawFile = async ({ file, signal, onBytes }: RawFileOptions): Promise<RawFile> => {
+  signal.throwIfAborted();
+  let handle: FileHandle | null = null;
+  try {
+    const found = await stat(file);
+    if (found.isDirectory()) throw new LeadInputError(`${file} is a folder; name the files in it.`);
+    if (found.isFIFO()) return await rawStream(await openPipe(file), { file, signal, onBytes });
+    handle = await open(file, 'r');
+    const opened = await handle.stat();
+    return opened.isFile()
+      ? await rawRegularFile(handle, { file, signal, onBytes }, opened)
+      : await rawStream(handle.createReadStream({ highWaterMark: blockBytes, signal }), {
+          file,
+          signal,
+          onBytes,
+        });
+  } catch (error) {
+    await handle?.close();
+    signal.throwIfAborted();
+    throw fileProblem(file, error);
+  }
+};
+
+const rawRegularFile = async (
+  handle: FileHandle,
+  { file, signal, onBytes }: RawFileOptions,
+  opened: { size: number; mtimeMs: number },
+): Promise<RawFile> => {
+  const slice = async (start: number, length: number): Promise<Buffer<ArrayBuffer>> => {
+    const buffer = Buffer.allocUnsafeSlow(length);
+    let filled = 0;
+    while (filled < length) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, filled, length - filled, start + filled);
+      if (bytesRead === 0) throw new LeadInputError(`${file} is shorter than it was; start again.`);
+      filled += bytesRead;
+    }
+    return buffer;
+  };
+  async function* chunks(from: number): AsyncGenerator<Buffer> {
+    let position = from;
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const buffer = Buffer.allocUnsafeSlow(blockBytes);
+        const { bytesRead } = await handle.read(buffer, 0, blockBytes, position);
+        if (bytesRead === 0) return;
+        position += bytesRead;
+        onBytes(bytesRead);
+        yield buffer.subarray(0, bytesRead);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw fileProblem(file, error);
+    }
+  }
+  return {
+    head: await slice(0, Math.min(headBytes, opened.size)),
+    size: opened.size,
+    chunks,
+    slice,
+    async checkUnchanged() {
+      const now = await handle.stat();
+      if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs)
+        throw new LeadInputError(`${file} changed while it was read; start again when nothing writes to it.`);
+    },
+    close: () => handle.close(),
+  };
+};
+
+/** Standard input or a pipe. */
+export const rawStream = async (
+  stream: NodeJS.ReadableStream,
+  { file, signal, onBytes }: RawFileOptions,
+): Promise<RawFile> => {
+  const destroy = (reason?: Error): void => {
+    if ('destroy' in stream && typeof stream.destroy === 'function') stream.destroy(reason);
+  };
+  const abort = (): void => destroy(toError(signal.reason));
+  signal.addEventListener('abort', abort, { once: true });
+  // It may have done so while the stream was opened.
+  if (signal.aborted) abort();
+  const blocks: AsyncIterator<Buffer | string> = stream[Symbol.asyncIterator]();
+  const next = async (): Promise<Buffer | null> => {
+    try {
+      const { value, done } = await blocks.next();
+      if (done === true) return null;
+      const block = typeof value === 'string' ? Buffer.from(value) : value;
+      onBytes(block.length);
+      return block;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw fileProblem(file, error);
+    }
+  };
+  const first: Buffer[] = [];
+  while (first.reduce((sum, block) => sum + block.length, 0) < headBytes) {
+    const block = await next();
+    if (block === null) break;
+    first.push(block);
+  }
+  async function* chunks(): AsyncGenerator<Buffer> {
+    if (first.length > 0) yield Buffer.concat(first.splice(0));
+    for (let block = await next(); block !== null; block = await next()) yield block;
+  }
+  return {
+    head: Buffer.from(Buffer.concat(first).subarray(0, headBytes)),
+    size: null,
+    chunks,
+    slice: () => Promise.reject(new LeadInputError(`${file} cannot be read at any place.`)),
+    checkUnchanged: () => Promise.resolve(),
+    close: async () => {
+      signal.removeEventListener('abort', abort);
+      destroy();
+    },
+  };
+};
+
+const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

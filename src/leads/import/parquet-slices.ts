@@ -1,0 +1,48 @@
+import type { FileMetaData } from 'hyparquet';
+import { LeadInputError } from './lead-input-error.ts';
+
+/** Of the columns that are read, in one row group: it is held packed, and in part unpacked. */
+const mostGroupBytes = 1024 ** 3;
+/** A row group of up to twice as many rows is unpacked at once; of a larger one its pages are gone over once a slice. */
+const sliceRows = 65_536;
+
+/** Rows that are unpacked at once; all lie in one row group. */
+export interface ParquetSlice {
+  start: number;
+  end: number;
+  /** Its share of the file. */
+  bytes: number;
+}
+
+/**
+ * The rows of a file, slice by slice. `tops` are the columns that are read. Throws LeadInputError at a row group that
+ * would not fit in the memory.
+ */
+export function* slicesOf(
+  metadata: FileMetaData,
+  { file, tops }: { file: string; tops: readonly string[] },
+): Generator<ParquetSlice> {
+  let groupStart = 0;
+  for (const [index, group] of metadata.row_groups.entries()) {
+    const rows = Number(group.num_rows);
+    let packed = 0;
+    let unpacked = 0;
+    for (const { meta_data: column } of group.columns) {
+      packed += Number(column?.total_compressed_size ?? 0);
+      if (tops.includes(column?.path_in_schema[0] ?? ''))
+        unpacked += Number(column?.total_uncompressed_size ?? 0);
+    }
+    if (unpacked > mostGroupBytes)
+      throw new LeadInputError(
+        `${file} has ${unpacked} bytes in row group ${index + 1}; ${mostGroupBytes} are the most that is read. ` +
+          'Write it again with smaller row groups, 100,000 rows each.',
+      );
+    const size = rows <= 2 * sliceRows ? rows : sliceRows;
+    for (let start = 0; start < rows; start += size) {
+      const end = Math.min(start + size, rows);
+      const bytes = Math.round((packed * (end - start)) / rows);
+      yield { start: groupStart + start, end: groupStart + end, bytes };
+    }
+    groupStart += rows;
+  }
+}

@@ -1,0 +1,81 @@
+import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compressionOf, decompress } from '../../../src/leads/import/decompress.ts';
+
+/** In pieces, each a turn of the event loop after the one before, as from a disk. */
+async function* slowPieces(content: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += size) {
+    await new Promise((resolve) => setImmediate(resolve));
+    yield content.subarray(at, at + size);
+  }
+}
+
+const unpack = async (content: Buffer, compression: 'gzip' | 'zstd', size = 1000): Promise<Buffer> => {
+  const { signal } = new AbortController();
+  const blocks: Buffer[] = [];
+  for await (const block of decompress(slowPieces(content, size), { file: 'a.gz', compression, signal }))
+    blocks.push(block);
+  return Buffer.concat(blocks);
+};
+
+/** As the zstd program packs by default. */
+const withChecksum = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+const packers = {
+  gzip: (content: Uint8Array) => gzipSync(content),
+  zstd: (content: Uint8Array) => zstdCompressSync(content, withChecksum),
+} as const;
+
+describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
+  const pack = packers[compression];
+  const packed = pack(Buffer.from('one two three '.repeat(1000)));
+
+  it('is known by its first bytes', () => {
+    expect(compressionOf(packed)).toBe(compression);
+    expect(compressionOf(Buffer.from('username,followers'))).toBeNull();
+    expect(compressionOf(Buffer.alloc(0))).toBeNull();
+  });
+
+  it('is unpacked to its last part, however many were put one behind the other and wherever the bytes are parted', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ maxLength: 3000 }), { minLength: 1, maxLength: 6 }),
+        fc.integer({ min: 1, max: 4000 }),
+        async (parts, size) => {
+          const content = Buffer.concat(parts.map((part) => pack(part)));
+          expect(
+            (await unpack(content, compression, Math.max(size, content.length >> 6))).equals(
+              Buffer.concat(parts),
+            ),
+          ).toBe(true);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('that ends too early is an error that says so, in any of its parts', async () => {
+    await expect(unpack(packed.subarray(0, -1), compression)).rejects.toThrow(
+      /^a\.gz ends in the middle of its/,
+    );
+    await expect(unpack(Buffer.concat([packed, packed.subarray(0, -1)]), compression)).rejects.toThrow(
+      /in the middle/,
+    );
+  });
+
+  it('that is damaged or followed by something else is an error that says so', async () => {
+    const damaged = Buffer.from(pack(Buffer.from(Array.from({ length: 9000 }, (_, index) => index % 251))));
+    damaged.fill(0x55, 40, 80);
+    await expect(unpack(damaged, compression)).rejects.toThrow(/^a\.gz is damaged/);
+    await expect(unpack(Buffer.concat([packed, Buffer.from('x'.repeat(99))]), compression)).rejects.toThrow(
+      /is damaged/,
+    );
+  });
+});
+
+it('zstd frames that are to be skipped are', async () => {
+  const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+  const content = Buffer.concat([skippable, zstdCompressSync('a'), skippable, zstdCompressSync('b')]);
+  expect(compressionOf(content)).toBe('zstd');
+  expect((await unpack(content, 'zstd', 7)).toString()).toBe('ab');
+});

@@ -1,0 +1,252 @@
+import { execFileSync } from 'node:child_process';
+import { appendFile, chmod, mkdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { ColumnMap, LeadInputOptions } from '../../../src/leads/import/input-options.ts';
+import { LeadInputError } from '../../../src/leads/import/lead-input-error.ts';
+import { openLeadInput } from '../../../src/leads/import/open-lead-input.ts';
+import { createFolder, readAll, readText, usernames, writeTemporary } from './read-all.ts';
+
+/** Good rows and bad ones, text of one to four bytes a character, rows of several lines and blank ones. */
+const messyCsv = (rows: number): string => {
+  const row = (index: number): string => {
+    if (index % 97 === 0) return '';
+    if (index % 31 === 0) return `user${index},many,x`;
+    if (index % 53 === 0) return `user${index},"5,x`;
+    return index % 3 === 0 ? `user${index},${index},"zeile 😀\n${index} ""é"""` : `user${index},${index},été`;
+  };
+  return `username,followers,bio\n${Array.from({ length: rows }, (_, index) => row(index)).join('\n')}\n`;
+};
+const messyJsonl = (rows: number): string =>
+  Array.from({ length: rows }, (_, index) =>
+    index % 31 === 0
+      ? '{"username":'
+      : JSON.stringify({ username: `user${index}`, followers: index, bio: '😀 été' }),
+  ).join('\n');
+
+const packings = {
+  plain: (text: string) => Buffer.from(text),
+  gzip: gzipSync,
+  zstd: zstdCompressSync,
+} as const;
+const cases = (['csv', 'jsonl'] as const).flatMap((format) =>
+  (['plain', 'gzip', 'zstd'] as const).map((packing) => ({ format, packing })),
+);
+
+describe('an input', () => {
+  it.each(cases)(
+    'of $packing $format goes on behind each of its batches as if it had never stopped',
+    async ({ format, packing }) => {
+      const content = packings[packing](format === 'csv' ? messyCsv(3500) : messyJsonl(3500));
+      const file = await writeTemporary('dump', content);
+      const other = await writeTemporary('other.csv', 'username,followers\nlast,5\n');
+      const whole = await readAll({ files: [file, other] });
+      expect(whole.batches.length).toBeGreaterThan(4);
+      expect(whole.rejected.length).toBeGreaterThan(100);
+      expect(usernames(whole).at(-1)).toBe('last');
+      let leads = 0;
+      for (const batch of whole.batches) {
+        leads += batch.leads.length;
+        const position: unknown = JSON.parse(JSON.stringify(batch.position));
+        const { rejected } = position as { rejected: number };
+        const rest = await readAll({ files: [file, other] }, batch.position);
+        expect(rest.leads).toEqual(whole.leads.slice(leads));
+        expect(rest.rejected).toEqual(whole.rejected.slice(rejected));
+      }
+    },
+  );
+
+  it('goes on at the right byte behind a line that is too long', async () => {
+    const rows = messyCsv(1200);
+    const file = await writeTemporary('a.csv', rows.replace('user7,', `${'x'.repeat(1_300_000)}\nuser7,`));
+    const whole = await readAll({ files: [file] });
+    const [first] = whole.batches;
+    const rest = await readAll({ files: [file] }, first?.position ?? null);
+    expect(rest.leads).toEqual(whole.leads.slice(first?.leads.length));
+    expect(rest.leads.length).toBeGreaterThan(100);
+  });
+
+  it('of several files reads them one after the other, and tells which file a refused row is in', async () => {
+    const first = await writeTemporary('a.csv', 'username,followers\nmira,5\nben,x\n');
+    const second = await writeTemporary('b.jsonl', '{"username":"zoe","followers":6}\n{}\n');
+    const read = await readAll({ files: [first, second] });
+    expect(usernames(read)).toEqual(['mira', 'zoe']);
+    expect(read.rejected).toMatchObject([
+      { file: first, line: 3 },
+      { file: second, line: 2 },
+    ]);
+  });
+
+  it('takes no row where one of its files cannot be read at all', async () => {
+    const good = await writeTemporary('good.csv', 'username,followers\nanna,5\n');
+    for (const [name, content, problem] of [
+      ['bad.json', '[{"username":"bert","followers":5}]', /bad\.json is a JSON array/],
+      ['bad.csv', 'nick,followers\nbert,5\n', /bad\.csv has no column for username/],
+    ] as const) {
+      const input = await openLeadInput({ files: [good, await writeTemporary(name, content)] });
+      const batches = input.read({ after: null, signal: new AbortController().signal });
+      await expect(Array.fromAsync(batches)).rejects.toThrow(problem);
+      expect(input.progress().rows).toBe(0);
+    }
+  });
+
+  it('of standard input is known by its first bytes, packed or not', async () => {
+    const csv = 'username,followers\nmira,5\n';
+    for (const content of [csv, gzipSync(csv), zstdCompressSync(csv), '{"username":"mira","followers":5}']) {
+      const bytes = [...Buffer.from(content)].map((byte) => Buffer.from([byte]));
+      const read = await readAll({ files: ['-'], stdin: Readable.from(bytes) });
+      expect(usernames(read)).toEqual(['mira']);
+    }
+  });
+
+  it.skipIf(process.platform === 'win32')('of a pipe is read once', async () => {
+    const pipe = join(await createFolder(), 'pipe.csv');
+    execFileSync('/usr/bin/mkfifo', [pipe]);
+    const input = await openLeadInput({ files: [pipe] });
+    expect(input.key).toBeNull();
+    const writing = appendFile(pipe, 'username,followers\nmira,5\n');
+    const batches = input.read({ after: null, signal: new AbortController().signal });
+    const { value } = await batches[Symbol.asyncIterator]().next();
+    await writing;
+    expect(value).toMatchObject({ leads: [{ username: 'mira' }] });
+  });
+
+  it('has a key that changes with its files and with what is read from them', async () => {
+    const file = await writeTemporary('a.csv', 'username,followers\nmira,5\n');
+    const key = async (options = {}): Promise<string | null> =>
+      (await openLeadInput({ files: [file], ...options })).key;
+    const before = await key();
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    expect(await key()).toBe(before);
+    expect(await key({ columns: { bio: '' } })).not.toBe(before);
+    expect(await key({ files: ['-'] })).toBeNull();
+    await utimes(file, 1, 1);
+    expect(await key()).not.toBe(before);
+  });
+
+  it('tells how far it is, in bytes on the disk and in rows', async () => {
+    const content = gzipSync(messyCsv(3500));
+    const input = await openLeadInput({ files: [await writeTemporary('a.csv.gz', content)] });
+    expect(input.progress()).toEqual({ bytes: 0, totalBytes: content.length, rows: 0, rejected: 0 });
+    const rows: number[] = [];
+    for await (const _ of input.read({ after: null, signal: new AbortController().signal }))
+      rows.push(input.progress().rows);
+    expect(rows.slice(0, 3)).toEqual([1000, 2000, 3000]);
+    expect(input.progress()).toMatchObject({
+      bytes: content.length,
+      rejected: expect.toSatisfy((n) => n > 100),
+    });
+  });
+
+  it('tells of all of it when an import goes on behind its last batch', async () => {
+    const file = await writeTemporary('a.csv', messyCsv(3500));
+    const { batches, leads, rejected } = await readAll({ files: [file] });
+    const input = await openLeadInput({ files: [file] });
+    input.resumeEnd(batches.at(-1)?.position ?? null);
+    const { totalBytes, ...progress } = input.progress();
+    const rows = leads.length + rejected.length;
+    expect(progress).toEqual({ bytes: totalBytes, rows, rejected: rejected.length });
+    expect(rejected.length).toBeGreaterThan(100);
+    expect(() => input.resumeEnd('elsewhere')).toThrow(LeadInputError);
+  });
+
+  it('of a named pipe is read to its end, and need not wait for somebody to write into it', async () => {
+    const file = join(await createFolder(), 'pipe');
+    execFileSync('mkfifo', [file]);
+    const waiting = new AbortController();
+    const silent = await openLeadInput({ files: [file] });
+    const next = silent.read({ after: null, signal: waiting.signal })[Symbol.asyncIterator]().next();
+    await new Promise((resolve) => setImmediate(resolve));
+    waiting.abort(new Error('no longer'));
+    await expect(next).rejects.toThrow('no longer');
+
+    const content = messyCsv(3500);
+    const reading = readAll({ files: [file] });
+    await writeFile(file, content);
+    const { leads } = await reading;
+    expect(leads).toEqual((await readText('a.csv', content)).leads);
+    expect(leads.length).toBeGreaterThan(1000);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const file = await writeTemporary('a.csv', messyCsv(3500));
+    const controller = new AbortController();
+    const batches = (await openLeadInput({ files: [file] })).read({ after: null, signal: controller.signal });
+    const iterator = batches[Symbol.asyncIterator]();
+    await iterator.next();
+    controller.abort(new Error('enough'));
+    await expect(iterator.next()).rejects.toThrow('enough');
+
+    const waiting = new AbortController();
+    const silent = await openLeadInput({ files: ['-'], stdin: new PassThrough() });
+    const next = silent.read({ after: null, signal: waiting.signal })[Symbol.asyncIterator]().next();
+    waiting.abort(new Error('no longer'));
+    await expect(next).rejects.toThrow('no longer');
+  });
+
+  it('ends with what is thrown where refused rows are told, and waits for it', async () => {
+    const file = await writeTemporary('a.csv', 'username,followers\nmira,5\nben,x\n');
+    const onRejected = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new Error('too many');
+    };
+    await expect(readAll({ files: [file], onRejected })).rejects.toThrow('too many');
+  });
+
+  it('that changes while it is read is an error', async () => {
+    const file = await writeTemporary('a.csv', messyCsv(3500));
+    const input = await openLeadInput({ files: [file] });
+    const read = async (): Promise<void> => {
+      for await (const _ of input.read({ after: null, signal: new AbortController().signal }))
+        await appendFile(file, 'more,5,\n');
+    };
+    await expect(read()).rejects.toThrow(/changed while it was read/);
+  });
+
+  it.each<[LeadInputOptions, RegExp]>([
+    [{ files: [] }, /No file is named/],
+    [{ files: ['-', '-'] }, /- is named twice/],
+    [{ files: ['-'], delimiter: ',,' }, /A delimiter is one character/],
+    [{ files: ['-'], delimiter: '"' }, /A delimiter is one character/],
+    [
+      { files: ['-'], columns: { fans: 'x' } as ColumnMap },
+      /There is no field fans\. The fields: username, /,
+    ],
+    [{ files: ['/no/such/file.csv'] }, /^\/no\/such\/file\.csv cannot be read: there is no such file\.$/],
+  ])('of %j is an error before anything is read', async (options, message) => {
+    await expect(openLeadInput(options)).rejects.toThrow(message);
+  });
+
+  it('of a folder is an error', async () => {
+    const folder = join(await createFolder(), 'profiles.csv');
+    await mkdir(folder);
+    await expect(openLeadInput({ files: [folder] })).rejects.toThrow(/is a folder; name the files in it/);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('of a file that may not be read is an error', async () => {
+    const file = await writeTemporary('a.csv', 'username,followers\n');
+    await chmod(file, 0);
+    await expect(readAll({ files: [file] })).rejects.toThrow(/this user may not read it/);
+  });
+
+  it.each([
+    ['PK\u0003\u0004....................', /ZIP archive or an Excel workbook/],
+    [Buffer.from('username,followers', 'utf16le'), /is no text\. If it is UTF-16, convert it first/],
+    [
+      Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('username', 'utf16le')]),
+      /is UTF-16; convert it first/,
+    ],
+    [gzipSync(Buffer.from([0xfe, 0xff, 0, 65])), /is UTF-16/],
+    [gzipSync(messyCsv(3500)).subarray(0, 5000), /ends in the middle of its gzip data/],
+    [zstdCompressSync(messyCsv(3500)).subarray(0, 5000), /ends in the middle of its zstd data/],
+  ])('of another kind, or cut off, is an error that says what to do', async (content, message) => {
+    await expect(readText('profiles.csv', content)).rejects.toThrow(message);
+  });
+
+  it('cannot go on from a place that is none', async () => {
+    const file = await writeTemporary('a.csv', 'username,followers\n');
+    await expect(readAll({ files: [file] }, { file: -1 })).rejects.toThrow(/begin it again/);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { readText, refusals, usernames } from './read-all.ts';
+
+const lines = (...objects: unknown[]): string => objects.map((object) => JSON.stringify(object)).join('\n');
+
+describe('a JSON Lines file', () => {
+  it('is read with typed values, blank lines, CRLF, a byte order mark and members in any order', async () => {
+    const content = `\uFEFF{"username":"mira","followers":5,"is_verified":true,"bio":"a\\nb","city":null}\r\n\n{"followers":6,"username":"ben"}`;
+    const read = await readText('profiles.jsonl', content);
+    expect(read.leads).toMatchObject([
+      { username: 'mira', is_verified: true, bio: 'a\nb' },
+      { username: 'ben', followers: 6, is_verified: false },
+    ]);
+    expect(read.leads[0]).not.toHaveProperty('city');
+  });
+
+  it('has refused lines told by their number, and the rest goes in', async () => {
+    const content = [
+      '{"username":"mira","followers":5}',
+      '{"username":"ben","followers":',
+      '["zoe",7]',
+      '"kim"',
+      '{"username":"lou"}',
+      '{"username":"max","followers":9}',
+    ].join('\n');
+    const read = await readText('profiles.jsonl', content);
+    expect(usernames(read)).toEqual(['mira', 'max']);
+    expect(refusals(read)).toEqual([
+      [2, expect.stringMatching(/^The line is no JSON: /)],
+      [3, 'The line is a list; it must be one JSON object.'],
+      [4, 'The line is "kim"; it must be one JSON object.'],
+      [5, 'followers is missing; it must be a whole number.'],
+    ]);
+    expect(read.rejected[0]?.row).toBe('{"username":"ben","followers":');
+  });
+
+  it('refuses lines that are not UTF-8 or too long, and them alone', async () => {
+    const read = await readText(
+      'profiles.jsonl',
+      Buffer.concat([
+        Buffer.from('{"username":"mira","followers":5,"bio":"\u00e9"}\n', 'latin1'),
+        Buffer.from(`{"username":"ben","followers":6,"bio":"${'x'.repeat(1_200_000)}"}\n`),
+        Buffer.from('{"username":"zoé","followers":7}\n'),
+      ]),
+    );
+    expect(usernames(read)).toEqual(['zoé']);
+    expect(refusals(read)).toEqual([
+      [1, expect.stringMatching(/^The row is not UTF-8/)],
+      [2, 'The line is longer than 1048576 bytes.'],
+    ]);
+  });
+
+  it('is read under other names of its members, and counters within them', async () => {
+    const read = await readText(
+      'profiles.jsonl',
+      lines({
+        userName: 'mira',
+        fullName: 'Mira',
+        biography: 'x',
+        edge_followed_by: { count: 5 },
+        edge_follow: { count: 6 },
+        edge_owner_to_timeline_media: { count: 7, edges: [] },
+        isVerified: true,
+        profilePicUrl: 'https://example.com/a.jpg',
+        relatedProfiles: [],
+      }),
+    );
+    expect(read.leads).toMatchObject([
+      {
+        username: 'mira',
+        full_name: 'Mira',
+        bio: 'x',
+        followers: 5,
+        following: 6,
+        media_count: 7,
+        is_verified: true,
+      },
+    ]);
+    expect(read.unused).toEqual(['relatedProfiles']);
+  });
+
+  it('is read from where columns are said to be, in objects within too', async () => {
+    const read = await readText(
+      'profiles.jsonl',
+      lines({
+        owner: { username: 'mira', 'a/b': { n: 5 } },
+        username: 'wrong',
+        FANS: 1,
+        bio: 'not this',
+        list: ['Lyon'],
+      }),
+      {
+        columns: {
+          username: '/owner/username',
+          followers: '/owner/a~1b/n',
+          following: 'fans',
+          bio: '',
+          city: '/list/0',
+        },
+      },
+    );
+    expect(read.leads).toEqual([
+      {
+        username: 'mira',
+        full_name: '',
+        followers: 5,
+        following: 1,
+        is_verified: false,
+        is_business: false,
+        city: 'Lyon',
+      },
+    ]);
+    expect(read.unused).toEqual(['username', 'bio']);
+  });
+
+  it('prefers the name of the field to other names of it, whichever comes first', async () => {
+    const first = { name: 'no', full_name: 'yes', handle: 'no', username: 'a', followers: 1 };
+    const second = { full_name: 'yes', name: 'no', username: 'b', handle: 'no', followers: 1 };
+    const read = await readText('profiles.jsonl', lines(first, second));
+    expect(read.leads).toMatchObject([
+      { username: 'a', full_name: 'yes' },
+      { username: 'b', full_name: 'yes' },
+    ]);
+  });
+
+  it('prefers the name as it is written to one in another case', async () => {
+    const exact = lines({ Username: 'no', username: 'a', followers: 1 }, { USERNAME: 'b', followers: 1 });
+    expect(usernames(await readText('profiles.jsonl', exact))).toEqual(['a', 'b']);
+    const columns = { username: 'Nick' };
+    const chosen = lines({ nick: 'no', Nick: 'a', NICK: 'no', followers: 1 });
+    expect(usernames(await readText('profiles.jsonl', chosen, { columns }))).toEqual(['a']);
+  });
+
+  it('passes lists and objects over where another member has the plain value', async () => {
+    const read = await readText(
+      'profiles.jsonl',
+      lines(
+        { username: 'a', followers: ['x', 'y'], followers_count: 2, posts: [{ id: 1 }], posts_count: 3 },
+        { username: 'b', followersCount: 4, followers: { page: 1 }, category: null },
+        { username: 'c', followers: ['x', 'y'] },
+      ),
+    );
+    expect(read.leads).toMatchObject([
+      { username: 'a', followers: 2, media_count: 3 },
+      { username: 'b', followers: 4 },
+    ]);
+    expect(refusals(read)).toEqual([[3, expect.stringMatching(/^followers is a list/)]]);
+  });
+
+  it('loses the rows alone that have two members for one field, unless all have', async () => {
+    const twice = { username: 'b', followers_count: 1, follower_count: 2 };
+    const first = lines(twice, { username: 'a', followers: 1 }, twice);
+    const read = await readText('profiles.jsonl', first);
+    expect(usernames(read)).toEqual(['a']);
+    expect(refusals(read)).toEqual([
+      [1, expect.stringMatching(/^There is more than one value for followers: "followers_count" and/)],
+      [3, expect.stringMatching(/--column followers=NAME\.$/)],
+    ]);
+    const better = lines({ ...twice, followers: 3 });
+    expect((await readText('profiles.jsonl', better)).leads).toMatchObject([{ followers: 3 }]);
+    const all = Array.from({ length: 500 }, () => twice);
+    const late = lines(...all, { username: 'a', followers: 1 });
+    await expect(readText('profiles.jsonl', late)).rejects.toThrow(/more than one value for followers/);
+  });
+
+  it('passes over members that say nothing, and takes equal values for one', async () => {
+    const read = await readText(
+      'profiles.jsonl',
+      lines(
+        { username: 'a', followers: 5, email: null, business_email: null },
+        { username: 'b', followers: 5, email: '', business_email: 'b@example.com' },
+        { username: 'c', followers: 5, email: 'c@example.com', business_email: 'c@example.com' },
+        { username: 'd', followers: 5, category: null, business_category_name: 'Artist' },
+        { username: 'e', followers: 5, email: null, business_email: 'e@example.com', mail: null },
+        { username: 'f', followers: 5, email: 'x@example.com', business_email: 'y@example.com' },
+      ),
+    );
+    expect(read.leads.map((lead) => [lead.username, lead.public_email ?? lead.category])).toEqual([
+      ['a', undefined],
+      ['b', 'b@example.com'],
+      ['c', 'c@example.com'],
+      ['d', 'Artist'],
+      ['e', 'e@example.com'],
+    ]);
+    expect(refusals(read)).toEqual([
+      [6, expect.stringMatching(/value for public_email: "email" and "business_email"/)],
+    ]);
+  });
+
+  it.each([
+    [lines({ nick: 'mira', followers: 5 }), /has no column for username\. Its columns: nick, followers\./],
+    [`${lines({ username: 'mira' })}\n`.repeat(600), /has no column for followers/],
+    [
+      lines({ username: 'a', followers_count: 1, follower_count: 2 }),
+      /profiles\.jsonl: There is more than one value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
+    ],
+    ['[{"username":"mira","followers":5}]', /is a JSON array; make JSON Lines of it/],
+  ])('that cannot be one as a whole is an error', async (content, message) => {
+    await expect(readText('profiles.jsonl', content)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,106 @@
+import { parquetWriteBuffer, type ColumnSource } from 'hyparquet-writer';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
+import { readAll, readText, refusals, usernames, writeTemporary } from './read-all.ts';
+
+const fromDuckDb = join(import.meta.dirname, 'fixtures', 'duckdb-profiles.parquet');
+
+const parquetOf = (columnData: ColumnSource[], rowGroupSize = 1000): Uint8Array =>
+  new Uint8Array(parquetWriteBuffer({ columnData, rowGroupSize }));
+
+const twoColumns = (rows: number, rowGroupSize?: number): Uint8Array =>
+  parquetOf(
+    [
+      { name: 'username', data: Array.from({ length: rows }, (_, row) => `user${row}`), type: 'STRING' },
+      { name: 'followers', data: Array.from({ length: rows }, (_, row) => row), type: 'INT32' },
+    ],
+    rowGroupSize,
+  );
+
+describe('a Parquet file', () => {
+  it('is read as another program wrote it: bigints, doubles, nulls, structures and lists', async () => {
+    const read = await readAll({
+      files: [fromDuckDb],
+      columns: { country: '/place/code', city: 'place/city' },
+    });
+    expect(read.leads.slice(0, 40)).toEqual(
+      [...generateLeads({ seed: 1, profiles: 40 })].map((lead) => ({ ...lead, profile_pic_url: undefined })),
+    );
+    expect(read.leads.slice(40)).toMatchObject([
+      { username: 'nulls.everywhere', followers: 5, full_name: '' },
+    ]);
+    expect(refusals(read)).toEqual([
+      [42, 'followers is missing; it must be a whole number.'],
+      [43, expect.stringMatching(/^followers is 9007199254740993; it must be a whole number/)],
+    ]);
+    expect(JSON.parse(read.rejected[1]?.row ?? '')).toMatchObject({
+      username: 'too_many',
+      followers: '9007199254740993',
+    });
+    expect(read.unused).toEqual(['scraped_at']);
+  });
+
+  it('is read group by group, and goes on at any row', async () => {
+    const file = await writeTemporary('profiles.parquet', twoColumns(5500, 1700));
+    const whole = await readAll({ files: [file] });
+    expect(usernames(whole)).toEqual(Array.from({ length: 5500 }, (_, row) => `user${row}`));
+    expect(whole.batches.length).toBeGreaterThan(5);
+    let done = 0;
+    for (const { leads, position } of whole.batches) {
+      done += leads.length;
+      const rest = await readAll({ files: [file] }, structuredClone(position));
+      expect(rest.leads).toEqual(whole.leads.slice(done));
+    }
+  });
+
+  it('has its columns found as those of other formats', async () => {
+    const content = parquetOf([
+      { name: 'handle', data: ['mira'] },
+      { name: 'x', data: ['y'] },
+    ]);
+    await expect(readText('profiles.parquet', content)).rejects.toThrow(
+      /has no column for followers\. Its columns: handle, x\./,
+    );
+  });
+
+  it('is known by its first bytes, whatever its name', async () => {
+    expect(usernames(await readText('dump', twoColumns(2)))).toEqual(['user0', 'user1']);
+  });
+
+  it('packed as a whole, cut off, damaged or from a pipe is an error that says so', async () => {
+    const whole = await readFile(fromDuckDb);
+    const damaged = Buffer.from(whole);
+    damaged.fill(0xee, 200, 2000);
+    await expect(readText('a.parquet.gz', gzipSync(whole))).rejects.toThrow(
+      /packed with gzip as a whole; unpack it first/,
+    );
+    await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is Parquet packed as a whole/);
+    await expect(readAll({ files: [fromDuckDb], format: 'csv' })).rejects.toThrow(
+      /is Parquet; leave --format out/,
+    );
+    await expect(readText('a.parquet', whole.subarray(0, 5000))).rejects.toThrow(/may be cut off/);
+    await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(/is no Parquet file/);
+    await expect(readText('a.parquet', damaged)).rejects.toThrow(/cannot be read as Parquet|is damaged/);
+    await expect(readAll({ files: ['-'], stdin: Readable.from([whole]) })).rejects.toThrow(/name a file/);
+  });
+
+  it('with a row group too large for the memory is refused', async () => {
+    const { parquetMetadata } = await import('hyparquet');
+    const content = twoColumns(10);
+    expect(parquetMetadata(content.buffer as ArrayBuffer).row_groups).toHaveLength(1);
+    const { slicesOf } = await import('../../../src/leads/import/parquet-slices.ts');
+    const metadata = parquetMetadata(content.buffer as ArrayBuffer);
+    for (const column of metadata.row_groups[0]?.columns ?? [])
+      if (column.meta_data !== undefined) column.meta_data.total_uncompressed_size = 2n ** 30n;
+    expect(() => [...slicesOf(metadata, { file: 'a.parquet', tops: ['username', 'followers'] })]).toThrow(
+      /2147483648 bytes in row group 1; .* smaller row groups/,
+    );
+    expect([...slicesOf(metadata, { file: 'a.parquet', tops: ['username'] })]).toMatchObject([
+      { start: 0, end: 10 },
+    ]);
+  });
+});
