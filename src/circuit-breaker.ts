@@ -1,9 +1,11 @@
 export interface CircuitBreaker {
-  /** Whether a call may be made now. A `true` is to be followed by `succeeded` or `failed`. */
+  /** Whether a call may be made now. A `true` is to be followed by `succeeded`, `failed` or `abandoned`. */
   allows(): boolean;
   /** Closes the breaker. */
   succeeded(): void;
   failed(): void;
+  /** The call ended without telling anything; where it was the one that may try, the next one may. */
+  abandoned(): void;
 }
 
 export interface CircuitBreakerOptions {
@@ -23,20 +25,28 @@ export const createCircuitBreaker = ({
 }: CircuitBreakerOptions): CircuitBreaker => {
   let failures = 0;
   let nextTryMs = -Infinity;
+  let isTrying = false;
   return {
     allows() {
       if (failures < maxFailures) return true;
       const now = nowMs();
       if (now < nextTryMs) return false;
       nextTryMs = now + openMs;
+      isTrying = true;
       return true;
     },
     succeeded() {
       failures = 0;
+      isTrying = false;
     },
     failed() {
       failures += 1;
       nextTryMs = nowMs() + openMs;
+      isTrying = false;
+    },
+    abandoned() {
+      if (isTrying) nextTryMs = -Infinity;
+      isTrying = false;
     },
   };
 };

@@ -1,6 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
+import { leadsEnvironment, leadsFileSchema, readLeads, type LeadsConfig } from './leads-config.ts';
 import { parseRate, parseUsd, type Nano, type Rate } from './money.ts';
 import { httpUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
 import { readX402, x402Environment, x402FileSchema, type X402Config } from './x402-config.ts';
@@ -65,6 +66,7 @@ export interface Config {
   /** Who looks at a video request with `nsfw_check`; null: its upstream, where that can. */
   moderation: RouteConfig | null;
   search: SearchConfig;
+  leads: LeadsConfig;
   x402: X402Config;
 }
 
@@ -146,7 +148,7 @@ export interface SearchConfig {
   /** Whether a search without a match is charged. */
   chargeEmpty: boolean;
   ratePerMinute: number;
-  /** Profiles of the generated data set. */
+  /** Profiles of the data set that is generated where the embedded index is alone and holds none; 0: none is. */
   syntheticProfiles: number;
 }
 
@@ -217,7 +219,11 @@ const environmentSchema = z.object({
   SEARCH_MAX_LIMIT: integer(20, 100, 100),
   SEARCH_CHARGE_EMPTY: flag(true),
   SEARCH_RATE_PER_MINUTE: integer(1, 1_000_000, 60),
-  SYNTHETIC_PROFILES: integer(100, 5_000_000, 20_000),
+  SYNTHETIC_PROFILES: integer(0, 5_000_000, 20_000).refine(
+    (profiles) => profiles === 0 || profiles >= 100,
+    'must be 0, or 100 to 5000000',
+  ),
+  ...leadsEnvironment,
   ...x402Environment,
 });
 
@@ -333,6 +339,7 @@ const fileSchema = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
     .optional(),
   moderation: z.strictObject({ provider: z.string(), model: z.string().min(1) }).optional(),
+  leads: leadsFileSchema,
   x402: x402FileSchema,
 });
 
@@ -533,8 +540,13 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
   const present = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
+  const fileWords = new Set(yamlText?.match(/\w+/g));
   const unknown = Object.keys(present).find(
-    (name) => /^(?:X402|SEARCH|S3)_/.test(name) && !Object.hasOwn(environmentSchema.shape, name),
+    (name) =>
+      /^(?:X402|SEARCH|LEADS|S3)_/.test(name) &&
+      !Object.hasOwn(environmentSchema.shape, name) &&
+      // Keys of upstreams are in variables that the file names.
+      !fileWords.has(name),
   );
   if (unknown !== undefined)
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
@@ -581,6 +593,7 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
       ratePerMinute: settings.SEARCH_RATE_PER_MINUTE,
       syntheticProfiles: settings.SYNTHETIC_PROFILES,
     },
+    leads: readLeads({ settings, file: file.leads, variables: present }),
     x402: readX402(settings, file.x402),
   };
 };

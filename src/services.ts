@@ -10,10 +10,9 @@ import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
 import { createRunResponses } from './jobs/run-responses.ts';
 import { createRunVideo } from './jobs/run-video.ts';
-import { createCache } from './cache/bounded-cache.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
-import { createCachedLeads } from './leads/cached-leads.ts';
-import { openEmbeddedLeads } from './leads/embedded/open-embedded-leads.ts';
+import type { LeadStatus } from './leads/lead-source.ts';
+import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
 import { createSearchLimiter } from './limits/search-limiter.ts';
@@ -60,8 +59,6 @@ export interface Readiness {
   payments: { network: string; label: string; ready: boolean }[];
 }
 
-const searchCacheMs = 60_000;
-const searchCacheEntries = 500;
 /** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
 const webhookDrainMs = 2_000;
 
@@ -110,22 +107,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       }),
     },
   });
-  const leads = createCachedLeads({
-    source: await openEmbeddedLeads({
-      file: join(config.dataDir, 'leads.db'),
-      syntheticProfiles: config.search.syntheticProfiles,
-      log,
-      // The first start builds it in a few seconds: its first search is late rather than refused.
-      limits: { readyWaitMs: 10_000 },
-    }),
-    cache: createCache({
-      namespace: 'leads-v1',
-      ttlMs: searchCacheMs,
-      maxEntries: searchCacheEntries,
-      redis,
-      log,
-    }),
-  });
+  const leads = await openLeads(config, { redis, log });
   const wallets = await assignWallets({ networks: config.x402.networks, dataDir: config.dataDir });
   const operations = createOperations(config.search);
   const discovery = describeSearch(operations, { serviceName: brandTitle(config) });
@@ -190,7 +172,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     listeningAt: (url) => {
       listeningUrl = url;
     },
-    notices: () => startNotices(config, wallets.notice),
+    notices: () => startNotices(config, { walletNotice: wallets.notice, leads: leads.status() }),
     begin: () => {
       jobs.begin();
       webhooks.begin();
@@ -230,7 +212,10 @@ const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => 
   return createRedisConnection({ url, log });
 };
 
-const startNotices = (config: Config, walletNotice: string | null): string[] => {
+const startNotices = (
+  config: Config,
+  { walletNotice, leads }: { walletNotice: string | null; leads: LeadStatus },
+): string[] => {
   const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
   const remote = config.x402.networks.flatMap(({ facilitator }) =>
@@ -243,7 +228,7 @@ const startNotices = (config: Config, walletNotice: string | null): string[] => 
     ...(isPublic && config.publicUrl === null
       ? ['PUBLIC_URL is not set: result URLs and payment terms name this machine as localhost.']
       : []),
-    'Searches run over a generated, fictional data set.',
+    ...(leads.synthetic ? ['Searches run over a generated, fictional data set.'] : []),
     ...(walletNotice === null ? [] : [walletNotice]),
     ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),
     ...config.x402.networks

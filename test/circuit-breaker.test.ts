@@ -51,4 +51,15 @@ describe('a circuit breaker', () => {
     time.nowMs = 2_000;
     expect(breaker.allows()).toBe(true);
   });
+
+  it('lets the next call try at once when the one that tried was given up', () => {
+    const { time, breaker, failTimes } = setUp();
+    failTimes(3);
+    breaker.abandoned();
+    expect(breaker.allows()).toBe(false);
+    time.nowMs = 1_000;
+    breaker.allows();
+    breaker.abandoned();
+    expect([breaker.allows(), breaker.allows()]).toEqual([true, false]);
+  });
 });

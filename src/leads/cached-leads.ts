@@ -14,22 +14,29 @@ export interface CachedLeadsOptions {
 /**
  * `source` with its result pages kept for a while, empty ones included. Equal queries under way at one time are asked
  * once; failures go to those who wait and are not kept. Closing closes `source`.
+ *
+ * A page belongs to the revision of the source that it was searched in: after an import, or when somebody asked to be
+ * forgotten, no earlier page is given out. A page during whose search the revision changed is not kept.
  */
 export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSource => {
   const sharedCalls = createSharedCalls<Lead[]>();
 
+  const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
+    const { revision } = source.status();
+    const leads = await source.search(query, { signal });
+    if (source.status().revision === revision) void cache.set(pageKey(query, revision), leads);
+    return leads;
+  };
   const look = async (key: string, query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const kept = pageSchema.safeParse(await cache.get(key));
     if (kept.success) return kept.data;
     signal.throwIfAborted();
-    const leads = await source.search(query, { signal });
-    void cache.set(key, leads);
-    return leads;
+    return search(query, signal);
   };
 
   return {
     async search(query, { signal }) {
-      const key = pageKey(query);
+      const key = pageKey(query, source.status().revision);
       const leads = await sharedCalls.join({ key, signal, call: (shared) => look(key, query, shared) });
       return [...leads];
     },
@@ -39,7 +46,8 @@ export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSo
 };
 
 /** A digest, so that keys are short and queries cannot be read from them. */
-const pageKey = (query: LeadQuery): string => hash('sha256', canonicalJson(query), 'base64url');
+const pageKey = (query: LeadQuery, revision: string): string =>
+  hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
 const pageSchema: z.ZodType<Lead[]> = z.array(
   z.object({

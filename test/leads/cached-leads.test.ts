@@ -3,7 +3,7 @@ import { createCache, type BoundedCache } from '../../src/cache/bounded-cache.ts
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
 import { AppError } from '../../src/errors.ts';
 import { createCachedLeads } from '../../src/leads/cached-leads.ts';
-import type { Lead, LeadQuery, LeadSource } from '../../src/leads/lead-source.ts';
+import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/log.ts';
 import { openSharedRedis } from '../cache/shared-redis.ts';
 
@@ -26,17 +26,18 @@ type Answer = (query: LeadQuery, signal: AbortSignal) => Promise<Lead[]>;
 const createFakeSource = (answer: Answer = async () => page) => {
   const asked: LeadQuery[] = [];
   let isClosed = false;
+  const state: LeadStatus = { ready: true, synthetic: true, profiles: 2, revision: '1' };
   const source: LeadSource = {
     search(query, { signal }) {
       asked.push(query);
       return answer(query, signal);
     },
-    status: () => ({ ready: true, synthetic: true, profiles: 2 }),
+    status: () => ({ ...state }),
     async close() {
       isClosed = true;
     },
   };
-  return { source, asked, isClosed: () => isClosed };
+  return { source, asked, state, isClosed: () => isClosed };
 };
 
 const openCache = (redis: RedisConnection | null = null, namespace = 'leads'): BoundedCache =>
@@ -116,9 +117,52 @@ describe('leads with a cache', () => {
   it('passes status and close on', async () => {
     const { source, isClosed } = createFakeSource();
     const leads = createCachedLeads({ source, cache: openCache() });
-    expect(leads.status()).toEqual({ ready: true, synthetic: true, profiles: 2 });
+    expect(leads.status()).toEqual({ ready: true, synthetic: true, profiles: 2, revision: '1' });
     await leads.close();
     expect(isClosed()).toBe(true);
+  });
+});
+
+describe('pages of a source whose data changes', () => {
+  it('are not given out after the change, and again when it is undone', async () => {
+    let answer = page;
+    const { source, asked, state } = createFakeSource(async () => answer);
+    const leads = createCachedLeads({ source, cache: openCache() });
+    expect(await search(leads, { limit: 5 })).toEqual(page);
+    answer = [];
+    state.revision = '2';
+    expect(await search(leads, { limit: 5 })).toEqual([]);
+    state.revision = '1';
+    expect(await search(leads, { limit: 5 })).toEqual(page);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are not kept when the change came during their search', async () => {
+    const { source, asked, state } = createFakeSource(async () => {
+      state.revision += '+';
+      return page;
+    });
+    const leads = createCachedLeads({ source, cache: openCache() });
+    await search(leads, { limit: 5 });
+    state.revision = '1';
+    await search(leads, { limit: 5 });
+    state.revision = '1+';
+    await search(leads, { limit: 5 });
+    expect(asked).toHaveLength(3);
+  });
+
+  it('are not shared with a search that begins after the change', async () => {
+    const gates = [Promise.withResolvers<Lead[]>(), Promise.withResolvers<Lead[]>()];
+    const { source, asked, state } = createFakeSource(() => gates[asked.length - 1]!.promise);
+    const leads = createCachedLeads({ source, cache: openCache() });
+    const before = search(leads, { limit: 5 });
+    await expect.poll(() => asked.length).toBe(1);
+    state.revision = '2';
+    const after = search(leads, { limit: 5 });
+    await expect.poll(() => asked.length).toBe(2);
+    gates[0]!.resolve(page);
+    gates[1]!.resolve([]);
+    expect([await before, await after]).toEqual([page, []]);
   });
 });
 

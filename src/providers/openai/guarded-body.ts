@@ -24,6 +24,8 @@ export const guardedBody = async function* (
   let hasFailed = true;
   let totalBytes = 0;
   let lineBytes = 0;
+  // Destroyed when its last byte has come already, a body fails although nobody reads it any more.
+  body.on('error', () => undefined);
   try {
     const chunks: AsyncIterable<Buffer> = body.iterator({ destroyOnReturn: false });
     for await (const chunk of chunks) {

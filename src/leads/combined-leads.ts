@@ -1,0 +1,140 @@
+import { atMostEvery } from '../at-most-every.ts';
+import { createCircuitBreaker } from '../circuit-breaker.ts';
+import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { callWithin, LateError } from './call-within.ts';
+import { InconclusiveError } from './inconclusive-error.ts';
+import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
+
+export interface CombinedSource {
+  /** For the log. */
+  name: string;
+  source: LeadSource;
+  /** How long one search may take here. */
+  timeoutMs: number;
+}
+
+export interface CombinedLeadsOptions {
+  /** In the order in which they are asked. */
+  sources: readonly CombinedSource[];
+  /** How long one search may take in all. */
+  timeoutMs: number;
+  log: Log;
+  /** A clock that never goes back. */
+  nowMs?: () => number;
+}
+
+/** Failures in a row after which a source is left alone, and how long. */
+const breaker = { maxFailures: 5, openMs: 10_000 };
+/** The part of its time that a source must have had to be blamed for being late: the rest may have passed before. */
+const fairShare = 0.9;
+const logIntervalMs = 60_000;
+/** In less no source is asked: a timer may end a little early. */
+const leastMs = 1;
+const usualRetrySeconds = 5;
+const longestRetrySeconds = 300;
+
+/**
+ * Several sources as one: the first one that answers wins, an empty answer included. One that is not ready, is late,
+ * fails, or failed too often lately is passed over. Throws AppError `upstream_error` when none is left.
+ *
+ * Fictional profiles never stand in for real ones: of several sources, one whose profiles are generated is not asked.
+ */
+export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource => {
+  const { sources, timeoutMs, log, nowMs = () => performance.now() } = options;
+  const members = sources.map((each) => createMember(each, { log, nowMs }));
+  const serves = ({ ready, synthetic }: LeadStatus): boolean => ready && !(synthetic && sources.length > 1);
+
+  return {
+    search: async (query, { signal }) => {
+      const endMs = nowMs() + timeoutMs;
+      const failures: unknown[] = [];
+      for (const member of members) {
+        signal.throwIfAborted();
+        const leftMs = endMs - nowMs();
+        if (leftMs < leastMs) break;
+        const outcome = serves(member.status())
+          ? await member.ask(query, { leftMs, signal })
+          : { error: new Error(`${member.name} has no profiles to search`) };
+        if ('leads' in outcome) return outcome.leads;
+        failures.push(outcome.error);
+      }
+      throw noneAnswered(failures);
+    },
+    status: () => {
+      const states = members.map(({ status }) => status());
+      const first = states.find(serves);
+      return {
+        ready: first !== undefined,
+        synthetic: first?.synthetic ?? false,
+        profiles: first === undefined ? 0 : first.profiles,
+        // Pages that are kept of a source that cannot answer now are not given out.
+        revision: states.map(({ ready, revision }) => (ready ? revision : 'away')).join(' '),
+      };
+    },
+    close: async () => {
+      await Promise.all(sources.map(({ source }) => source.close()));
+    },
+  };
+};
+
+type Outcome = { leads: Lead[] } | { error: unknown };
+
+interface Member {
+  name: string;
+  status(): LeadStatus;
+  /** Rejects only with the reason of `signal`. */
+  ask(query: LeadQuery, options: { leftMs: number; signal: AbortSignal }): Promise<Outcome>;
+}
+
+const createMember = (
+  { name, source, timeoutMs }: CombinedSource,
+  { log, nowMs }: { log: Log; nowMs: () => number },
+): Member => {
+  const circuit = createCircuitBreaker({ ...breaker, nowMs });
+  const reportFailure = atMostEvery<unknown>(
+    logIntervalMs,
+    (err, leftOut) => log.warn({ err, source: name, leftOut }, 'a lead source does not answer'),
+    nowMs,
+  );
+  return {
+    name,
+    status: () => source.status(),
+    ask: async (query, { leftMs, signal }) => {
+      if (!circuit.allows()) return { error: new Error(`${name} failed too often lately`) };
+      try {
+        const leads = await callWithin({
+          call: (inner) => source.search(query, { signal: inner }),
+          timeoutMs: Math.min(timeoutMs, leftMs),
+          signal,
+        });
+        circuit.succeeded();
+        return { leads };
+      } catch (error) {
+        // Whoever went away says nothing of the source.
+        if (signal.aborted) circuit.abandoned();
+        signal.throwIfAborted();
+        if (error instanceof InconclusiveError) circuit.succeeded();
+        // Nor does an answer that is late because those before it took the time.
+        else if (error instanceof LateError && leftMs < fairShare * timeoutMs) circuit.abandoned();
+        else circuit.failed();
+        reportFailure(error);
+        return { error };
+      }
+    },
+  };
+};
+
+const noneAnswered = (failures: readonly unknown[]): AppError =>
+  new AppError('upstream_error', messageOf(failures), {
+    retryAfterSeconds: Math.min(...failures.map(retrySeconds), longestRetrySeconds),
+    cause: new AggregateError(failures, 'no lead source answered'),
+  });
+
+/** What a source that works says of this search helps more than that another one is away. */
+const messageOf = (failures: readonly unknown[]): string =>
+  failures.find((failure) => failure instanceof InconclusiveError)?.message ??
+  'The data source is temporarily unavailable. Try again.';
+
+const retrySeconds = (failure: unknown): number =>
+  (failure instanceof AppError ? failure.retryAfterSeconds : undefined) ?? usualRetrySeconds;

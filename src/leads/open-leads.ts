@@ -1,0 +1,117 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createCache } from '../cache/bounded-cache.ts';
+import type { RedisConnection } from '../cache/redis-connection.ts';
+import type { Config } from '../config.ts';
+import type { LeadSourceConfig } from '../leads-config.ts';
+import type { Log } from '../log.ts';
+import { createCachedLeads } from './cached-leads.ts';
+import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';
+import { createFindForgotten } from './embedded/find-forgotten.ts';
+import { openEmbeddedLeads } from './embedded/open-embedded-leads.ts';
+import type { LeadSource } from './lead-source.ts';
+import { createLeadsWithoutForgotten } from './without-forgotten.ts';
+
+export interface OpenLeadsOptions {
+  /** Null keeps pages of results in this process. */
+  redis: RedisConnection | null;
+  log: Log;
+}
+
+type LeadsSettings = Pick<Config, 'leads' | 'dataDir' | 'search'>;
+
+/** Of each source. */
+const cacheEntries = 500;
+/** The first start builds the fictional profiles in a few seconds: its first search is late rather than refused. */
+const firstSearchWaitMs = 10_000;
+
+/**
+ * The leads as they are configured: the sources in their order, with a cache. What is not used is not loaded. Rejects
+ * when a source cannot be opened at all; one that only does not answer yet is opened, and not ready.
+ */
+export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptions): Promise<LeadSource> => {
+  const { timeoutMs } = settings.leads;
+  const { log } = options;
+  // Where people are forgotten whose profiles are elsewhere.
+  if (settings.leads.sources.some(({ kind }) => !isKeptHere(kind)))
+    await mkdir(leadsFolder(settings), { recursive: true });
+  const sources = await openSources(settings, log);
+  const findForgotten = createFindForgotten(leadsFolder(settings));
+  // A page that is kept may have somebody who was forgotten since.
+  const keepPages = (source: LeadSource, name: string): LeadSource => {
+    const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
+    return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, findForgotten);
+  };
+  const [first, ...others] = sources;
+  if (first === undefined || others.length > 0) {
+    // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
+    const each = sources.map((one) => ({ ...one, source: keepPages(one.source, one.name) }));
+    return createCombinedLeads({ sources: each, timeoutMs, log });
+  }
+  // The index keeps its own time, and says better than "unavailable" what it waits for.
+  const alone = first.name === 'embedded' ? first.source : createCombinedLeads({ sources, timeoutMs, log });
+  return keepPages(alone, first.name);
+};
+
+const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads');
+
+/** Whether forgotten people are erased in the source itself. */
+const isKeptHere = (name: string): boolean => name === 'embedded' || name === 'postgres';
+
+const withPages = (
+  source: LeadSource,
+  { name, cacheMs, redis, log }: OpenLeadsOptions & { name: string; cacheMs: number },
+): LeadSource => {
+  if (cacheMs === 0) return source;
+  const cache = createCache({
+    namespace: `leads-v3-${name}`,
+    ttlMs: cacheMs,
+    maxEntries: cacheEntries,
+    redis,
+    log,
+  });
+  return createCachedLeads({ source, cache });
+};
+
+const openSources = async (settings: LeadsSettings, log: Log): Promise<CombinedSource[]> => {
+  const sources: CombinedSource[] = [];
+  try {
+    for (const config of settings.leads.sources) {
+      const source = await openSource(config, { settings, log });
+      sources.push({ name: config.kind, source, timeoutMs: config.timeoutMs });
+    }
+    return sources;
+  } catch (error) {
+    await Promise.all(sources.map(({ source }) => source.close()));
+    throw error;
+  }
+};
+
+const openSource = async (
+  config: LeadSourceConfig,
+  { settings, log }: { settings: LeadsSettings; log: Log },
+): Promise<LeadSource> => {
+  switch (config.kind) {
+    case 'embedded': {
+      const isAlone = settings.leads.sources.length === 1;
+      return openEmbeddedLeads({
+        folder: leadsFolder(settings),
+        syntheticProfiles: isAlone ? settings.search.syntheticProfiles : 0,
+        log,
+        limits: { readyWaitMs: isAlone ? firstSearchWaitMs : 0 },
+      });
+    }
+    case 'postgres': {
+      const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
+      return openPostgresLeads({ url: config.url, log });
+    }
+    case 'http': {
+      const { createHttpLeads } = await import('./upstream/http-leads.ts');
+      return createHttpLeads(config, { log });
+    }
+    case 'apify': {
+      const { createApifyLeads } = await import('./upstream/apify-leads.ts');
+      return createApifyLeads(config, { log });
+    }
+  }
+};

@@ -1,0 +1,32 @@
+import { createWorkerPool } from '../../providers/worker-pool.ts';
+import { readAnswer, type AnswerToRead, type ReadAnswer } from './read-answer.ts';
+
+/** Reads answers of upstreams without holding up the event loop: the large ones in a thread. */
+export interface AnswerReader {
+  /** Null when the answer is not JSON with the list. Throws WorkerPoolError, or the signal's reason. */
+  read(answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null>;
+  close(): Promise<void>;
+}
+
+/** What is parsed within two milliseconds, whatever it is; of a thread, the start alone takes many. */
+const mostBytesHere = 128 * 1024;
+const threads = 2;
+/** More than may be asked at once. */
+const queueLimit = 128;
+/** A hostile answer takes fifty times its bytes when it is parsed; a thread that runs out of memory fails alone. */
+const maxHeapMb = 512;
+
+export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): AnswerReader => {
+  const pool = createWorkerPool<AnswerToRead, ReadAnswer | null>({
+    file: new URL('./worker.ts', import.meta.url),
+    size: threads,
+    queueLimit,
+    timeoutMs,
+    maxHeapMb,
+  });
+  return {
+    read: async (answer, signal) =>
+      answer.bytes.byteLength > mostBytesHere ? pool.run(answer, signal) : readAnswer(answer),
+    close: () => pool.close(),
+  };
+};

@@ -1,0 +1,8 @@
+/** The value of a JSON text in UTF-8, with or without a byte order mark; undefined when it is none. */
+export const parseJson = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+};

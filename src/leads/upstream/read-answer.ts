@@ -1,0 +1,42 @@
+import type { LeadFieldPointers } from '../../leads-config.ts';
+import type { LeadQuery } from '../lead-source.ts';
+import { dialects, type DialectName } from './dialects.ts';
+import { follow, parsePointer } from './json-pointer.ts';
+import { createLeadFieldReader } from './lead-fields.ts';
+import { parseJson } from './parse-json.ts';
+import { toLeads, type FoundLeads } from './to-leads.ts';
+
+/** How an upstream's answers are read; plain data, as it goes to another thread. */
+export interface AnswerRules {
+  /** The JSON pointer of the list. */
+  results: string;
+  fields: LeadFieldPointers;
+  words: 'upstream' | 'check';
+  /** Rows that are looked at. */
+  maxRows: number;
+  dialect: DialectName;
+}
+
+export interface AnswerToRead {
+  /** JSON. */
+  bytes: Uint8Array;
+  query: LeadQuery;
+  rules: AnswerRules;
+}
+
+export interface ReadAnswer extends FoundLeads {
+  /** Rows above the most that are looked at. */
+  unread: number;
+}
+
+/** What a search answers from a good answer of an upstream; null when that is not JSON with the list. */
+export const readAnswer = async ({ bytes, query, rules }: AnswerToRead): Promise<ReadAnswer | null> => {
+  const list = follow(parseJson(bytes), parsePointer(rules.results));
+  if (!Array.isArray(list)) return null;
+  const { isNothing, adjust } = dialects[rules.dialect];
+  const found: unknown[] = list.filter((row) => !isNothing(row));
+  const rows = found.slice(0, rules.maxRows);
+  const reader = createLeadFieldReader(rules.fields);
+  const leads = await toLeads(rows, { query, read: (row) => adjust(reader.read(row)), words: rules.words });
+  return { ...leads, unread: found.length - rows.length };
+};

@@ -1,0 +1,135 @@
+import { atMostEvery } from '../../at-most-every.ts';
+import { AppError } from '../../errors.ts';
+import type { UpstreamLeadsConfig } from '../../leads-upstream-config.ts';
+import type { Log } from '../../log.ts';
+import type { QueryField } from '../../query-template.ts';
+import { InconclusiveError } from '../inconclusive-error.ts';
+import type { LeadQuery, LeadSource } from '../lead-source.ts';
+import { createAnswerReader } from './answer-reader.ts';
+import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
+import { createBlindFilters } from './blind-filters.ts';
+import type { DialectName } from './dialects.ts';
+import type { FilterField } from './filter-fields.ts';
+import type { ReadAnswer } from './read-answer.ts';
+import { rowsToAsk } from './rows-to-ask.ts';
+
+export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
+  /** For the log. */
+  name: string;
+  /** The JSON pointer of the list in a good answer. */
+  results: string;
+  dialect: DialectName;
+  toRequest: (query: LeadQuery) => UpstreamRequest;
+  /** The fields of the search that its request carries. */
+  fieldsSent: (query: LeadQuery) => ReadonlySet<QueryField>;
+  /** What a bad answer says of itself, for the log: plain words of ours, or null. */
+  explain?: (answer: UpstreamAnswer) => string | null;
+  log: Log;
+}
+
+const logIntervalMs = 60_000;
+const usualRetrySeconds = 5;
+const longestRetrySeconds = 300;
+
+/**
+ * Leads from a service of somebody else, asked anew for each search. Throws AppError `upstream_error` when it does
+ * not answer well: in time, with a good status, with JSON in which the list is found, and with at least one profile
+ * among the rows where there are any. Only an answer that says that nothing matches is an empty result: one from
+ * whose rows that cannot be told, as they lack the field of a filter, were refused, or are not all there are, is an
+ * InconclusiveError.
+ */
+export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource => {
+  const { name, timeoutMs, maxResponseBytes, revision, log } = options;
+  const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes });
+  const reader = createAnswerReader({ timeoutMs });
+  const blindFilters = createBlindFilters(options);
+  const reportRefused = atMostEvery<{ refused: number; rows: number; firstProblem: string | null }>(
+    logIntervalMs,
+    (what, leftOut) => log.warn({ source: name, ...what, leftOut }, 'rows of a lead source are no profiles'),
+  );
+
+  const ask = async (query: LeadQuery, signal: AbortSignal): Promise<UpstreamAnswer> => {
+    try {
+      return await upstream.ask(options.toRequest(query), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unavailable(error);
+    }
+  };
+
+  const read = async ({ status, bytes }: UpstreamAnswer, query: LeadQuery, signal: AbortSignal) => {
+    try {
+      const found = await reader.read({ bytes, query, rules: rulesOf(options) }, signal);
+      if (found !== null) return found;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw unavailable(error);
+    }
+    throw unavailable(new Error(`status ${status} without a list of results`));
+  };
+
+  return {
+    search: async (query, { signal }) => {
+      signal.throwIfAborted();
+      const blind = blindFilters.refused(query);
+      if (blind !== null) throw notTold(blind);
+      const sent = options.fieldsSent(query);
+      const rowsAsked = rowsToAsk(query, { sent, filteredRows: options.filteredRows });
+      const answer = await ask({ ...query, limit: rowsAsked }, signal);
+      if (!isGood(answer.status)) {
+        const reason = options.explain?.(answer) ?? null;
+        const told = reason === null ? '' : `: ${reason}`;
+        throw unavailable(new Error(`status ${answer.status}${told}`), answer.retryAfterSeconds);
+      }
+      const found = await read(answer, query, signal);
+      const { leads, profiles, refused, firstProblem } = found;
+      const rows = profiles + refused;
+      blindFilters.learn(query, found);
+      if (refused > 0) reportRefused({ refused, rows, firstProblem });
+      if (refused > 0 && profiles === 0) throw unavailable(new Error(`none of ${refused} rows is a profile`));
+      if (leads.length === 0 && rows > 0) {
+        const reason = doubtOf(found, sent.has('limit') ? rowsAsked : null);
+        if (reason !== null) throw reason;
+      }
+      return leads;
+    },
+    status: () => ({ ready: true, synthetic: false, profiles: null, revision }),
+    close: async () => {
+      await Promise.all([upstream.close(), reader.close()]);
+    },
+  };
+};
+
+const rulesOf = ({ results, fields, words, maxRows, dialect }: UpstreamLeadsOptions) => ({
+  results,
+  fields,
+  words,
+  maxRows,
+  dialect,
+});
+
+/** Why nothing among some rows does not mean that there is nothing; null when it does. */
+const doubtOf = (
+  { blindFilters: [blind], profiles, refused, unread }: ReadAnswer,
+  rowsAsked: number | null,
+): InconclusiveError | null => {
+  const rows = profiles + refused;
+  if (blind !== undefined) return notTold(blind);
+  if (refused > 0)
+    return new InconclusiveError({ cause: `no match, and ${refused} of ${rows} rows refused` });
+  // It was told how many it may answer, and had no more.
+  if (unread === 0 && rowsAsked !== null && rows < rowsAsked) return null;
+  return new InconclusiveError({ cause: `no match in ${rows} rows, and there may be more` });
+};
+
+const notTold = (field: FilterField): InconclusiveError =>
+  new InconclusiveError({
+    message: `The data source does not tell the ${field} of its profiles now. Search without ${field}, or try again later.`,
+    cause: `no row tells its ${field}, which the search filters by`,
+  });
+
+const unavailable = (cause: unknown, retryAfterSeconds: number | null = null): AppError =>
+  new AppError('upstream_error', 'The data source is temporarily unavailable. Try again.', {
+    retryAfterSeconds: Math.min(Math.max(1, retryAfterSeconds ?? usualRetrySeconds), longestRetrySeconds),
+    cause,
+  });

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { buildLead } from '../leads/build-lead.ts';
+import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
+import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';
+
+let service: StubService;
+let paid: PaidSearch;
+
+beforeAll(async () => {
+  service = await startStubService({ kind: 'json', value: [] });
+  paid = await startPaidSearch({
+    environment: { LEADS_SOURCES: 'embedded,http', SEARCH_KEY: 'topsecret' },
+    yaml: stringify({
+      leads: {
+        http: {
+          url: `${service.origin}/find`,
+          parameters: { q: '{query}', limit: '{limit}' },
+          headers: { authorization: 'Bearer ${SEARCH_KEY}' },
+        },
+      },
+    }),
+  });
+});
+
+afterAll(async () => {
+  await paid.stop();
+  await service.close();
+});
+
+const search = (query: string, proof?: string): Promise<Response> =>
+  paid.gateway.call(`/v1/search?query=${query}`, {
+    apiKey: null,
+    ...(proof === undefined ? {} : { headers: { 'payment-signature': proof } }),
+  });
+
+describe('a paid search over another service', () => {
+  it('is not charged while the service fails, and the same proof pays for it when the service is back', async () => {
+    const proof = await paid.prove();
+    const charged = await paid.charged(async () => {
+      service.answer({ kind: 'json', status: 500, value: { message: 'disk on fire' } });
+      const failed = await search('yoga', proof);
+      expect(failed.status).toBe(502);
+      expect(Number(failed.headers.get('retry-after'))).toBeGreaterThan(0);
+      const body = await failed.text();
+      expect(JSON.parse(body)).toMatchObject({ error: { code: 'upstream_error', type: 'server_error' } });
+      expect(body).not.toMatch(/fire|topsecret|127\.0\.0\.1/);
+    });
+    expect(charged).toBe(0n);
+
+    const chargedThen = await paid.charged(async () => {
+      service.answer({ kind: 'json', value: [buildLead({ username: 'yogi' })] });
+      const answered = await search('yoga', proof);
+      expect(answered.status).toBe(200);
+      expect(await answered.json()).toEqual({ results: [buildLead({ username: 'yogi' })], count: 1 });
+      expect(answered.headers.get('x-causeway-sandbox')).toBeNull();
+    });
+    expect(chargedThen).toBe(searchPrice);
+    expect(service.requests.at(-1)?.headers.authorization).toBe('Bearer topsecret');
+  });
+
+  it('is not charged for an answer that is broken', async () => {
+    const charged = await paid.charged(async () => {
+      service.answer({ kind: 'bytes', bytes: '[{"username":' });
+      expect((await search('broken', await paid.prove())).status).toBe(502);
+    });
+    expect(charged).toBe(0n);
+  });
+
+  it.each<[string, unknown[]]>([
+    ['have no country', [buildLead({ username: 'a' }), buildLead({ username: 'b' })]],
+    [
+      'are no profiles but for one of another country',
+      [...Array(19).fill(buildLead({ country: 'United States' })), buildLead({ country: 'FR' })],
+    ],
+  ])('in one country is not charged for rows that %s', async (_, value) => {
+    const charged = await paid.charged(async () => {
+      service.answer({ kind: 'json', value });
+      expect((await search('yoga&country=US', await paid.prove())).status).toBe(502);
+    });
+    expect(charged).toBe(0n);
+  });
+
+  it('is offered as a search over real profiles', async () => {
+    const unpaid = await search('yoga');
+    expect(unpaid.status).toBe(402);
+    expect(unpaid.headers.get('x-causeway-sandbox')).toBeNull();
+    const terms = Buffer.from(unpaid.headers.get('payment-required') ?? '', 'base64').toString('utf8');
+    expect(JSON.parse(terms)).toMatchObject({ resource: { description: 'Influencer search' } });
+    expect(paid.gateway.services.notices().join(' ')).not.toContain('fictional');
+  });
+});

@@ -1,0 +1,180 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { stringify } from 'yaml';
+import { readConfig } from '../../src/config.ts';
+import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
+import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
+import type { Lead, LeadSource } from '../../src/leads/lead-source.ts';
+import { openLeads } from '../../src/leads/open-leads.ts';
+import { silentLog } from '../../src/log.ts';
+import { buildLead } from './build-lead.ts';
+import { startStubService, type StubService } from './upstream/stub-service.ts';
+
+let dataDir: string;
+let service: StubService;
+let leads: LeadSource | null;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'causeway-leads-'));
+  service = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
+  leads = null;
+});
+
+afterEach(async () => {
+  await leads?.close();
+  await service.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const open = async (environment: Record<string, string> = {}): Promise<LeadSource> => {
+  const usesHttp = environment['LEADS_SOURCES']?.includes('http') === true;
+  const config = readConfig(
+    { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '100', ...environment },
+    usesHttp ? stringify({ leads: { http: { url: service.origin, parameters: { q: '{query}' } } } }) : null,
+  );
+  leads = await openLeads(config, { redis: null, log: silentLog });
+  return leads;
+};
+
+const search = (source: LeadSource): Promise<Lead[]> =>
+  source.search({ limit: 20 }, { signal: new AbortController().signal });
+const names = async (source: LeadSource): Promise<string[]> =>
+  (await search(source)).map(({ username }) => username);
+
+const importProfiles = async (...usernames: string[]): Promise<void> => {
+  const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
+  await keeper.importLeads({
+    mode: 'upsert',
+    input: {
+      key: null,
+      read: async function* () {
+        yield { leads: usernames.map((username) => buildLead({ username })), position: 1 };
+      },
+    },
+    signal: new AbortController().signal,
+  });
+  await keeper.close();
+};
+
+describe('the leads of a gateway', () => {
+  it('with nothing configured are fictional profiles, which are not served beside another source', async () => {
+    const alone = await open();
+    expect(await search(alone)).toHaveLength(20);
+    expect(alone.status()).toMatchObject({ ready: true, synthetic: true, profiles: 100 });
+    await alone.close();
+    const source = await open({ LEADS_SOURCES: 'embedded,http' });
+    expect(await names(source)).toEqual(['from_http']);
+    expect(source.status()).toMatchObject({ ready: true, synthetic: false, profiles: null });
+  });
+
+  it('come from the first source as soon as it has profiles, although another one’s pages are kept', async () => {
+    const source = await open({ LEADS_SOURCES: 'embedded,http' });
+    expect(await names(source)).toEqual(['from_http']);
+    await importProfiles('imported');
+    await vi.waitUntil(() => source.status().profiles === 1, { timeout: 10_000 });
+    expect(await names(source)).toEqual(['imported']);
+  });
+
+  it('come from the next source while a database is away', async () => {
+    const source = await open({
+      LEADS_SOURCES: 'postgres,http',
+      LEADS_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+    });
+    expect(await names(source)).toEqual(['from_http']);
+  });
+
+  it('are asked of an upstream once while its page is kept, and each time where none is', async () => {
+    for (const [seconds, asked] of [
+      ['60', 1],
+      ['0', 3],
+    ] as const) {
+      const source = await open({ LEADS_SOURCES: 'http', LEADS_CACHE_SECONDS: seconds });
+      await search(source);
+      await search(source);
+      expect(service.requests).toHaveLength(asked);
+      await source.close();
+    }
+  });
+
+  it('of an upstream have nobody in them who asked to be forgotten, pages that are kept included', async () => {
+    const source = await open({ LEADS_SOURCES: 'http' });
+    service.answer({
+      kind: 'json',
+      value: ['anna', 'Bert.B', 'carl'].map((username) => buildLead({ username })),
+    });
+    expect(await names(source)).toEqual(['Bert.B', 'anna', 'carl']);
+    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
+    await keeper.forget(['bert.b', 'nobody'], { signal: new AbortController().signal });
+    expect(await names(source)).toEqual(['anna', 'carl']);
+    await keeper.forget(['anna', 'carl'], { signal: new AbortController().signal });
+    expect(await names(source)).toEqual([]);
+    await keeper.remember(['anna']);
+    await keeper.close();
+    expect(await names(source)).toEqual(['anna']);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('of an upstream are given out to nobody while the list of forgotten people cannot be read', async () => {
+    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
+    await keeper.forget(['anna'], { signal: new AbortController().signal });
+    await keeper.close();
+    const list = forgottenFile(join(dataDir, 'leads'));
+    const good = await readFile(list);
+    for (const sources of ['http', 'embedded,http']) {
+      const source = await open({ LEADS_SOURCES: sources });
+      await writeFile(list, 'no database at all, but some text that is long enough'.repeat(100));
+      await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+      await writeFile(list, good);
+      expect(await names(source)).toEqual(['from_http']);
+      await source.close();
+    }
+  });
+
+  it('of an upstream are given out to nobody while the list of forgotten people cannot be reached', async () => {
+    const source = await open({ LEADS_SOURCES: 'http' });
+    const list = forgottenFile(join(dataDir, 'leads'));
+    await symlink(list, list);
+    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+    await rm(list);
+    // Begun, and no more: a list that was lost looks the same.
+    await writeFile(list, '');
+    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+    const keeper = await openEmbeddedKeeper({ folder: join(dataDir, 'leads') });
+    await keeper.forget(['anna'], { signal: new AbortController().signal });
+    await keeper.close();
+    expect(await names(source)).toEqual(['from_http']);
+  });
+
+  it('of an upstream leave a folder behind in which people can be forgotten', async () => {
+    await open({ LEADS_SOURCES: 'http' });
+    expect(await readdir(dataDir)).toEqual(['leads']);
+  });
+
+  it('are not those of another source any longer when the first one answers again', async () => {
+    const second = await startStubService({ kind: 'json', value: [buildLead({ username: 'from_apify' })] });
+    const config = readConfig(
+      { DATA_DIR: dataDir, LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
+      stringify({
+        leads: {
+          http: { url: service.origin, parameters: { q: '{query}' } },
+          apify: { actor: 'a/b', base_url: second.origin, input: { search: '{query}' } },
+        },
+      }),
+    );
+    leads = await openLeads(config, { redis: null, log: silentLog });
+    service.answer({ kind: 'json', status: 500, value: {} });
+    expect([await names(leads), await names(leads)]).toEqual([['from_apify'], ['from_apify']]);
+    expect(second.requests).toHaveLength(1);
+    service.answer({ kind: 'json', value: [buildLead({ username: 'from_http' })] });
+    expect(await names(leads)).toEqual(['from_http']);
+    await second.close();
+  });
+
+  it('without a way to find any are refused, and not ready', async () => {
+    const source = await open({ LEADS_SOURCES: 'embedded,http' });
+    service.answer({ kind: 'json', status: 500, value: {} });
+    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+  });
+});
