@@ -1,13 +1,16 @@
 import { CommandError } from './cli/command-error.ts';
 import { runCommandLine } from './cli/run-command-line.ts';
+import { writeTrouble } from './cli/write-trouble.ts';
 
 // Whoever reads the output may stop early, as `head` does; that is no error.
 const isFault = ({ code }: NodeJS.ErrnoException): boolean => code !== 'EPIPE';
-const stdoutFailed = ({ code }: NodeJS.ErrnoException): CommandError =>
-  new CommandError('file_failed', `What was to be printed cannot be written (${code ?? 'no reason'}).`);
+const stdoutFailed = (error: NodeJS.ErrnoException): CommandError =>
+  new CommandError('file_failed', `What was to be printed cannot be written: ${writeTrouble(error)}.`);
 
 let isStdoutBroken = false;
+let isReaderGone = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  isReaderGone ||= !isFault(error);
   if (!isFault(error) || isStdoutBroken) return;
   isStdoutBroken = true;
   process.exitCode = 1;
@@ -22,6 +25,9 @@ const exitCode = await runCommandLine({
   environment: process.env,
   write: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
+  isReaderGone: () => isReaderGone,
+  isErrorTerminal: process.stderr.isTTY,
+  stdin: () => process.stdin,
   writePart: (text) =>
     new Promise((resolve, reject) =>
       process.stdout.write(text, (error) => {

@@ -2,6 +2,8 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import type { Store } from '../store/store.ts';
+import type { LeadPlaceName } from './lead-place.ts';
+import type { LeadWork } from './lead-session.ts';
 
 /** What a command works with while the store is open. */
 export interface Session {
@@ -36,4 +38,6 @@ export interface CommandContext {
   run(work: Work): Promise<void>;
   /** The same, but makes an embedded store where there is none yet. */
   runCreating(work: Work): Promise<void>;
+  /** Opens what keeps the profiles, and not the store. With `isNewAllowed` it is made where there is none yet. */
+  runOnLeads(place: { to: LeadPlaceName | undefined; isNewAllowed?: true }, work: LeadWork): Promise<void>;
 }

@@ -24,6 +24,16 @@ const exitCodes = {
   chain_unavailable: 1,
   file_exists: 1,
   file_failed: 1,
+  /** A signal ended the command before its time. */
+  stopped: 1,
+  /** Another import or change of the profiles is under way. */
+  leads_busy: 1,
+  leads_damaged: 1,
+  leads_failed: 1,
+  /** A file of profiles cannot be read on. */
+  input_failed: 1,
+  too_many_rejected: 1,
+  nothing_imported: 1,
   insufficient_balance: 1,
   refund_too_large: 1,
   store_failed: 1,

@@ -3,11 +3,10 @@ import { rmSync } from 'node:fs';
 import { copyFile, constants, link, lstat, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommandError } from './command-error.ts';
+import { codeOf, lacksLinks, writeTrouble } from './write-trouble.ts';
 
-const hasCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
-
-const fileExists = (path: string): CommandError =>
+/** The refusal to write over a file. */
+export const fileExists = (path: string): CommandError =>
   new CommandError('file_exists', `${path} is there already, and stays as it is. Name another file.`);
 
 const isThere = async (path: string): Promise<boolean> => {
@@ -25,7 +24,7 @@ const giveName = async (part: string, path: string): Promise<void> => {
   try {
     await link(part, path);
   } catch (error) {
-    if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK')) throw error;
+    if (!lacksLinks(error)) throw error;
     // A file system without links.
     await copyFile(part, path, constants.COPYFILE_EXCL);
   }
@@ -61,9 +60,8 @@ export const writeNewFile = async <T>(
     try {
       return await doing;
     } catch (cause) {
-      if (hasCode(cause, 'EEXIST')) throw fileExists(path);
-      const why = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-      throw new CommandError('file_failed', `${path} cannot be ${what}${why}.`, { cause });
+      if (codeOf(cause) === 'EEXIST') throw fileExists(path);
+      throw new CommandError('file_failed', `${path} cannot be ${what}: ${writeTrouble(cause)}.`, { cause });
     }
   };
   const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);

@@ -5,6 +5,7 @@ import type { CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addLauncherCommands } from './launcher-commands.ts';
+import { addLeadCommands } from './lead-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { addMoneyCommands } from './money-commands.ts';
 import { addPaymentCommands } from './payment-commands.ts';
@@ -46,6 +47,7 @@ export const createProgram = (
   addLedgerCommands(program, context);
   addPaymentCommands(program, context);
   addWebhookCommands(program, context);
+  addLeadCommands(program, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../json.ts';
 import type { Answer, CommandContext, Work } from './command-context.ts';
+import { assertPlaceExists, readLeadPlace } from './lead-place.ts';
+import type { LeadSurroundings } from './lead-session.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import {
   assertDataExists,
@@ -10,14 +12,14 @@ import {
   type StoreSettings,
 } from './store-settings.ts';
 import { helpWasShown, toCommandError } from './to-command-error.ts';
+import { withLeadKeeper } from './with-lead-keeper.ts';
 import { withStore } from './with-store.ts';
 
-export interface CommandLine {
+export interface CommandLine extends LeadSurroundings {
   /** The words after the program's name. */
   args: readonly string[];
   environment: Environment;
   write: (text: string) => void;
-  writeError: (text: string) => void;
   /** Writes like `write`, and resolves when the text has left this process; absent: `write` keeps up. */
   writePart?: (text: string) => Promise<void>;
 }
@@ -25,19 +27,22 @@ export interface CommandLine {
 /** Carries out one command, prints what came of it and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
   const { args, environment, write, writeError } = commandLine;
-  const printer = asksForJson(args) ? jsonPrinter(commandLine) : textPrinter(commandLine);
+  const isJson = asksForJson(args);
+  const printer = isJson ? jsonPrinter(commandLine) : textPrinter(commandLine);
   let exitCode = 0;
 
+  const answerWith = (answer: Answer): void => {
+    printer.answer(answer);
+    exitCode = answer.exitCode ?? 0;
+  };
+  const talk = {
+    tell: (line: string) => writeError(`${line}\n`),
+    writePart: commandLine.writePart ?? (async (text: string) => write(text)),
+  };
   const carryOut = (settings: StoreSettings, work: Work): Promise<void> =>
     withStore(settings, async (session) => {
-      const answer = await work({
-        ...session,
-        config: () => readGatewayConfig(environment, program.opts<GlobalOptions>()),
-        tell: (line) => writeError(`${line}\n`),
-        writePart: commandLine.writePart ?? (async (text) => write(text)),
-      });
-      printer.answer(answer);
-      exitCode = answer.exitCode ?? 0;
+      const config = () => readGatewayConfig(environment, program.opts<GlobalOptions>());
+      answerWith(await work({ ...session, ...talk, config }));
     });
   const settingsOf = (program: Command): StoreSettings =>
     readStoreSettings(environment, program.opts<GlobalOptions>());
@@ -48,6 +53,16 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       await carryOut(settings, work);
     },
     runCreating: async (work) => carryOut(settingsOf(program), work),
+    runOnLeads: async ({ to, isNewAllowed }, work) => {
+      const place = readLeadPlace(environment, {
+        ...program.opts<GlobalOptions>(),
+        ...(to === undefined ? {} : { to }),
+      });
+      if (isNewAllowed !== true) assertPlaceExists(place);
+      await withLeadKeeper({ place, showsProgress: !isJson, ...commandLine }, async (session) =>
+        answerWith(await work({ ...session, ...talk })),
+      );
+    },
   };
   const program = createProgram(context, { write, writeError: printer.usage });
 

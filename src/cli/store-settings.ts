@@ -62,7 +62,8 @@ export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void 
     );
 };
 
-const withEnvFile = (environment: Environment, envFile: string | undefined): Environment => ({
+/** The environment over what --env-file has. Throws ConfigError or CommandError. */
+export const withEnvFile = (environment: Environment, envFile: string | undefined): Environment => ({
   ...(envFile === undefined ? {} : readEnvFile(envFile)),
   ...environment,
 });

@@ -1,7 +1,9 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../errors.ts';
+import { LeadInputError } from '../leads/import/lead-input-error.ts';
+import { LeadKeeperError, type LeadKeeperProblem } from '../leads/lead-keeper.ts';
 import { StoreError } from '../store/store-error.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, type CommandErrorCode } from './command-error.ts';
 import { signedForm } from './read-amount.ts';
 
 /** Whether commander ended only because it had shown what was asked for: a help text, the version. */
@@ -15,6 +17,12 @@ export const toCommandError = (thrown: unknown): CommandError => {
   if (thrown instanceof ConfigError) return new CommandError('invalid_setting', thrown.message);
   if (thrown instanceof StoreError)
     return new CommandError('store_failed', storeMessage(thrown), { cause: thrown });
+  // What an input says is the reason, whatever its import made of it.
+  if (thrown instanceof LeadKeeperError && isOfInput(thrown.cause)) return toCommandError(thrown.cause);
+  if (thrown instanceof LeadKeeperError)
+    return new CommandError(leadProblemCodes[thrown.problem], thrown.message, { cause: thrown });
+  if (thrown instanceof LeadInputError)
+    return new CommandError('input_failed', thrown.message, { cause: thrown });
   return new CommandError(
     'internal_error',
     'This is a fault in Causeway itself; what it was stands on stderr.',
@@ -23,6 +31,15 @@ export const toCommandError = (thrown: unknown): CommandError => {
     },
   );
 };
+
+const isOfInput = (cause: unknown): boolean =>
+  cause instanceof CommandError || cause instanceof LeadInputError;
+
+const leadProblemCodes = {
+  busy: 'leads_busy',
+  damaged: 'leads_damaged',
+  failed: 'leads_failed',
+} as const satisfies Record<LeadKeeperProblem, CommandErrorCode>;
 
 const usageMessage = ({ code, message }: CommanderError): string => {
   if (code === 'commander.help') return 'A command is missing; --help lists them.';

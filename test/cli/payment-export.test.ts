@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { cliArguments } from '../../scripts/node-arguments.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { newPayment } from '../store/builders.ts';
-import { repository, runCli, temporaryFolder } from './run-cli.ts';
+import { runCli, temporaryFolder } from './run-cli.ts';
 
 const addPayments = async (dataDir: string, count: number): Promise<void> => {
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
@@ -23,7 +24,7 @@ const addPayments = async (dataDir: string, count: number): Promise<void> => {
 
 /** A command in a process of its own that can be ended from here, with its stdout in `stdout`. */
 const startCli = (args: readonly string[], dataDir: string, stdout: number | 'ignore'): ChildProcess => {
-  const child = spawn(process.execPath, ['--', join(repository, 'src/cli.ts'), ...args], {
+  const child = spawn(process.execPath, [...cliArguments, ...args], {
     env: { DATA_DIR: dataDir },
     stdio: ['ignore', stdout, 'pipe'],
   });
@@ -63,5 +64,8 @@ it.each(['export', 'list'])('payments %s onto a full disk ends with one line', a
   printing.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()));
   const [exitCode] = await once(printing, 'close');
   await full.close();
-  expect([exitCode, told]).toEqual([1, 'causeway: What was to be printed cannot be written (ENOSPC).\n']);
+  expect([exitCode, told]).toEqual([
+    1,
+    'causeway: What was to be printed cannot be written: the disk is full.\n',
+  ]);
 });

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { cliArguments } from '../../scripts/node-arguments.ts';
 
 export interface Ended {
   exitCode: number;
@@ -44,7 +45,7 @@ export const runNode = (args: readonly string[], { env = {}, cwd }: RunOptions =
 
 /** Runs `causeway <args>` as `npm run cli` does. */
 export const runCli = (args: readonly string[], options?: RunOptions): Promise<Ended> =>
-  runNode(['--', join(repository, 'src/cli.ts'), ...args], options);
+  runNode([...cliArguments, ...args], options);
 
 /** A folder that goes with the test. */
 export const temporaryFolder = async (): Promise<string> => {

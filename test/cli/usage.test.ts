@@ -13,7 +13,8 @@ const ignore = () => {};
 
 /** The commands as they are defined, with nothing behind them. */
 const bareProgram = (): Command => {
-  const context = { run: () => Promise.resolve(), runCreating: () => Promise.resolve() };
+  const nothing = () => Promise.resolve();
+  const context = { run: nothing, runCreating: nothing, runOnLeads: nothing };
   return createProgram(context, { write: ignore, writeError: ignore });
 };
 

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { readColumn, readDelimiter, readRejectedLimit } from '../../src/cli/lead-import-options.ts';
+
+describe('--column', () => {
+  it('adds up, and takes all behind the first = for the name of the column', () => {
+    const columns = readColumn('followers=a=b ', readColumn('username=Handle of the person'));
+    expect(columns).toEqual({ username: 'Handle of the person', followers: 'a=b ' });
+  });
+
+  it('leaves a field out whose column is empty', () => {
+    expect(readColumn('bio=')).toEqual({ bio: '' });
+  });
+
+  it.each(['bio', '=bio', 'Bio=x', 'name=x', '__proto__=x', ''])(
+    'refuses %j and lists the fields',
+    (text) => {
+      expect(() => readColumn(text)).toThrow(/The fields: username, full_name, .*, city\./);
+    },
+  );
+
+  it('refuses a second column for a field', () => {
+    expect(() => readColumn('bio=b', { bio: 'a' })).toThrow('bio has a column already.');
+  });
+});
+
+describe('--delimiter', () => {
+  it.each([
+    [';', ';'],
+    ['|', '|'],
+    ['tab', '\t'],
+    ['\\t', '\t'],
+    ['\t', '\t'],
+  ])('reads %j', (text, delimiter) => {
+    expect(readDelimiter(text)).toBe(delimiter);
+  });
+
+  it.each(['', ',,', '"', '\n'])('refuses %j', (text) => {
+    expect(() => readDelimiter(text)).toThrow(/one character/);
+  });
+});
+
+describe('--max-rejected', () => {
+  it.each([
+    ['0', { rows: 0 }],
+    ['100', { rows: 100 }],
+    ['0%', { share: 0 }],
+    ['2.5%', { share: 0.025 }],
+    ['100%', { share: 1 }],
+  ])('reads %j', (text, limit) => {
+    expect(readRejectedLimit(text)).toEqual(limit);
+  });
+
+  it.each(['', '-1', '1.5', '101%', '%', 'ten', '1e3', '1 %'])('refuses %j', (text) => {
+    expect(() => readRejectedLimit(text)).toThrow(/number of rows, such as 100, or a share/);
+  });
+});
