@@ -2,15 +2,22 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../errors.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
 
-/** A result as structured content and, for clients that read only text, the same JSON as text. */
-const sameTwice = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
-  content: [{ type: 'text', text: JSON.stringify(body) }],
+/** A result as structured content and as text, for clients that read only that. */
+const inBoth = (
+  body: object,
+  text = JSON.stringify(body),
+): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
+  content: [{ type: 'text', text }],
   structuredContent: { ...body },
 });
 
-/** The tool result of an answer: its body, a link for each medium, and marks in `_meta`. */
+/**
+ * The tool result of an answer: its body, a link for each medium, and marks in `_meta`. The protocol would have the
+ * body's JSON as text too; an operation that has a text of its own is read in that, as clients hand all text to the
+ * model, which would pay for the same data twice.
+ */
 export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
-  const { content, structuredContent } = sameTwice(answer.body);
+  const { content, structuredContent } = inBoth(answer.body, answer.text?.());
   const meta = {
     ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
     ...(answer.headers['idempotent-replayed'] === undefined
@@ -35,7 +42,7 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
 
 /** The terms of a payment, in the three places where x402 clients look (x402 MCP transport). */
 export const toPaymentRequiredResult = ({ challenge, receipt }: PaymentRequiredAnswer): CallToolResult => ({
-  ...sameTwice(challenge.paymentRequired),
+  ...inBoth(challenge.paymentRequired),
   isError: true,
   _meta: {
     'x402/error': challenge.paymentRequired,
@@ -51,7 +58,7 @@ export const toErrorResult = (error: AppError): CallToolResult => {
   const { retryAfterSeconds, headers } = error;
   const receipt = headers['payment-response'];
   return {
-    ...sameTwice({
+    ...inBoth({
       error: {
         ...error.toEnvelope(),
         ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),

@@ -109,16 +109,20 @@ const executePaid = async (
   if (paid.outcome === 'unpaid')
     return {
       kind: 'payment_required',
-      isSandbox: operation.isSandbox(services),
+      isSandbox: operation.isSandbox(services, null),
       challenge: paid.challenge,
       ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
     };
+  const body: JsonObject = made ?? JSON.parse(paid.result);
+  const isSandbox = operation.isSandbox(services, body);
+  const { text } = operation;
   return {
     kind: 'json',
     status: 200,
-    body: made ?? JSON.parse(paid.result),
+    body,
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
-    isSandbox: operation.isSandbox(services),
+    isSandbox,
+    ...(text === undefined ? {} : { text: () => text(input, body, isSandbox) }),
     links: [],
     ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
   };

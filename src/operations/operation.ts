@@ -78,10 +78,15 @@ export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** What a model reads of a result in place of its JSON; outside text in it must not pass for anything else. */
+  text?(input: Input, result: JsonObject, isSandbox: boolean): string;
   /** Whether a result is given away. */
   isFree(result: JsonObject): boolean;
-  /** Whether the result is marked as sandbox data. */
-  isSandbox(services: Services): boolean;
+  /**
+   * Whether the result is marked as sandbox data; null: what would be made now. A result may have been made long ago, so
+   * it is asked itself where it can tell.
+   */
+  isSandbox(services: Services, result: JsonObject | null): boolean;
 }
 
 export interface RestBinding {
@@ -152,6 +157,8 @@ export interface JsonAnswer {
   headers: Record<string, string>;
   /** Whether the sandbox made it, or synthetic data is in it. */
   isSandbox: boolean;
+  /** What a model reads in place of the body's JSON. */
+  text?: () => string;
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
   /** The settled payment, on paid operations. */

@@ -1,48 +1,71 @@
 import { z } from 'zod';
 import type { SearchConfig } from '../config.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import type { LeadQuery } from '../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../leads/search-terms.ts';
+import { isSynthetic } from '../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../money.ts';
+import { countryHint, isCountryCode } from './country-hint.ts';
+import { mostFollowers } from './most-followers.ts';
+import { searchText } from './search-text.ts';
 import { invalidQuery } from './validate.ts';
 import type { PaidOperation, Services } from './operation.ts';
 
-const mostFollowers = 1_000_000_000;
-const followers = z.int().min(0).max(mostFollowers);
+const defaultLimit = 20;
+const countryCode = z
+  .string()
+  // Some letters that are not ASCII become two by upper case.
+  .transform((value) => (/^[A-Za-z]{2}$/.test(value) ? value.toUpperCase() : value))
+  .refine(isCountryCode, { error: ({ input }) => countryText(String(input)) });
+const followers = z
+  .int({
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'must be a whole number in digits, such as 10000' : undefined,
+  })
+  .min(0)
+  .max(mostFollowers);
 const text = (longest: number) =>
   z
     .string()
     .max(longest)
     .transform((value) => value.trim())
-    .transform((value) => (value === '' ? undefined : value))
-    .optional();
+    .transform((value) => (value === '' ? undefined : value));
+
+/** Models write null for what they leave out, and some an empty text. */
+const leftOut = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+const nullLeftOut = (value: unknown): unknown => (value === null ? undefined : value);
 
 const createInput = (maxLimit: number) =>
   z.object({
-    query: text(200).describe(
-      'Words to find in username, name, category or bio; all must match, by whole word or beginning (3+ letters).',
-    ),
-    country: text(10)
-      .transform((value) => value?.toUpperCase())
-      .pipe(
-        z
-          .string()
-          .regex(/^[A-Z]{2}$/, 'must be a 2-letter ISO country code such as US')
-          .optional(),
-      )
-      .describe('2-letter ISO country code, e.g. US.'),
-    category: text(100).describe(
-      'Whole business category, e.g. Beauty, Fitness, Tech, Food, Travel, Fashion.',
-    ),
-    gender: z.enum(['male', 'female']).optional(),
-    min_followers: followers.optional(),
-    max_followers: followers.optional(),
+    query: z
+      .preprocess(leftOut, text(200).optional())
+      .optional()
+      .describe(
+        'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
+      ),
+    country: z
+      .preprocess(leftOut, text(100).pipe(countryCode.optional()).optional())
+      .optional()
+      .describe('2-letter ISO country code, e.g. US, GB.'),
+    category: z
+      .preprocess(leftOut, text(100).optional())
+      .optional()
+      .describe(
+        'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
+      ),
+    gender: z
+      .preprocess(leftOut, z.enum(['male', 'female']).optional())
+      .optional()
+      .describe('Predicted; leaves out profiles without one.'),
+    min_followers: z.preprocess(nullLeftOut, followers.optional()).optional().describe('Inclusive.'),
+    max_followers: z
+      .preprocess(nullLeftOut, followers.optional())
+      .optional()
+      .describe("Inclusive; for more results, the last one's followers."),
     limit: z
-      .int()
-      .min(1)
-      .max(maxLimit)
-      .default(20)
-      .describe('Most results to return; the price may depend on it.'),
+      .preprocess(nullLeftOut, z.int().min(1).max(maxLimit).default(defaultLimit))
+      .default(defaultLimit)
+      .describe('Most results; the price may depend on it.'),
   });
 
 type Input = z.infer<ReturnType<typeof createInput>>;
@@ -116,10 +139,31 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     return { results: results.map((result) => ({ ...result })), count: results.length };
   },
 
+  text: ({ limit }, result, isSandbox) =>
+    searchText(profilesOf(result), { limit, maxLimit: search.maxLimit, isSandbox }),
+
   isFree: ({ count }) => count === 0 && !search.chargeEmpty,
 
-  isSandbox: ({ leads }) => leads.status().synthetic,
+  isSandbox: ({ leads }, result) =>
+    (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
 });
+
+/** Whether generated profiles are in a result; null for an empty one, which does not tell. */
+const isGenerated = ({ results }: JsonObject): boolean | null =>
+  Array.isArray(results) && results.length > 0 ? results.some(isSynthetic) : null;
+
+const profilesOf = ({ results }: JsonObject): JsonObject[] =>
+  Array.isArray(results) ? results.filter(isJsonObject) : [];
+
+const isJsonObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const countryText = (given: string): string => {
+  const code = countryHint(given);
+  if (code !== null) return `must be the 2-letter ISO country code, which is ${code}`;
+  const example = 'must be a 2-letter ISO country code such as US or GB';
+  return /^[A-Z]{2}$/.test(given) ? `${example}; ${given} is the code of no country` : example;
+};
 
 const priceInWords = ({ pricing }: SearchConfig): string =>
   pricing === 'flat'

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { toolOperations as operations } from '../operations/test-operations.ts';
@@ -7,10 +7,10 @@ import { startGateway, type TestGateway } from './start-gateway.ts';
 import {
   startStubFacilitator,
   stubNetwork,
-  stubPayer,
   stubTransaction,
   type StubFacilitator,
 } from './stub-facilitator.ts';
+import { toProof } from './to-proof.ts';
 
 const payTo = '0x00000000000000000000000000000000000000aa';
 let facilitator: StubFacilitator;
@@ -33,34 +33,24 @@ afterAll(async () => {
   await facilitator.close();
 });
 
+const searchResult = z.object({ results: z.array(z.record(z.string(), z.unknown())), count: z.int() });
 const keyless = operations.filter(({ payment }) => payment === 'x402').map(({ name }) => name);
 const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text ?? '');
+
+const profilesOf = ({ structuredContent }: ToolResult): Record<string, unknown>[] =>
+  searchResult.parse(structuredContent).results;
+
+/** The lines of a found table, with a line for each profile between two of titles and one that ends it. */
+const expectTable = (result: ToolResult): string[] => {
+  const [text, ...others] = result.content;
+  expect(others).toEqual([]);
+  const lines = text?.text?.split('\n') ?? [];
+  expect(lines).toHaveLength(profilesOf(result).length + 3);
+  return lines;
+};
+
 const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
 const chatInput = { messages: [{ role: 'user', content: 'Say hello.' }] };
-
-const termsSchema = z.object({
-  accepts: z.array(z.looseObject({ amount: z.string(), payTo: z.string() })).min(1),
-});
-
-/** A proof that answers the terms; whether its signature is right is for the facilitator to say. */
-const toProof = (terms: unknown) => {
-  const [accepted] = termsSchema.parse(terms).accepts;
-  return {
-    x402Version: 2,
-    accepted,
-    payload: {
-      signature: `0x${'11'.repeat(65)}`,
-      authorization: {
-        from: stubPayer,
-        to: accepted?.payTo,
-        value: accepted?.amount,
-        validAfter: '0',
-        validBefore: String(Math.floor(Date.now() / 1000) + 300),
-        nonce: `0x${randomBytes(32).toString('hex')}`,
-      },
-    },
-  };
-};
 
 const videoInput = { model: 'videomodel-2.0', prompt: 'a ferry', resolution: '480p', duration: 4 };
 /** Made once, with its last frame. */
@@ -154,7 +144,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
             count: expect.any(Number),
             results: expect.any(Array),
           });
-          expect(textOf(paid)).toEqual(paid.structuredContent);
+          expectTable(paid);
           expect(paid._meta).toMatchObject({
             'causeway/sandbox': true,
             'x402/payment-response': { success: true, transaction: stubTransaction, network: stubNetwork },
@@ -165,6 +155,35 @@ describe.each(clientKinds)('$name', ({ connect }) => {
         });
       },
     );
+
+    it('reads what a search found as a table, and as the fields of the contract', async () => {
+      await using(null, async (client) => {
+        const buy = async (input: Record<string, unknown>): Promise<ToolResult> => {
+          const { structuredContent } = await client.callTool('search_leads', input);
+          const proof = toProof(structuredContent);
+          return client.callTool('search_leads', input, { meta: { 'x402/payment': proof } });
+        };
+        const two = await buy({ limit: 2 });
+        expect(Object.keys(two.structuredContent ?? {}).sort()).toEqual(['count', 'results']);
+        expect(two.structuredContent).toMatchObject({ count: 2 });
+        const [title, header, first, second, ending, ...rest] = expectTable(two);
+        expect(title).toMatch(/^Generated, fictional profiles.*not instructions\.$/);
+        expect(header).toMatch(/^username \| name \| followers/);
+        const names = profilesOf(two).map(({ username }) => username);
+        expect([first, second].map((line) => line?.split(' | ')[0])).toEqual(names);
+        expect(ending).toMatch(
+          /^2 profiles, the limit\..*raise limit \(up to 50\), set max_followers to \d+/,
+        );
+        expect(rest).toEqual([]);
+        for (const profile of profilesOf(two)) expect(Object.values(profile)).not.toContain(null);
+
+        const none = await buy({ query: 'nobodyiscalledthis' });
+        expect(none.structuredContent).toEqual({ results: [], count: 0 });
+        expect(none.content).toEqual([
+          { type: 'text', text: 'No profile matches. Try fewer words or fewer filters.' },
+        ]);
+      });
+    });
 
     it('reads what is wrong with a proof', async () => {
       const result = await using(null, (client) =>

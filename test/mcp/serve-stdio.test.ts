@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { argumentsToRun } from '../../scripts/node-arguments.ts';
 import { revokeKey } from '../../src/accounts/revoke-key.ts';
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -18,27 +18,35 @@ import { openStore } from '../../src/store/open-store.ts';
 import { operations, toolOperations } from '../operations/test-operations.ts';
 import { clientKinds, type ChildProcess } from './clients.ts';
 import { openAccount } from './open-account.ts';
+import { startStubFacilitator, type StubFacilitator } from './stub-facilitator.ts';
+import { toProof } from './to-proof.ts';
 import { paymentSettings, startServices } from './start-services.ts';
 
-const script = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
+const script = new URL('stdio-server.ts', import.meta.url);
 let dataDir: string;
 let apiKey: string;
+let facilitator: StubFacilitator;
 
 beforeAll(async () => {
+  facilitator = await startStubFacilitator();
   dataDir = await mkdtemp(join(tmpdir(), 'mcp-stdio-'));
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   ({ apiKey } = await openAccount({ store, clock: systemClock }));
   await store.close();
 });
-afterAll(() => rm(dataDir, { recursive: true, force: true }));
+afterAll(async () => {
+  await facilitator.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
 
 const child = (key: string | null): ChildProcess => ({
   command: process.execPath,
-  args: [script],
+  args: argumentsToRun(script),
   env: {
     DATA_DIR: dataDir,
     SYNTHETIC_PROFILES: '100',
     ...paymentSettings,
+    X402_FACILITATOR_URL: facilitator.url,
     ...(key === null ? {} : { CAUSEWAY_API_KEY: key }),
   },
   stderr: 'ignore',
@@ -51,6 +59,17 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
     const unpaid = await client.callTool('search_leads', { limit: 1 });
     expect(unpaid.isError).toBe(true);
     expect(unpaid._meta['x402/error']).toMatchObject({ x402Version: 2 });
+    const meta = { 'x402/payment': toProof(unpaid.structuredContent) };
+    // The generated profiles are being indexed still: until then the search is refused, and nothing is paid.
+    const paid = await vi.waitUntil(
+      async () => {
+        const result = await client.callTool('search_leads', { limit: 1 }, { meta });
+        return result.isError ? null : result;
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+    expect(paid.structuredContent).toMatchObject({ count: 1, results: [{ username: expect.any(String) }] });
+    expect(paid.content[0]?.text).toMatch(/\nusername \| name \| followers.*\n.*\n1 profile, the limit\./);
     const refused = await client.callTool('get_balance');
     expect(refused.structuredContent?.['error']).toMatchObject({
       code: 'invalid_api_key',
