@@ -1,0 +1,48 @@
+import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
+
+/** Where an engine finds its input and keeps its profiles for the time of a benchmark. */
+export interface BenchPlace {
+  /** For index files; exists. */
+  folder: string;
+  /** The profiles as a CSV file. */
+  csvFile: string;
+  /** The PostgreSQL server in which databases may be created and dropped. */
+  serverUrl: string;
+  profileCount: number;
+  seed: number;
+}
+
+export interface LoadedProfiles {
+  profiles: number;
+  /** Of the index on the disk, everything that is kept. */
+  bytes: number;
+  /** What was loaded from. */
+  input: 'CSV file, checked' | 'generator';
+}
+
+export interface OpenEngine {
+  search(query: LeadQuery): Promise<Lead[]>;
+  close(): Promise<void>;
+}
+
+/** A way of answering searches. `load` and each of `open` run in processes of their own. */
+export interface BenchEngine {
+  /** What was there before is gone. */
+  load(place: BenchPlace): Promise<LoadedProfiles>;
+  /** By how the searches reach the index. */
+  open: Partial<Record<Access, (place: BenchPlace) => Promise<OpenEngine>>>;
+  /** Removes everything that `load` left. */
+  remove(place: BenchPlace): Promise<void>;
+}
+
+/** `gateway`: as the gateway searches, from its main thread. `direct`: function calls in the same thread. */
+export type Access = 'gateway' | 'direct';
+
+export const engineNames = ['embedded', 'postgres', 'fts5'] as const;
+export type EngineName = (typeof engineNames)[number];
+
+export const accessesOf: Record<EngineName, readonly Access[]> = {
+  embedded: ['gateway', 'direct'],
+  postgres: ['gateway'],
+  fts5: ['direct'],
+};

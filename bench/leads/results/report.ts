@@ -1,0 +1,176 @@
+import { engineNames, type Access, type EngineName } from '../engines/engine.ts';
+import type { Machine } from '../measure/machine.ts';
+import type { ClassFigures } from '../measure/measure-classes.ts';
+import type { SearchFigures } from '../steps/step.ts';
+import { amount, late, spread } from './format.ts';
+import { goalsOf, missesOf } from './goals.ts';
+import type { EngineResults, Results } from './results-file.ts';
+import { table } from './table.ts';
+
+/** All results as one page of Markdown. */
+export const report = (all: readonly Results[]): string =>
+  [
+    '# Lead search: measured',
+    'Written by `npm run bench:leads`; the README in `bench/` says what each figure means and how far to trust it.',
+    ...all.map(reportSize),
+    '',
+  ].join('\n\n');
+
+/** One way of searching, as a column of the tables. */
+interface Way {
+  engine: EngineName;
+  access: Access;
+  label: string;
+  figures: SearchFigures;
+}
+
+const reportSize = (results: Results): string => {
+  const ways = waysOf(results);
+  return [
+    `## ${amount(results.profiles)} profiles`,
+    machines(results),
+    '### Loading',
+    loading(results),
+    '### Searches',
+    'Milliseconds, one search at a time, each query of a class several times over: p50 / p99 / longest.',
+    searches(ways, ({ warm }) => spread(warm)),
+    '### Processor time',
+    'Of the same searches, milliseconds of the answering process alone: p50 / p99 / longest. PostgreSQL’s own is not in it.',
+    searches(ways, ({ cpu }) => spread(cpu)),
+    '### First searches',
+    'Each query for the first time in a new process: p50 / p99 / longest. The files may be in the system’s cache.',
+    searches(ways, ({ cold }) => spread(cold)),
+    '### The process that answers',
+    processes(ways),
+    '### Goals',
+    goals(ways),
+  ].join('\n\n');
+};
+
+const waysOf = ({ engines }: Results): Way[] =>
+  engineNames.flatMap((engine) =>
+    (engines[engine]?.searches ?? []).map((figures) => ({
+      engine,
+      access: figures.access,
+      label: labels[engine][figures.access],
+      figures,
+    })),
+  );
+
+const labels: Record<EngineName, Record<Access, string>> = {
+  embedded: { gateway: 'embedded', direct: 'embedded, no thread' },
+  postgres: { gateway: 'PostgreSQL', direct: 'PostgreSQL, direct' },
+  fts5: { gateway: 'FTS5', direct: 'FTS5, no thread' },
+};
+
+const machines = ({ seed, engines }: Results): string =>
+  table(
+    ['engine', 'measured', 'machine', 'system', 'Node', 'load before'],
+    engineNames.flatMap((name) => {
+      const results = engines[name];
+      const machine = results?.searches[0]?.machine ?? results?.load?.machine;
+      if (results === undefined || machine === undefined) return [];
+      return [[name, results.measuredAt, hardware(machine), machine.system, machine.node, loads(results)]];
+    }),
+  ) + `\n\nSeed ${seed}.`;
+
+const hardware = ({ model, cores, memoryGiB }: Machine): string =>
+  `${model}, ${cores} cores, ${memoryGiB} GiB`;
+
+const loads = ({ load, searches: measured }: EngineResults): string =>
+  [load, ...measured].map((step) => step?.machine.loadAverage ?? '–').join(', ');
+
+const loading = ({ engines }: Results): string =>
+  table(
+    [
+      'engine',
+      'from',
+      'rows/s',
+      'rows per CPU second',
+      'seconds',
+      'CPU s',
+      'peak MiB',
+      'index MiB',
+      'bytes a profile',
+    ],
+    engineNames.flatMap((name) => {
+      const load = engines[name]?.load;
+      if (load === null || load === undefined) return [];
+      return [
+        [
+          name,
+          load.input,
+          amount(load.rowsPerSecond),
+          amount(Math.round(load.profiles / Math.max(0.1, load.cpuSeconds))),
+          String(load.seconds),
+          String(load.cpuSeconds),
+          amount(load.peakMiB),
+          amount(Math.round(load.bytes / 2 ** 20)),
+          amount(Math.round(load.bytes / load.profiles)),
+        ],
+      ];
+    }),
+  );
+
+const searches = (ways: Way[], cell: (figures: ClassFigures) => string): string => {
+  const names = [...new Set(ways.flatMap(({ figures }) => figures.classes.map(({ name }) => name)))];
+  return table(
+    ['class', 'results', ...ways.map(({ label }) => label)],
+    names.map((name) => {
+      const found = ways.map(({ figures }) => figures.classes.find((figuresOf) => figuresOf.name === name));
+      const results = found.find((figures) => figures !== undefined)?.results ?? '–';
+      return [
+        name,
+        String(results),
+        ...found.map((figures) => (figures === undefined ? '–' : cell(figures))),
+      ];
+    }),
+  );
+};
+
+const processes = (ways: Way[]): string =>
+  table(
+    [
+      '',
+      'opens in ms',
+      'MiB before / open / end / peak',
+      'searches/s, many callers',
+      'their p50 / p99 / longest',
+      'loop late, idle',
+      'loop late, one caller',
+      'loop late, many',
+    ],
+    ways.map(({ label, figures: { openMs, memoryMiB, throughput, loop } }) => [
+      label,
+      amount(Math.round(openMs)),
+      [memoryMiB.before, memoryMiB.opened, memoryMiB.end, memoryMiB.peak].map(amount).join(' / '),
+      throughput === null ? '–' : `${amount(throughput.searchesPerSecond)} (${throughput.callers} callers)`,
+      throughput?.times ? spread(throughput.times) : '–',
+      late(loop?.idle),
+      late(loop?.oneCaller),
+      late(loop?.manyCallers),
+    ]),
+  ) +
+  '\n\nLate: by how many milliseconds timers of the main thread came late, p99 / longest; in brackets its longest ' +
+  'stretch of work, in processor time.';
+
+const goals = (ways: Way[]): string =>
+  ways
+    .flatMap(({ engine, access, label, figures }) => {
+      const wanted = access === 'gateway' ? goalsOf(engine) : null;
+      if (wanted === null) return [];
+      const { p50Ms, p99Ms, loopMs } = wanted;
+      const p50 = p50Ms === null ? '' : `p50 below ${p50Ms} ms, `;
+      return [
+        `- ${label}: ${p50}p99 below ${p99Ms} ms in every class, the main thread never held for ${loopMs} ms.`,
+        ...(['clock', 'processor'] as const).map(
+          (by) => `  - ${outcome(missesOf(figures, { goals: wanted, by }), by)}`,
+        ),
+      ];
+    })
+    .join('\n');
+
+const outcome = (misses: string[], by: 'clock' | 'processor'): string => {
+  const measure = by === 'clock' ? 'By the clock' : 'By the processor time of the answering process';
+  return `${measure}: ${misses.length === 0 ? 'met' : `missed by ${misses.length}: ${misses.join('; ')}`}.`;
+};
