@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { gatewayArguments } from '../scripts/node-arguments.ts';
 import { ConfigError } from '../src/errors.ts';
 import { readConfig } from '../src/config.ts';
 import { assertEnvFilePrivate, readKeyFiles } from '../src/key-files.ts';
@@ -153,7 +153,7 @@ describe('a gateway with its keys in files', () => {
       await writeFile(join(folder, name), `${all[name]}\n`, { mode: 0o600 });
     }
     const { X402_EVM_FACILITATOR_KEY: _evm, X402_SOLANA_FACILITATOR_KEY: _solana, ...environment } = all;
-    const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
+    const child = spawn(process.execPath, gatewayArguments, {
       env: {
         PATH: process.env['PATH'],
         PORT: '0',

@@ -187,8 +187,19 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     const writing = writeDelivery(identity).finally(() => deliveries.delete(writing));
     deliveries.add(writing);
   };
-  const challenge: X402Gate['challenge'] = ({ resource, ...request }) =>
-    book.challenge({ ...request, resource: resources()[resource], extensions: declared[resource] });
+  let description = describe();
+  /** Challenges and the manifest are kept as they were made: anew when what they describe is another thing. */
+  const noticeDescription = (): void => {
+    const current = describe();
+    if (current === description) return;
+    description = current;
+    book.clear();
+    documents.clear();
+  };
+  const challenge: X402Gate['challenge'] = ({ resource, ...request }) => {
+    noticeDescription();
+    return book.challenge({ ...request, resource: resources()[resource], extensions: declared[resource] });
+  };
 
   const formerTerms = createFormerTermsBook({
     store,
@@ -228,7 +239,10 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     reconcileOne: reconcile.one,
     begin: (signal) => beginUpkeep({ store, reconcile, lookAtRefunds, formerTerms, clock, log, signal }),
     status: () => health.status(),
-    manifest: () => documents.manifest(),
+    manifest: () => {
+      noticeDescription();
+      return documents.manifest();
+    },
     didDocument: () => documents.didDocument(),
     warmUp: async () => {
       await Promise.all([documents.load(), health.start()]);

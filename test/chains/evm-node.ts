@@ -58,7 +58,9 @@ export interface EvmNodeOptions {
 }
 
 const { deployer } = localEvmKeys;
-const receiptTimeoutMs = 10_000;
+const receiptTimeoutMs = 25_000;
+/** Anvil now and then leaves a transaction in its pool that came just after mining was switched on again. */
+const nudgeAfterMs = 2_000;
 
 const connect = (rpcUrl: string, { chainId, name }: EvmNodeOptions) =>
   createTestClient({
@@ -80,7 +82,11 @@ type Client = ReturnType<typeof connect>;
 
 const callToken = async (client: Client, { to, data }: { to: Address; data: Hex }): Promise<void> => {
   const hash = await client.sendTransaction({ to, data });
-  const receipt = await client.waitForTransactionReceipt({ hash, timeout: receiptTimeoutMs });
+  // Where the nudge fails, the wait for the receipt tells it.
+  const nudge = setTimeout(() => void client.mine({ blocks: 1 }).catch(() => undefined), nudgeAfterMs);
+  const receipt = await client
+    .waitForTransactionReceipt({ hash, timeout: receiptTimeoutMs })
+    .finally(() => clearTimeout(nudge));
   if (receipt.status !== 'success') throw new Error('A call to the local USDC reverted');
 };
 

@@ -2,7 +2,12 @@ import { vi } from 'vitest';
 import { parseUsd } from '../../src/money.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../payments/support/buyer.ts';
-import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+import {
+  startTestGateway,
+  whenSearchReady,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './start-test-gateway.ts';
 
 export interface PaidSearch {
   chains: Chains;
@@ -21,14 +26,15 @@ export const searchPrice = 100_000n;
 const buyerFunds = 1_000n * searchPrice;
 
 /** A gateway that sells the search on both local chains, and a buyer with money on both. */
-export const startPaidSearch = async (): Promise<PaidSearch> => {
+export const startPaidSearch = async (options: TestGatewayOptions = {}): Promise<PaidSearch> => {
   const chains = await startChains();
   const { base, solana } = chains;
   await base.mint(base.buyer.address, buyerFunds);
   await solana.mint(solana.buyer.address, buyerFunds);
   const buyer = await createBuyer(chains);
   const gateway = await startTestGateway({
-    environment: { ...chains.environment, SEARCH_RATE_PER_MINUTE: '10000' },
+    ...options,
+    environment: { ...chains.environment, SEARCH_RATE_PER_MINUTE: '10000', ...options.environment },
   });
   const { x402 } = gateway.services;
   await whenSearchReady(gateway);

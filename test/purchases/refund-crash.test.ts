@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { cliArguments } from '../../scripts/node-arguments.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
-import { repository, runCli, type Ended } from '../cli/run-cli.ts';
+import { runCli, type Ended } from '../cli/run-cli.ts';
 import type { ChainName } from '../payments/support/buyer.ts';
 import { openRefundSite, paid, type RefundSite } from './refunds/refund-site.ts';
 
@@ -37,14 +37,14 @@ const steps: Record<ChainName, [step: string, left: string][]> = {
   ],
 };
 
-const preload = fileURLToPath(new URL('./refunds/kill-at-step.ts', import.meta.url));
+const preload = new URL('./refunds/kill-at-step.ts', import.meta.url).href;
 
 /** Runs a command that kills itself; rejects when it does not. */
 const runToDeath = (args: readonly string[], env: Record<string, string>): Promise<string> =>
   new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      ['--import', preload, '--', join(repository, 'src/cli.ts'), ...args],
+      ['--import', preload, ...cliArguments, ...args],
       { env, timeout: 60_000 },
       (error, stdout, stderr) => {
         if (error?.signal === 'SIGKILL' && stderr.includes('killed ')) resolve(stderr);
@@ -75,14 +75,6 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
 
   const outcomeOf = ({ stdout }: Ended): unknown => JSON.parse(stdout).outcome;
 
-  /** The turn of a dead process runs out; here, at once. */
-  const endTurn = async (): Promise<void> => {
-    const sender = `${chains[chain].network}:${site.walletAddress.toLowerCase()}`;
-    const later = Date.now() + 60_000;
-    await store.takeSenderTurn({ sender, owner: 'later', until: later, now: later });
-    await store.endSenderTurn({ sender, owner: 'later' });
-  };
-
   it.each(steps[chain])('that is killed %s pays once when it is repeated', async (step, left) => {
     const payment = await site.addPayment(store);
     const id = randomUUID();
@@ -90,7 +82,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
     await runToDeath(args, { ...env, KILL_AT: step });
     const before = await store.getRefund(id);
     expect(before?.state ?? 'none').toBe(left);
-    await endTurn();
+    await site.endTurn(store);
     const repeated = await runCli(args, { env });
     expect([repeated.exitCode, outcomeOf(repeated)]).toEqual([0, 'landed']);
     await site.makeFinal();
@@ -109,7 +101,7 @@ describe.each(['base', 'solana'] as const)('the refund command on %s', (chain) =
     const last = { base: 'before eth_estimateGas 2', solana: 'before getLatestBlockhash 2' }[chain];
     const told = await runToDeath(args, { ...env, KILL_AT: last });
     const words = /repeat it: causeway (.*)$/m.exec(told)?.[1]?.split(' ') ?? [];
-    await endTurn();
+    await site.endTurn(store);
     expect(await runCli(words, { env })).toMatchObject({ exitCode: 0 });
     expect(await site.balanceOf(payment.payer)).toBe(40_000n);
   });

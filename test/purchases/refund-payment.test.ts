@@ -100,17 +100,26 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       expect(steps.filter((step) => step.startsWith('before advanceRefund'))).toEqual([
         'before advanceRefund to sending',
       ]);
-      const outcomes: Record<string, unknown> = {};
       expect(steps.length).toBeGreaterThan(15);
       const isFirstEngine = kind === engines[0]?.kind;
       const storeSteps = chain === 'base' ? steps.filter((step) => storeStep.test(step)) : [];
       const tried = isFirstEngine ? steps : storeSteps;
+      const begun: { step: string; payer: string; refund: PaymentRefund }[] = [];
       for (const step of tried) {
         const payment = await site.addPayment(store);
         const refund = await site.plan(store, payment);
-        await walk(() => site.run(watchStore(store), refund), step);
-        const end = await site.finish(store, refund, { aheadMs: laterMs });
-        outcomes[step] = [end.outcome, end.refund.state, await site.balanceOf(payment.payer)];
+        await site.endTurn(store);
+        const { ended } = await walk(() => site.run(watchStore(store), refund), step);
+        expect([step, ended]).toEqual([step, null]);
+        const end = await site.run(store, refund, { aheadMs: laterMs });
+        expect([step, end.outcome]).toEqual([step, 'landed']);
+        begun.push({ step, payer: payment.payer, refund });
+      }
+      await site.makeFinal();
+      const outcomes: Record<string, unknown> = {};
+      for (const { step, payer, refund } of begun) {
+        const end = await site.run(store, refund, { aheadMs: laterMs });
+        outcomes[step] = [end.outcome, end.refund.state, await site.balanceOf(payer)];
       }
       expect(outcomes).toEqual(Object.fromEntries(tried.map((step) => [step, ['settled', 'settled', paid]])));
     }, 180_000);

@@ -100,6 +100,20 @@ describe('a challenge of a gate', () => {
   });
 });
 
+describe('what is sold', () => {
+  it('is told as it is now, also where it was told otherwise before', () => {
+    let description = 'Influencer search over generated, fictional profiles';
+    const gate = openGate({ describe: () => description });
+    const told = (): unknown =>
+      gate.challenge({ price, resource: 'rest' }).paymentRequired.resource?.description;
+    expect(told()).toBe(description);
+    expect(gate.manifest()).toContain('fictional');
+    description = 'Influencer search';
+    expect(told()).toBe('Influencer search');
+    expect(gate.manifest()).not.toContain('fictional');
+  });
+});
+
 describe('the manifest', () => {
   it('says what is sold where, for how much and on which networks', () => {
     const manifest: unknown = JSON.parse(openGate().manifest() ?? '');

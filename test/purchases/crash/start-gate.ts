@@ -1,8 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GateAnswer, GateCommand, GateSettings } from './gate-commands.ts';
 
@@ -20,8 +17,6 @@ export interface GateChild {
 const program = fileURLToPath(new URL('./gate-process.ts', import.meta.url));
 const answerTimeoutMs = 60_000;
 const stopTimeoutMs = 5_000;
-/** The chains' packages are large: what one child compiled, the next one takes over. Node's own place for it. */
-const compileCache = join(tmpdir(), 'node-compile-cache');
 
 /** What the child says next, or how it ended. */
 const nextOf = async (child: ChildProcess): Promise<{ said: GateAnswer } | { signal: string | null }> => {
@@ -41,10 +36,8 @@ const nextOf = async (child: ChildProcess): Promise<{ said: GateAnswer } | { sig
 };
 
 export const startGate = (settings: GateSettings): GateChild => {
-  mkdirSync(compileCache, { recursive: true });
   const child = fork(program, [JSON.stringify(settings)], {
     execArgv: [],
-    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
     serialization: 'advanced',
   });
   const killWithUs = (): void => void child.kill('SIGKILL');

@@ -22,6 +22,8 @@ export const paid = 100_000n;
 
 /** No test waits for more than a moment; what a chain does not show by then counts as not known. */
 const quick: Partial<RefundTimings> = { settleMs: 400, pollMs: 20, resendMs: 60, turnWaitMs: 5_000 };
+/** Longer than any turn. */
+const turnsOverMs = 3_600_000;
 const gas = 10n ** 18n;
 const blocksToFinality = 70;
 const slotsToFinality = 33;
@@ -46,6 +48,8 @@ export interface RefundSite {
   finish(store: Store, refund: PaymentRefund, options?: { aheadMs?: number }): Promise<RefundEnd>;
   /** Lets so much follow what has landed that it is final. */
   makeFinal(): Promise<void>;
+  /** Takes the wallet's turn from a process that died with it, as time does. */
+  endTurn(store: Store): Promise<void>;
   balanceOf(owner: string): Promise<bigint>;
 }
 
@@ -172,6 +176,12 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
       return site.run(store, refund, options);
     },
     makeFinal,
+    endTurn: async (store) => {
+      const sender = `${network}:${wallet.address.toLowerCase()}`;
+      const later = Date.now() + turnsOverMs;
+      await store.takeSenderTurn({ sender, owner: 'later', until: later, now: later });
+      await store.endSenderTurn({ sender, owner: 'later' });
+    },
     balanceOf: (owner) =>
       chain === 'base' ? chains.base.balanceOf(`0x${owner.slice(2)}`) : chains.solana.balanceOf(owner),
   };
