@@ -15,6 +15,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
+    expect: { poll: { timeout: 10_000 } },
     reporters: ['default'],
   },
 });

@@ -34,7 +34,10 @@ describe('an operator who changes prices and starts anew', () => {
     const cheap = await start('dynamic');
     const told = cheap.services.x402.challenge({ price: parseUsd('0.12'), resource: 'rest' });
     const proofs = [await buyer.prove(told, 'base'), await buyer.prove(told, 'base')];
-    await vi.waitUntil(async () => (await cheap.services.store.listOfferedTerms({ since: 0 })).length > 0);
+    await vi.waitUntil(
+      async () => (await cheap.services.store.listOfferedTerms({ since: 0 })).length > 0,
+      10_000,
+    );
     await cheap.stop();
 
     const dear = await start('flat');

@@ -177,7 +177,7 @@ describe('a payer whose wallet is a contract', () => {
     const before = sends();
     await base.controls.setAutomine(false);
     const paying = pay('front-run', wallet.prove());
-    await vi.waitFor(() => expect(sends()).toBe(before + 1), 5_000);
+    await vi.waitFor(() => expect(sends()).toBe(before + 1), 20_000);
     const [payment] = await fixture.store.listPayments({ limit: 1 });
     const { data = '0x' } = parseTransaction(`0x${payment?.rawTransaction?.slice(2) ?? ''}`);
     const gwei = 10n ** 9n;

@@ -138,7 +138,7 @@ describe('a settlement that another account has sent', () => {
     expect(await sentByPresent()).toBe(0);
     aheadMs = 61_000;
     const patient = present.pay(request);
-    await vi.waitFor(async () => expect(await sentByPresent()).toBe(1), 5_000);
+    await vi.waitFor(async () => expect(await sentByPresent()).toBe(1), 20_000);
     await controls.mine();
     await patient.catch(() => undefined);
     served(await present.pay(request));

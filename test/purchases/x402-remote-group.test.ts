@@ -284,7 +284,7 @@ describe('a Solana fee payer', () => {
     const sale = createSale('replaced');
     first.modes.set('/verify', failing);
     expect(await codeOf(gate.pay(sale.request(await prove('solana'))))).toBe('payment_unavailable');
-    await vi.waitFor(() => expect(feePayerOf(gate)).not.toBe(own));
+    await vi.waitFor(() => expect(feePayerOf(gate)).not.toBe(own), 10_000);
     const settled = countCalls('/settle');
     served(await gate.pay(sale.request(await prove('solana'))));
     expect(settled()).toEqual([0, 1]);

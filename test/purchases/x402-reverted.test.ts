@@ -68,7 +68,7 @@ describe('a settlement on Base that was reverted', () => {
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
     const paying = refusalOf(gate.pay(request));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 5_000);
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
     await spender.spendAll();
     await controls.mine();
     expect((await paying).code).toBe('payment_pending');
@@ -172,7 +172,7 @@ describe('a settlement through Permit2 that was reverted', () => {
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
     const paying = refusalOf(gate.pay(request));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 5_000);
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
     await approve(0n);
     await controls.mine();
     expect((await paying).code).toBe('payment_pending');

@@ -34,7 +34,7 @@ describe('a settlement on Base', () => {
     const sends = controls.callCount('eth_sendRawTransaction');
     await controls.setAutomine(false);
     const paying = patient.pay(sale.request(proofs));
-    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 5_000);
+    await vi.waitFor(() => expect(controls.callCount('eth_sendRawTransaction')).toBe(sends + 1), 20_000);
     await spender.spendAll();
     await controls.mine();
     const refused = await refusalOf(paying);
