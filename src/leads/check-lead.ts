@@ -11,6 +11,8 @@ interface Wrong {
 /** What followers, following and media_count can be at most; the index stores 31 bits. */
 const mostCounted = 2 ** 31 - 1;
 const longestUsername = 200;
+/** In characters; a filter may be as long. */
+export const longestCategory = 200;
 
 /**
  * The profile that `fields` describes, under the contract's field names. Values come as files and services give
@@ -40,7 +42,7 @@ export const checkLead = (fields: Record<string, unknown>): CheckedLead => {
   if (typeof isVerified === 'object') return isVerified;
   const isBusiness = readFlag(fields['is_business'], 'is_business');
   if (typeof isBusiness === 'object') return isBusiness;
-  const category = readText(fields['category'], 'category', 200);
+  const category = readText(fields['category'], 'category', longestCategory);
   if (typeof category === 'object') return category;
   const bio = readProse(fields['bio'], 'bio', 5000);
   if (typeof bio === 'object') return bio;

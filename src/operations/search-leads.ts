@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SearchConfig } from '../config.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { longestCategory } from '../leads/check-lead.ts';
 import type { LeadQuery } from '../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../leads/search-terms.ts';
 import { isSynthetic } from '../leads/synthetic/synthetic-mark.ts';
@@ -48,7 +49,7 @@ const createInput = (maxLimit: number) =>
       .optional()
       .describe('2-letter ISO country code, e.g. US, GB.'),
     category: z
-      .preprocess(leftOut, text(100).optional())
+      .preprocess(leftOut, text(longestCategory).optional())
       .optional()
       .describe(
         'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',

@@ -55,6 +55,7 @@ describe('a search that cannot run', () => {
     [{ limit: 0 }, 'limit: must be at least 1'],
     [{ gender: 'Female' }, 'gender: must be "male" or "female"'],
     [{ query: '🔥' }, 'query: must contain a letter or a digit'],
+    [{ category: 'x'.repeat(201) }, 'category: must have at most 200 characters'],
     [{ query: 'x'.repeat(201) }, 'query: must have at most 200 characters'],
     [{ query: 'a b c d e f g h i j k l m n o p q r s t u v w x y' }, 'query: must have at most 24 words'],
   ])('is told what to do: %j', (input, text) => {
@@ -74,6 +75,7 @@ describe('a search', () => {
     { gender: '' },
     { query: null, country: null, category: null, gender: null, min_followers: null, max_followers: null },
     { category: 'beauty' },
+    { category: 'x'.repeat(200) },
     { min_followers: 10, max_followers: 10 },
     { limit: 100 },
     {},
