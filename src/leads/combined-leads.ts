@@ -55,7 +55,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         if (leftMs < leastMs) break;
         const outcome = serves(member.status())
           ? await member.ask(query, { leftMs, signal })
-          : { error: new Error(`${member.name} has no profiles to search`) };
+          : { error: new Error(`${member.name} has nothing to search yet`) };
         if ('leads' in outcome) return outcome.leads;
         failures.push(outcome.error);
       }

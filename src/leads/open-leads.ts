@@ -7,10 +7,11 @@ import type { LeadSourceConfig } from '../leads-config.ts';
 import type { Log } from '../log.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';
-import { createFindForgotten } from './embedded/find-forgotten.ts';
+import { openForgottenList } from './embedded/find-forgotten.ts';
 import { openEmbeddedLeads } from './embedded/open-embedded-leads.ts';
 import type { LeadSource } from './lead-source.ts';
-import { createLeadsWithoutForgotten } from './without-forgotten.ts';
+import type { PostgresLeads } from './postgres/open-postgres-leads.ts';
+import { createLeadsWithoutForgotten, type ForgottenList } from './without-forgotten.ts';
 
 export interface OpenLeadsOptions {
   /** Null keeps pages of results in this process. */
@@ -33,14 +34,13 @@ export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptio
   const { timeoutMs } = settings.leads;
   const { log } = options;
   // Where people are forgotten whose profiles are elsewhere.
-  if (settings.leads.sources.some(({ kind }) => !isKeptHere(kind)))
-    await mkdir(leadsFolder(settings), { recursive: true });
+  if (asksElsewhere(settings)) await mkdir(leadsFolder(settings), { recursive: true });
   const sources = await openSources(settings, log);
-  const findForgotten = createFindForgotten(leadsFolder(settings));
+  const lists = [openForgottenList(leadsFolder(settings)), ...sources.flatMap((one) => one.forgotten ?? [])];
   // A page that is kept may have somebody who was forgotten since.
   const keepPages = (source: LeadSource, name: string): LeadSource => {
     const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
-    return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, findForgotten);
+    return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, lists);
   };
   const [first, ...others] = sources;
   if (first === undefined || others.length > 0) {
@@ -58,6 +58,9 @@ const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads
 /** Whether forgotten people are erased in the source itself. */
 const isKeptHere = (name: string): boolean => name === 'embedded' || name === 'postgres';
 
+const asksElsewhere = ({ leads }: LeadsSettings): boolean =>
+  leads.sources.some(({ kind }) => !isKeptHere(kind));
+
 const withPages = (
   source: LeadSource,
   { name, cacheMs, redis, log }: OpenLeadsOptions & { name: string; cacheMs: number },
@@ -73,12 +76,22 @@ const withPages = (
   return createCachedLeads({ source, cache });
 };
 
-const openSources = async (settings: LeadsSettings, log: Log): Promise<CombinedSource[]> => {
-  const sources: CombinedSource[] = [];
+interface OpenedSource extends CombinedSource {
+  /** Where people are forgotten in this source, as far as answers of others are held against it. */
+  forgotten?: ForgottenList;
+}
+
+const openSources = async (settings: LeadsSettings, log: Log): Promise<OpenedSource[]> => {
+  const sources: OpenedSource[] = [];
   try {
     for (const config of settings.leads.sources) {
       const source = await openSource(config, { settings, log });
-      sources.push({ name: config.kind, source, timeoutMs: config.timeoutMs });
+      sources.push({
+        name: config.kind,
+        source,
+        timeoutMs: config.timeoutMs,
+        ...('forgotten' in source ? { forgotten: source.forgotten } : {}),
+      });
     }
     return sources;
   } catch (error) {
@@ -90,7 +103,7 @@ const openSources = async (settings: LeadsSettings, log: Log): Promise<CombinedS
 const openSource = async (
   config: LeadSourceConfig,
   { settings, log }: { settings: LeadsSettings; log: Log },
-): Promise<LeadSource> => {
+): Promise<LeadSource | PostgresLeads> => {
   switch (config.kind) {
     case 'embedded': {
       const isAlone = settings.leads.sources.length === 1;
@@ -103,7 +116,7 @@ const openSource = async (
     }
     case 'postgres': {
       const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
-      return openPostgresLeads({ url: config.url, log });
+      return openPostgresLeads({ url: config.url, log, tellsForgotten: asksElsewhere(settings) });
     }
     case 'http': {
       const { createHttpLeads } = await import('./upstream/http-leads.ts');

@@ -15,7 +15,7 @@ export const createTestDatabase = async (): Promise<{ url: string; drop(): Promi
   }
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => runOnServer(`drop database ${name} with (force)`) };
+  return { url: url.href, drop: () => runOnServer(`drop database if exists ${name} with (force)`) };
 };
 
 const runOnServer = async (statement: string): Promise<void> => {

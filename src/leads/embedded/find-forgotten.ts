@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FindForgotten } from '../without-forgotten.ts';
+import type { FindForgotten, ForgottenList } from '../without-forgotten.ts';
 import { forgottenDigest, readSalt } from './forgotten-people.ts';
 import { forgottenFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';
@@ -13,7 +13,12 @@ const lookAgainMs = 25;
  * Asks the list in `folder`, which may be made, changed or removed at any time: it is opened for each question, so that
  * somebody who is forgotten is so at once. Nobody is forgotten where there is none.
  */
-export const createFindForgotten =
+export const openForgottenList = (folder: string): ForgottenList => ({
+  isKnown: () => true,
+  find: createFind(folder),
+});
+
+const createFind =
   (folder: string): FindForgotten =>
   async (usernames, { signal }) => {
     for (let look = 1; ; look += 1) {

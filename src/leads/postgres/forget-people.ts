@@ -14,6 +14,7 @@ export const forgetPeople = async (client: LeadsClient, usernames: readonly stri
   const people = await digestsOf(client, usernames);
   const { removed, unstaged, generation } = await inTransaction(client, async () => {
     await client.query('insert into forgotten select unnest($1::uuid[]) on conflict do nothing', [people]);
+    await client.query(newPeopleRevision);
     const { rowCount: unstaged } = await client.query('delete from staged where person = any($1::uuid[])', [
       people,
     ]);
@@ -53,9 +54,14 @@ export const forgetPeople = async (client: LeadsClient, usernames: readonly stri
 /** Answers how many of them had been forgotten. */
 export const rememberPeople = async (client: LeadsClient, usernames: readonly string[]): Promise<number> => {
   const people = await digestsOf(client, usernames);
-  const { rowCount } = await client.query('delete from forgotten where person = any($1::uuid[])', [people]);
-  return rowCount ?? 0;
+  return inTransaction(client, async () => {
+    const { rowCount } = await client.query('delete from forgotten where person = any($1::uuid[])', [people]);
+    await client.query(newPeopleRevision);
+    return rowCount ?? 0;
+  });
 };
+
+const newPeopleRevision = 'update state set people_revision = gen_random_uuid()';
 
 const digestsOf = async (client: LeadsClient, usernames: readonly string[]): Promise<string[]> => {
   const { rows } = await client.query('select salt from state');

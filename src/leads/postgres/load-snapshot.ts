@@ -29,12 +29,13 @@ export const revisionColumn = 'state.revision::text';
 /** For every statement that changes what is found: random, as counting on from a backup would give numbers again. */
 export const nextRevision = 'revision = gen_random_uuid()';
 
-export const readRevision = async (database: Queryable): Promise<string> => {
+/** What changes with every change: of what is found, and of the list of forgotten people. */
+export const readRevisions = async (database: Queryable): Promise<{ leads: string; people: string }> => {
   const { rows } = await database.query({
-    name: 'leads-revision',
-    text: `select ${revisionColumn} as revision from state`,
+    name: 'leads-revisions',
+    text: `select ${revisionColumn} as leads, people_revision::text as people from state`,
   });
-  return String(rows[0]?.['revision']);
+  return { leads: String(rows[0]?.['leads']), people: String(rows[0]?.['people']) };
 };
 
 /** One statement, so that state and parts belong together. */

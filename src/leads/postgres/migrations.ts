@@ -4,7 +4,8 @@ import { blocksTable, profilesTable } from './generation-tables.ts';
  * - `state`, one row: what searches answer from. `revision` is another value with every change (load-snapshot.ts);
  *   `generation` names the tables `profiles_N` and `blocks_N`, which a rebuild replaces as a whole.
  * - `parts`: part/part.ts. The parts of one `run` do not overlap and follow each other by their ids.
- * - `forgotten`: digests of the names of people who asked to be forgotten (person-digest.ts).
+ * - `forgotten`: digests of the names of people who asked to be forgotten (person-digest.ts). `people_revision` of `state`
+ *   is another value with every change of it.
  * - `unfinished`, one row at most, and `staged`: an import under way, row by row as they were read. Both are unlogged,
  *   so that a crash of the server, which empties such tables, empties both.
  */
@@ -55,4 +56,7 @@ const initial = [
 /** All migrations by name, in order; one that has run never changes. */
 export const migrations: Readonly<Record<string, readonly string[]>> = {
   '0001-initial': initial,
+  '0002-people-revision': [
+    'alter table state add column people_revision uuid not null default gen_random_uuid()',
+  ],
 };

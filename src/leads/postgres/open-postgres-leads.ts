@@ -2,6 +2,8 @@ import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { LeadSource } from '../lead-source.ts';
+import type { ForgottenList } from '../without-forgotten.ts';
+import { isForgotten, type ForgottenCopy } from './forgotten-copy.ts';
 import { keepReading } from './read/keep-reading.ts';
 import type { ReadWorkerData, ServedLeads } from './read/messages.ts';
 import type { Reader, ReaderLimits } from './read/open-reader.ts';
@@ -12,9 +14,16 @@ export interface PostgresLeadsOptions {
   url: string;
   log: Log;
   schema?: string;
+  /** Whether `forgotten` is wanted. */
+  tellsForgotten?: boolean;
   limits?: Partial<PostgresLeadsLimits>;
   /** Starts the thread that searches; tests keep hold of it. */
   startReadWorker?: (workerData: ReadWorkerData) => Worker;
+}
+
+export interface PostgresLeads extends LeadSource {
+  /** As it was read last, at most a look ago while the database answers; kept while it is away. */
+  forgotten: ForgottenList;
 }
 
 export interface PostgresLeadsLimits extends ReaderLimits {
@@ -55,14 +64,16 @@ export const openPostgresLeads = async ({
   url,
   log,
   schema = leadsSchema,
+  tellsForgotten = false,
   limits: given = {},
   startReadWorker,
-}: PostgresLeadsOptions): Promise<LeadSource> => {
+}: PostgresLeadsOptions): Promise<PostgresLeads> => {
   checkSchemaName(schema);
   const limits = { ...usualLimits, ...given };
   const closing = new AbortController();
   let reader: Reader | null = null;
   let served = nothingServed;
+  let forgotten: ForgottenCopy | null = null;
 
   const reading = keepReading({
     workerData: {
@@ -70,6 +81,7 @@ export const openPostgresLeads = async ({
       connections: limits.connections,
       statementTimeoutMs: limits.searchTimeoutMs,
       lookEveryMs: limits.lookEveryMs,
+      tellsForgotten,
     },
     limits,
     firstRetryMs: limits.firstRetryMs,
@@ -86,6 +98,9 @@ export const openPostgresLeads = async ({
         log.info({ profiles: next.profiles }, 'the leads in PostgreSQL answer');
       if (next.revision !== served.revision) warnOfOtherUnicode(next, log);
       served = next;
+    },
+    onForgotten: (next) => {
+      forgotten = next;
     },
     onTrouble: (kind, err) => log.warn({ err }, troubles[kind]),
   });
@@ -105,6 +120,14 @@ export const openPostgresLeads = async ({
       profiles: served.profiles,
       revision: served.revision,
     }),
+    forgotten: {
+      isKnown: () => forgotten !== null,
+      find: async (usernames) => {
+        const list = forgotten;
+        if (list === null) throw new Error('The list of forgotten people in PostgreSQL was not read yet.');
+        return new Set(usernames.filter((username) => isForgotten(list, username)));
+      },
+    },
     close: async () => {
       closing.abort();
       await reader?.close();

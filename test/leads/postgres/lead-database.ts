@@ -8,13 +8,14 @@ import type {
   LeadInput,
   LeadKeeper,
 } from '../../../src/leads/lead-keeper.ts';
-import type { Lead, LeadSource } from '../../../src/leads/lead-source.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
 import {
   openPostgresKeeper,
   type PostgresKeeperOptions,
 } from '../../../src/leads/postgres/open-postgres-keeper.ts';
 import {
   openPostgresLeads,
+  type PostgresLeads,
   type PostgresLeadsOptions,
 } from '../../../src/leads/postgres/open-postgres-leads.ts';
 import { dropSchema, newSchemaName, postgresUrl } from '../../store/open-test-store.ts';
@@ -23,7 +24,7 @@ import { dropSchema, newSchemaName, postgresUrl } from '../../store/open-test-st
 export interface LeadDatabase {
   schema: string;
   openKeeper: (options?: Partial<PostgresKeeperOptions>) => Promise<LeadKeeper>;
-  openLeads: (options?: Partial<PostgresLeadsOptions>) => Promise<LeadSource>;
+  openLeads: (options?: Partial<PostgresLeadsOptions>) => Promise<PostgresLeads>;
   /** Closes everything and removes the schema. */
   remove: () => Promise<void>;
 }

@@ -1,7 +1,8 @@
 import { pause } from '../../../repeat.ts';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { connectToLeads, createLeadsPool, type LeadsDatabase } from '../leads-database.ts';
-import { loadSnapshot, readRevision, type Queryable, type Snapshot } from '../load-snapshot.ts';
+import { loadForgotten, type ForgottenCopy } from '../forgotten-copy.ts';
+import { loadSnapshot, readRevisions, type Queryable, type Snapshot } from '../load-snapshot.ts';
 import { migrateLeads } from '../migrate-leads.ts';
 import type { ReadWorkerData, ServedLeads } from './messages.ts';
 import { createPartReader, OutdatedSnapshotError } from './read-parts.ts';
@@ -12,6 +13,8 @@ import { withSearchClient } from './search-client.ts';
 
 export interface FollowDatabaseInput extends ReadWorkerData {
   onServing: (served: ServedLeads) => void;
+  /** Told where `tellsForgotten` asks for it. */
+  onForgotten: (forgotten: ForgottenCopy) => void;
   /** Told when the database goes, and again while it is away when the cause is another one. */
   onUnanswering: (cause: unknown) => void;
   onConnectionBroken: (cause: Error) => void;
@@ -40,7 +43,9 @@ export const followDatabase = ({
   connections,
   statementTimeoutMs,
   lookEveryMs,
+  tellsForgotten,
   onServing,
+  onForgotten,
   onUnanswering,
   onConnectionBroken,
 }: FollowDatabaseInput): FollowedDatabase => {
@@ -54,6 +59,8 @@ export const followDatabase = ({
   /** The last one there was: what is told while the database is away. */
   let last: Snapshot | null = null;
   let refreshing: Promise<Snapshot> | null = null;
+  /** Of the list of forgotten people that was told last; null while it must be told anew. */
+  let peopleRevision: string | null = null;
   let isMigrated = false;
   /** Null before the first look. */
   let isAnswering: boolean | null = null;
@@ -94,7 +101,13 @@ export const followDatabase = ({
         await migrate(database);
         isMigrated = true;
       }
-      if (known === null || (await readRevision(pool)) !== known.revision) await refresh();
+      const revisions = await readRevisions(pool);
+      if (tellsForgotten && revisions.people !== peopleRevision) {
+        const forgotten = await loadForgotten(pool);
+        peopleRevision = forgotten.revision;
+        onForgotten(forgotten);
+      }
+      if (revisions.leads !== known?.revision) await refresh();
       if (isAnswering === true) return;
       tellOfAnswer();
     } catch (error) {
@@ -102,6 +115,7 @@ export const followDatabase = ({
       // Another database may be there when it answers again.
       isMigrated = false;
       known = null;
+      peopleRevision = null;
       const cause = String(error);
       if (!toldCauses.has(cause) && toldCauses.size < mostCauses) {
         toldCauses.add(cause);

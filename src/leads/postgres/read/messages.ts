@@ -1,4 +1,5 @@
 import type { LeadQuery } from '../../lead-source.ts';
+import type { ForgottenCopy } from '../forgotten-copy.ts';
 import type { LeadsDatabase } from '../leads-database.ts';
 
 /** What a search thread is started with. */
@@ -8,6 +9,8 @@ export interface ReadWorkerData {
   connections: number;
   statementTimeoutMs: number;
   lookEveryMs: number;
+  /** Whether the list of forgotten people is told, and told again whenever it is another. */
+  tellsForgotten: boolean;
 }
 
 export type ReadRequest =
@@ -33,6 +36,7 @@ export interface ServedLeads {
 export type ReadMessage =
   /** Whenever it is other than before; ahead of the first answer from other profiles. */
   | { kind: 'serving'; served: ServedLeads }
+  | { kind: 'forgotten'; forgotten: ForgottenCopy }
   /** Something for the log. */
   | { kind: 'unanswering' | 'connection-broken'; cause: string }
   /** `leads` is Lead[] as JSON, which costs the thread that takes it less than objects. */

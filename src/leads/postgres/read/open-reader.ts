@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { createSearchQueue, searchFailed, searchInterrupted, tookTooLong } from '../../search-queue.ts';
+import type { ForgottenCopy } from '../forgotten-copy.ts';
 import type { ReadMessage, ReadRequest, ReadWorkerData, ServedLeads } from './messages.ts';
 
 export interface ReaderLimits {
@@ -28,6 +29,8 @@ export interface OpenReaderInput {
   workerData: ReadWorkerData;
   limits: ReaderLimits;
   onServing: (served: ServedLeads) => void;
+  /** Told of the list of forgotten people, where `workerData` asks for it. */
+  onForgotten: (forgotten: ForgottenCopy) => void;
   /** Told what is for the log alone. */
   onTrouble: (kind: 'unanswering' | 'connection-broken', cause: Error) => void;
   /** Starts the thread; tests keep hold of it. */
@@ -42,6 +45,7 @@ export const openReader = ({
   workerData,
   limits,
   onServing,
+  onForgotten,
   onTrouble,
   startWorker = startReadWorker,
 }: OpenReaderInput): Reader => {
@@ -86,6 +90,8 @@ export const openReader = ({
     switch (message.kind) {
       case 'serving':
         return onServing(message.served);
+      case 'forgotten':
+        return onForgotten(message.forgotten);
       case 'unanswering':
       case 'connection-broken':
         return onTrouble(message.kind, new Error(message.cause));

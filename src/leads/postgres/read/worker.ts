@@ -9,6 +9,7 @@ const given: ReadWorkerData = workerData;
 const followed = followDatabase({
   ...given,
   onServing: (served) => tell({ kind: 'serving', served }),
+  onForgotten: (forgotten) => tell({ kind: 'forgotten', forgotten }),
   onUnanswering: (cause) => tell({ kind: 'unanswering', cause: String(cause) }),
   onConnectionBroken: (cause) => tell({ kind: 'connection-broken', cause: String(cause) }),
 });

@@ -18,6 +18,7 @@ const workerData = {
   connections: 2,
   statementTimeoutMs: 1,
   lookEveryMs: 1,
+  tellsForgotten: false,
 };
 const signal = new AbortController().signal;
 const query = { limit: 1 };
@@ -51,6 +52,7 @@ const open = (
     workerData,
     limits: { ...limits, ...changed },
     onServing: () => undefined,
+    onForgotten: () => undefined,
     onTrouble: () => undefined,
     ...told,
     startWorker: () => new Worker(threads[thread], { eval: true }),
