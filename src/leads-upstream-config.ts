@@ -91,7 +91,7 @@ const upstreamSettings = {
   max_response_bytes: z
     .int()
     .min(1_024)
-    .max(32 * 1024 ** 2)
+    .max(8 * 1024 ** 2)
     .default(4 * 1024 ** 2),
   max_rows: z.int().min(1).max(10_000).default(1_000),
 };

@@ -7,7 +7,11 @@ export interface InconclusiveErrorOptions {
   cause: string;
 }
 
-const retrySeconds = 5;
+/** The same search would have the same end: it is not worth repeating soon. */
+const retrySeconds = 60;
+
+const usualMessage =
+  'The data source does not tell whether anything matches. Search with other words or fewer filters.';
 
 /**
  * A source answered, and its answer does not tell whether anything matches: an empty result would be a guess, and be
@@ -15,7 +19,7 @@ const retrySeconds = 5;
  */
 export class InconclusiveError extends AppError {
   constructor({ message, cause }: InconclusiveErrorOptions) {
-    super('upstream_error', message ?? 'The data source is temporarily unavailable. Try again.', {
+    super('upstream_error', message ?? usualMessage, {
       retryAfterSeconds: retrySeconds,
       cause: new Error(cause),
     });

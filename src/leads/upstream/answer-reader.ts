@@ -13,7 +13,10 @@ const mostBytesHere = 128 * 1024;
 const threads = 2;
 /** More than may be asked at once. */
 const queueLimit = 128;
-/** A hostile answer takes fifty times its bytes when it is parsed; a thread that runs out of memory fails alone. */
+/**
+ * A hostile answer takes some fifty times its bytes when it is parsed: enough for the largest that the settings allow, as
+ * V8 may end the whole process when a thread runs out of memory within one call.
+ */
 const maxHeapMb = 512;
 
 export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): AnswerReader => {

@@ -18,6 +18,8 @@ export interface UpstreamAnswer {
   status: number;
   /** What the upstream asks us to wait; null when it does not say, or by a date. */
   retryAfterSeconds: number | null;
+  /** In which the body says that it is encoded, in lower case; null when it does not say. */
+  charset: string | null;
   /** The body; empty for a failure whose page is too long or too slow. */
   bytes: Buffer;
 }
@@ -95,7 +97,12 @@ export const createAskUpstream = ({
         .finally(() => clearTimeout(giveUp));
     };
     const bytes = isGood(status) ? await read(maxBytes) : await readFailure();
-    return { status, retryAfterSeconds: readSeconds(headers['retry-after']), bytes };
+    return {
+      status,
+      retryAfterSeconds: readSeconds(headers['retry-after']),
+      charset: readCharset(headers['content-type']),
+      bytes,
+    };
   };
 
   return {
@@ -145,3 +152,7 @@ const gather = async (body: AsyncIterable<Buffer>): Promise<Buffer> => {
 
 const readSeconds = (header: string | string[] | undefined): number | null =>
   typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : null;
+
+const readCharset = (header: string | string[] | undefined): string | null =>
+  (typeof header === 'string' ? /;\s*charset="?([^\s;"]{1,40})/i.exec(header)?.[1]?.toLowerCase() : null) ??
+  null;

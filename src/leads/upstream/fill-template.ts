@@ -2,11 +2,15 @@ import type { Json } from '../../json.ts';
 import { fieldsOf, type JsonTemplate, type QueryField, type TextTemplate } from '../../query-template.ts';
 import type { LeadQuery } from '../lead-source.ts';
 
-/** The text for one search; undefined when a field in it is absent from the search. */
+/**
+ * The text for one search; undefined when a field in it is absent from the search. In a text that is more than one
+ * field, what somebody searches for cannot end a quoted text, as that of a query language: see `fieldWithin`.
+ */
 export const fillText = (template: TextTemplate, query: LeadQuery): string | undefined => {
+  const read = template.length > 1 ? fieldWithin : readField;
   let text = '';
   for (const part of template) {
-    const value = typeof part === 'string' ? part : readField(query, part.field);
+    const value = typeof part === 'string' ? part : read(query, part.field);
     if (value === undefined) return undefined;
     text += value;
   }
@@ -51,14 +55,27 @@ const templateFields = (template: JsonTemplate, query: LeadQuery): QueryField[] 
     case 'fixed':
       return [];
     case 'text': {
-      const fields = fieldsOf(template.text);
-      return fields.every((field) => readField(query, field) !== undefined) ? fields : [];
+      return fillText(template.text, query) === undefined ? [] : fieldsOf(template.text);
     }
     case 'list':
       return template.items.flatMap((item) => templateFields(item, query));
     case 'object':
       return Object.values(template.members).flatMap((member) => templateFields(member, query));
   }
+};
+
+/** What ends a quoted text, or has a meaning of its own in one. */
+const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
+
+/**
+ * A field as part of a longer text. Of the words, what cannot stand between quotes is a blank, which divides words as
+ * it does. A category would be another one without it: it is left out, and the answers are filtered by it.
+ */
+const fieldWithin = (query: LeadQuery, field: QueryField): string | number | undefined => {
+  const value = readField(query, field);
+  if (field === 'query' && typeof value === 'string') return value.replace(unquotable, ' ');
+  if (field === 'category' && typeof value === 'string' && value.search(unquotable) >= 0) return undefined;
+  return value;
 };
 
 const readField = (query: LeadQuery, field: QueryField): string | number | undefined => {

@@ -1,7 +1,7 @@
 import type { LeadQuery } from '../lead-source.ts';
 
 /** The filters on what a profile may leave open: one without the field passes none. */
-const filterFields = ['country', 'category', 'gender'] as const;
+export const filterFields = ['country', 'category', 'gender'] as const;
 export type FilterField = (typeof filterFields)[number];
 
 export const filtersOf = (query: LeadQuery): FilterField[] =>

@@ -17,6 +17,7 @@ export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }):
     dialect: 'plain',
     toRequest: (query) => toRequest(config, query),
     fieldsSent: (query) => fieldsIn(templates, query),
+    refusals: [400, 404, 413, 414, 422],
     log,
   });
 };

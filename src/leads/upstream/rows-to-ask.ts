@@ -9,14 +9,15 @@ export interface RowsToAskOptions {
 }
 
 /**
- * How many rows an upstream is asked for: the search's limit, or more where it is not told of a filter, as most of its
- * rows do not pass then.
+ * How many rows an upstream is asked for: the search's limit, or more where it is not told of a filter or the words, as
+ * most of its rows do not pass then.
  */
 export const rowsToAsk = (query: LeadQuery, { sent, filteredRows }: RowsToAskOptions): number =>
   filterNames(query).every((name) => sent.has(name)) ? query.limit : Math.max(query.limit, filteredRows);
 
 const filterNames = (query: LeadQuery): QueryField[] => {
   const values = {
+    query: query.query,
     country: query.country,
     category: query.category,
     gender: query.gender,

@@ -6,7 +6,7 @@ import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from '../lead-terms.ts';
 import { meetsTerms, queryTerms } from '../search-terms.ts';
 import { usernameKey } from '../username-key.ts';
-import { filtersOf, type FilterField } from './filter-fields.ts';
+import { filterFields, type FilterField } from './filter-fields.ts';
 
 export interface ToLeadsOptions {
   query: LeadQuery;
@@ -24,8 +24,8 @@ export interface FoundLeads {
   refused: number;
   /** What is wrong with the first of them, without anything that stands in it. */
   firstProblem: string | null;
-  /** The query's filters on a field that no profile has: they were not applied, nothing could pass them. */
-  blindFilters: FilterField[];
+  /** The fields for filters that no profile has: a filter on one lets nothing pass. */
+  untoldFields: FilterField[];
 }
 
 /** How long others wait for their turn, at most and about. */
@@ -42,7 +42,7 @@ export const toLeads = async (
 ): Promise<FoundLeads> => {
   const terms = words === 'check' && query.query !== undefined ? queryTerms(query.query) : null;
   const byName = new Map<string, Lead>();
-  const blind = new Set(filtersOf(query));
+  const untold = new Set(filterFields);
   let refused = 0;
   let firstProblem: string | null = null;
   let turnStartMs = performance.now();
@@ -58,14 +58,14 @@ export const toLeads = async (
       continue;
     }
     const { lead } = checked;
-    for (const field of blind) if (lead[field] !== undefined) blind.delete(field);
+    for (const field of untold) if (lead[field] !== undefined) untold.delete(field);
     const key = usernameKey(lead.username);
     if (byName.has(key) || !passesFilters(lead, query)) continue;
     if (terms === null || meetsTerms(leadTerms(lead), terms)) byName.set(key, lead);
   }
   const leads = [...byName.values()].sort(compareLeads).slice(0, query.limit);
   const profiles = rows.length - refused;
-  return { leads, profiles, refused, firstProblem, blindFilters: [...blind] };
+  return { leads, profiles, refused, firstProblem, untoldFields: [...untold] };
 };
 
 /** A problem names a field, its value, and what would be right; the value is somebody's, and no business of a log. */

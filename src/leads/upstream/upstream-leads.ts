@@ -9,8 +9,8 @@ import { createAnswerReader } from './answer-reader.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
 import { createBlindFilters } from './blind-filters.ts';
 import type { DialectName } from './dialects.ts';
-import type { FilterField } from './filter-fields.ts';
-import type { ReadAnswer } from './read-answer.ts';
+import { filtersOf, type FilterField } from './filter-fields.ts';
+import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
 import { rowsToAsk } from './rows-to-ask.ts';
 
 export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
@@ -22,6 +22,8 @@ export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
   toRequest: (query: LeadQuery) => UpstreamRequest;
   /** The fields of the search that its request carries. */
   fieldsSent: (query: LeadQuery) => ReadonlySet<QueryField>;
+  /** The statuses that speak of the search, not of the service. */
+  refusals?: readonly number[];
   /** What a bad answer says of itself, for the log: plain words of ours, or null. */
   explain?: (answer: UpstreamAnswer) => string | null;
   log: Log;
@@ -36,7 +38,8 @@ const longestRetrySeconds = 300;
  * not answer well: in time, with a good status, with JSON in which the list is found, and with at least one profile
  * among the rows where there are any. Only an answer that says that nothing matches is an empty result: one from
  * whose rows that cannot be told, as they lack the field of a filter, were refused, or are not all there are, is an
- * InconclusiveError.
+ * InconclusiveError, and so is a status that refuses this search. Words that its request does not carry are looked for
+ * in what it answers.
  */
 export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource => {
   const { name, timeoutMs, maxResponseBytes, revision, log } = options;
@@ -57,9 +60,15 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
     }
   };
 
-  const read = async ({ status, bytes }: UpstreamAnswer, query: LeadQuery, signal: AbortSignal) => {
+  const read = async (
+    { status, charset, bytes }: UpstreamAnswer,
+    { query, rules }: Pick<AnswerToRead, 'query' | 'rules'>,
+    signal: AbortSignal,
+  ) => {
+    if (charset !== null && !unicodeCharsets.has(charset))
+      throw unavailable(new Error('the answer is not encoded in UTF-8, as JSON is'));
     try {
-      const found = await reader.read({ bytes, query, rules: rulesOf(options) }, signal);
+      const found = await reader.read({ bytes, query, rules }, signal);
       if (found !== null) return found;
     } catch (error) {
       signal.throwIfAborted();
@@ -78,17 +87,20 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
       const answer = await ask({ ...query, limit: rowsAsked }, signal);
       if (!isGood(answer.status)) {
         const reason = options.explain?.(answer) ?? null;
-        const told = reason === null ? '' : `: ${reason}`;
-        throw unavailable(new Error(`status ${answer.status}${told}`), answer.retryAfterSeconds);
+        const told = `status ${answer.status}${reason === null ? '' : `: ${reason}`}`;
+        throw options.refusals?.includes(answer.status) === true
+          ? new InconclusiveError({ message: notTaken, cause: told })
+          : unavailable(new Error(told), answer.retryAfterSeconds);
       }
-      const found = await read(answer, query, signal);
+      const words = sent.has('query') ? options.words : 'check';
+      const found = await read(answer, { query, rules: { ...rulesOf(options), words } }, signal);
       const { leads, profiles, refused, firstProblem } = found;
       const rows = profiles + refused;
       blindFilters.learn(query, found);
       if (refused > 0) reportRefused({ refused, rows, firstProblem });
       if (refused > 0 && profiles === 0) throw unavailable(new Error(`none of ${refused} rows is a profile`));
       if (leads.length === 0 && rows > 0) {
-        const reason = doubtOf(found, sent.has('limit') ? rowsAsked : null);
+        const reason = doubtOf(found, { query, rowsAsked: sent.has('limit') ? rowsAsked : null });
         if (reason !== null) throw reason;
       }
       return leads;
@@ -100,20 +112,25 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
   };
 };
 
-const rulesOf = ({ results, fields, words, maxRows, dialect }: UpstreamLeadsOptions) => ({
+/** Of what JSON is read in. */
+const unicodeCharsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii']);
+
+const notTaken = 'The data source does not take this search. Search with other words or filters.';
+
+const rulesOf = ({ results, fields, maxRows, dialect }: UpstreamLeadsOptions) => ({
   results,
   fields,
-  words,
   maxRows,
   dialect,
 });
 
 /** Why nothing among some rows does not mean that there is nothing; null when it does. */
 const doubtOf = (
-  { blindFilters: [blind], profiles, refused, unread }: ReadAnswer,
-  rowsAsked: number | null,
+  { untoldFields, profiles, refused, unread }: ReadAnswer,
+  { query, rowsAsked }: { query: LeadQuery; rowsAsked: number | null },
 ): InconclusiveError | null => {
   const rows = profiles + refused;
+  const blind = filtersOf(query).find((field) => untoldFields.includes(field));
   if (blind !== undefined) return notTold(blind);
   if (refused > 0)
     return new InconclusiveError({ cause: `no match, and ${refused} of ${rows} rows refused` });

@@ -47,12 +47,12 @@ describe('calls of an upstream', () => {
       bytes: 'x'.repeat(200_000),
       headers: { 'retry-after': '9' },
     });
-    expect(await ask()).toEqual({ status: 503, retryAfterSeconds: 9, bytes: Buffer.alloc(0) });
+    expect(await ask()).toMatchObject({ status: 503, retryAfterSeconds: 9, bytes: Buffer.alloc(0) });
   });
 
   it('tell the status of a failure although its page never comes', async () => {
     upstream = createAskUpstream({ timeoutMs: 60_000, maxBytes: 1_000 });
     service.answer({ kind: 'silence', status: 503, after: '<h1>', headers: { 'retry-after': '42' } });
-    expect(await ask()).toEqual({ status: 503, retryAfterSeconds: 42, bytes: Buffer.alloc(0) });
+    expect(await ask()).toMatchObject({ status: 503, retryAfterSeconds: 42, bytes: Buffer.alloc(0) });
   });
 });

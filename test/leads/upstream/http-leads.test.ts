@@ -139,8 +139,23 @@ describe('a request to an HTTP service', () => {
       filters: { max: 9, tags: ['influencer', 'US'] },
       size: 20,
       strict: true,
-      note: 'for "quoted" {limit}',
+      note: 'for  quoted  {limit}',
     });
+  });
+
+  it('lets nobody end a quoted text of a query language', async () => {
+    const body = { query: '{ find(text: "{query}", kind: "{category}") { name } }' };
+    const sent = async (query: Partial<LeadQuery>): Promise<unknown> => {
+      await search(open({ body: { variables: { q: '{query}' }, ...body } }), query);
+      return service.requests.at(-1)?.body;
+    };
+    const hostile = 'x", kind: "") { password } } #\\\n\u2028`\'';
+    expect(await sent({ query: hostile, category: 'Food & Drink' })).toEqual({
+      variables: { q: hostile },
+      query: '{ find(text: "x , kind:   ) { password } } #     ", kind: "Food & Drink") { name } }',
+    });
+    // Another category would be searched for; what comes is filtered.
+    expect(await sent({ query: 'tea', category: 'a"b' })).toEqual({ variables: { q: 'tea' } });
   });
 
   it('carries secrets of the environment in its headers, and never asks for compression', async () => {
@@ -238,6 +253,19 @@ describe('the answer of an HTTP service', () => {
     expect(namesOf(await search(open({ words: 'check' }), { query: 'yog' }))).toEqual(['yogi']);
   });
 
+  it.each<[Record<string, unknown>, Partial<LeadQuery>]>([
+    [{ parameters: { q: '{query} {category}' } }, {}],
+    [{ body: { filters: ['{query} in {country}'] } }, {}],
+    [{ parameters: { q: '{query} of "{category}"' } }, { category: 'Men"s' }],
+  ])('is compared with words that the request could not carry: %j %j', async (settings, filters) => {
+    service.answer({
+      kind: 'json',
+      value: ['tea', 'coffee'].map((bio) => buildLead({ username: bio, bio, ...filters })),
+    });
+    expect(namesOf(await search(open(settings), { query: 'coffee', ...filters }))).toEqual(['coffee']);
+    expect([...(service.requests[0]?.url.searchParams ?? [])]).toEqual([]);
+  });
+
   it('is empty when the service says so', async () => {
     rows({ items: [] });
     expect(await search(open({ results: '/items' }))).toEqual([]);
@@ -312,12 +340,13 @@ describe('rows in which nothing matches', () => {
         value: Array.from({ length: 10 }, (_, place) => buildLead({ username: `u${place}`, ...fields })),
       });
     const leads = open();
-    answer({ gender: 'male' });
-    expect(await search(leads, { gender: 'male' })).toHaveLength(10);
     answer({});
-    for (let time = 0; time < 5; time += 1) await failureOf(search(leads, { gender: 'male' }));
-    expect(service.requests).toHaveLength(4);
+    for (let time = 0; time < 5; time += 1)
+      await failureOf(search(leads, { query: `time ${time}`, gender: 'male' }));
+    expect(service.requests).toHaveLength(3);
+    answer({ gender: 'male' });
     expect(await search(leads)).toHaveLength(10);
+    expect(await search(leads, { gender: 'male' })).toHaveLength(10);
   });
 
   it('for want of a field that is not taken are never asked for', async () => {
@@ -334,6 +363,10 @@ const badAnswers: [string, StubAnswer][] = [
   ]),
   ['a page', { kind: 'bytes', bytes: '<!doctype html><h1>Sign in</h1>' }],
   ['half of a JSON text', { kind: 'bytes', bytes: '[{"username":"a","followers":1}' }],
+  [
+    'letters of another encoding',
+    { kind: 'bytes', bytes: '[]', headers: { 'content-type': 'application/json; charset=ISO-8859-1' } },
+  ],
   ['nothing', { kind: 'bytes', bytes: '' }],
   ['no list', { kind: 'json', value: { results: [] } }],
   ['null', { kind: 'json', value: null }],
@@ -361,6 +394,16 @@ describe('an HTTP service that answers badly', () => {
       expect(error.retryAfterSeconds).toBeGreaterThan(0);
       expect(error.message).not.toMatch(/127\.0\.0\.1|quota|status/);
       expect(inspect(error, { depth: 10 })).not.toContain('topsecret');
+    },
+  );
+
+  it.each([400, 404, 413, 414, 422])(
+    'with status %i speaks of the search, not of the service',
+    async (status) => {
+      service.answer({ kind: 'json', status, value: {} });
+      const failure = await failureOf(search(open()));
+      expect(failure).toBeInstanceOf(InconclusiveError);
+      expect(failure.message).toMatch(/does not take this search/);
     },
   );
 

@@ -43,12 +43,12 @@ describe('rows of an upstream', () => {
     );
   });
 
-  it('tell of the filters that no profile among them could pass', async () => {
+  it('tell of the fields for filters that no profile among them has', async () => {
     const rows = [buildLead({ country: 'FR' }), { username: 'refused', followers: 'many', gender: 'male' }];
-    const query = { country: 'US', gender: 'male', category: 'Food', limit: 5 } as const;
+    const query = { country: 'US', gender: 'male', limit: 5 } as const;
     const found = await toLeads(rows, { query, read, words: 'upstream' });
     expect(found).toMatchObject({ leads: [], profiles: 1, refused: 1 });
-    expect(found.blindFilters.toSorted()).toEqual(['category', 'gender']);
+    expect(found.untoldFields.toSorted()).toEqual(['category', 'gender']);
   });
 
   it('that are refused are told of without what stands in them', async () => {
