@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { BoundedCache } from '../cache/bounded-cache.ts';
 import { canonicalJson } from '../json.ts';
+import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
 import { createSharedCalls } from './shared-calls.ts';
 
@@ -13,7 +14,8 @@ export interface CachedLeadsOptions {
 
 /**
  * `source` with its result pages kept for a while, empty ones included. Equal queries under way at one time are asked
- * once; failures go to those who wait and are not kept. Closing closes `source`.
+ * once; failures go to those who wait and are not kept, but for an InconclusiveError: asked again, which may cost the
+ * operator money, the source would say the same. Closing closes `source`.
  *
  * A page belongs to the revision of the source that it was searched in: after an import, or when somebody asked to be
  * forgotten, no earlier page is given out. A page during whose search the revision changed is not kept.
@@ -23,13 +25,27 @@ export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSo
 
   const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const { revision } = source.status();
-    const leads = await source.search(query, { signal });
-    if (source.status().revision === revision) void cache.set(pageKey(query, revision), leads);
-    return leads;
+    const keep = (value: Lead[] | KeptDoubt): void => {
+      if (source.status().revision === revision) void cache.set(pageKey(query, revision), value);
+    };
+    try {
+      const leads = await source.search(query, { signal });
+      keep(leads);
+      return leads;
+    } catch (error) {
+      if (error instanceof InconclusiveError) keep({ inconclusive: error.message });
+      throw error;
+    }
   };
   const look = async (key: string, query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
-    const kept = pageSchema.safeParse(await cache.get(key));
-    if (kept.success) return kept.data;
+    const kept = keptSchema.safeParse(await cache.get(key));
+    if (kept.success) {
+      if (Array.isArray(kept.data)) return kept.data;
+      throw new InconclusiveError({
+        message: kept.data.inconclusive,
+        cause: 'as it was when it was asked last',
+      });
+    }
     signal.throwIfAborted();
     return search(query, signal);
   };
@@ -49,6 +65,11 @@ export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSo
 const pageKey = (query: LeadQuery, revision: string): string =>
   hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
+/** What a source said in place of a page. */
+interface KeptDoubt {
+  inconclusive: string;
+}
+
 const pageSchema: z.ZodType<Lead[]> = z.array(
   z.object({
     username: z.string(),
@@ -67,3 +88,8 @@ const pageSchema: z.ZodType<Lead[]> = z.array(
     city: z.string().optional(),
   }),
 );
+
+const keptSchema: z.ZodType<Lead[] | KeptDoubt> = z.union([
+  pageSchema,
+  z.object({ inconclusive: z.string() }),
+]);

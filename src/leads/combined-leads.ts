@@ -2,7 +2,7 @@ import { atMostEvery } from '../at-most-every.ts';
 import { createCircuitBreaker } from '../circuit-breaker.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { callWithin, LateError } from './call-within.ts';
+import { callWithin } from './call-within.ts';
 import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
 
@@ -12,6 +12,8 @@ export interface CombinedSource {
   source: LeadSource;
   /** How long one search may take here. */
   timeoutMs: number;
+  /** Adds what answers in its place, as a cache of its pages: that says nothing of whether the source works. */
+  keep?: (source: LeadSource) => LeadSource;
 }
 
 export interface CombinedLeadsOptions {
@@ -26,7 +28,7 @@ export interface CombinedLeadsOptions {
 
 /** Failures in a row after which a source is left alone, and how long. */
 const breaker = { maxFailures: 5, openMs: 10_000 };
-/** The part of its time that a source must have had to be blamed for being late: the rest may have passed before. */
+/** The part of its time that a source must have had to be blamed when nobody waits any longer. */
 const fairShare = 0.9;
 const logIntervalMs = 60_000;
 /** In less no source is asked: a timer may end a little early. */
@@ -87,10 +89,31 @@ interface Member {
   ask(query: LeadQuery, options: { leftMs: number; signal: AbortSignal }): Promise<Outcome>;
 }
 
-const createMember = (
-  { name, source, timeoutMs }: CombinedSource,
-  { log, nowMs }: { log: Log; nowMs: () => number },
-): Member => {
+const createMember = ({ name, source, timeoutMs, keep }: CombinedSource, options: GuardOptions): Member => {
+  const guarded = createGuardedLeads({ name, source, timeoutMs }, options);
+  const leads = keep === undefined ? guarded : keep(guarded);
+  return {
+    name,
+    status: () => leads.status(),
+    ask: async (query, { leftMs, signal }) => {
+      try {
+        const call = (inner: AbortSignal) => leads.search(query, { signal: inner });
+        return { leads: await callWithin({ call, timeoutMs: leftMs, signal }) };
+      } catch (error) {
+        signal.throwIfAborted();
+        return { error };
+      }
+    },
+  };
+};
+
+type GuardOptions = Required<Pick<CombinedLeadsOptions, 'log' | 'nowMs'>>;
+
+/** `source` within its time, left alone for a while when it failed too often; its failures are told in the log. */
+const createGuardedLeads = (
+  { name, source, timeoutMs }: Omit<CombinedSource, 'keep'>,
+  { log, nowMs }: GuardOptions,
+): LeadSource => {
   const circuit = createCircuitBreaker({ ...breaker, nowMs });
   const reportFailure = atMostEvery<unknown>(
     logIntervalMs,
@@ -98,30 +121,28 @@ const createMember = (
     nowMs,
   );
   return {
-    name,
-    status: () => source.status(),
-    ask: async (query, { leftMs, signal }) => {
-      if (!circuit.allows()) return { error: new Error(`${name} failed too often lately`) };
+    search: async (query, { signal }) => {
+      if (!circuit.allows()) throw new Error(`${name} failed too often lately`);
+      const startMs = nowMs();
       try {
-        const leads = await callWithin({
-          call: (inner) => source.search(query, { signal: inner }),
-          timeoutMs: Math.min(timeoutMs, leftMs),
-          signal,
-        });
+        const call = (inner: AbortSignal) => source.search(query, { signal: inner });
+        const leads = await callWithin({ call, timeoutMs, signal });
         circuit.succeeded();
-        return { leads };
+        return leads;
       } catch (error) {
-        // Whoever went away says nothing of the source.
-        if (signal.aborted) circuit.abandoned();
-        signal.throwIfAborted();
+        // Whoever went away says nothing of the source, nor does the end of a time that others had taken.
+        if (signal.aborted && nowMs() - startMs < fairShare * timeoutMs) {
+          circuit.abandoned();
+          throw error;
+        }
         if (error instanceof InconclusiveError) circuit.succeeded();
-        // Nor does an answer that is late because those before it took the time.
-        else if (error instanceof LateError && leftMs < fairShare * timeoutMs) circuit.abandoned();
         else circuit.failed();
         reportFailure(error);
-        return { error };
+        throw error;
       }
     },
+    status: () => source.status(),
+    close: () => source.close(),
   };
 };
 

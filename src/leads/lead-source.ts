@@ -39,6 +39,12 @@ export interface LeadStatus {
   revision: string;
 }
 
+/** Those of `usernames` who asked to be forgotten. Rejects when that cannot be known. */
+export type FindForgotten = (
+  usernames: readonly string[],
+  options: { signal: AbortSignal },
+) => Promise<ReadonlySet<string>>;
+
 /**
  * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error`
  * (502) when it cannot answer now; an empty array means that nothing matches.
@@ -47,4 +53,10 @@ export interface LeadSource {
   search(query: LeadQuery, options: { signal: AbortSignal }): Promise<Lead[]>;
   status(): LeadStatus;
   close(): Promise<void>;
+}
+
+/** The leads of a gateway. */
+export interface Leads extends LeadSource {
+  /** For profiles that were found earlier. Rejects with AppError `upstream_error`, or the signal's reason. */
+  findForgotten: FindForgotten;
 }

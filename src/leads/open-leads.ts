@@ -9,9 +9,9 @@ import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';
 import { openForgottenList } from './embedded/find-forgotten.ts';
 import { openEmbeddedLeads } from './embedded/open-embedded-leads.ts';
-import type { LeadSource } from './lead-source.ts';
+import type { Leads, LeadSource } from './lead-source.ts';
 import type { PostgresLeads } from './postgres/open-postgres-leads.ts';
-import { createLeadsWithoutForgotten, type ForgottenList } from './without-forgotten.ts';
+import { createFindForgotten, createLeadsWithoutForgotten, type ForgottenList } from './without-forgotten.ts';
 
 export interface OpenLeadsOptions {
   /** Null keeps pages of results in this process. */
@@ -30,11 +30,12 @@ const firstSearchWaitMs = 10_000;
  * The leads as they are configured: the sources in their order, with a cache. What is not used is not loaded. Rejects
  * when a source cannot be opened at all; one that only does not answer yet is opened, and not ready.
  */
-export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptions): Promise<LeadSource> => {
+export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptions): Promise<Leads> => {
   const { timeoutMs } = settings.leads;
   const { log } = options;
   // Where people are forgotten whose profiles are elsewhere.
-  if (asksElsewhere(settings)) await mkdir(leadsFolder(settings), { recursive: true });
+  if (settings.leads.sources.some(({ kind }) => !isKeptHere(kind)))
+    await mkdir(leadsFolder(settings), { recursive: true });
   const sources = await openSources(settings, log);
   const lists = [openForgottenList(leadsFolder(settings)), ...sources.flatMap((one) => one.forgotten ?? [])];
   // A page that is kept may have somebody who was forgotten since.
@@ -42,24 +43,23 @@ export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptio
     const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
     return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, lists);
   };
+  const findForgotten = createFindForgotten(lists);
   const [first, ...others] = sources;
-  if (first === undefined || others.length > 0) {
-    // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
-    const each = sources.map((one) => ({ ...one, source: keepPages(one.source, one.name) }));
-    return createCombinedLeads({ sources: each, timeoutMs, log });
-  }
   // The index keeps its own time, and says better than "unavailable" what it waits for.
-  const alone = first.name === 'embedded' ? first.source : createCombinedLeads({ sources, timeoutMs, log });
-  return keepPages(alone, first.name);
+  if (first?.name === 'embedded' && others.length === 0)
+    return { ...keepPages(first.source, first.name), findForgotten };
+  // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
+  const each = sources.map((one) => ({
+    ...one,
+    keep: (guarded: LeadSource) => keepPages(guarded, one.name),
+  }));
+  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), findForgotten };
 };
 
 const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads');
 
 /** Whether forgotten people are erased in the source itself. */
 const isKeptHere = (name: string): boolean => name === 'embedded' || name === 'postgres';
-
-const asksElsewhere = ({ leads }: LeadsSettings): boolean =>
-  leads.sources.some(({ kind }) => !isKeptHere(kind));
 
 const withPages = (
   source: LeadSource,
@@ -77,7 +77,7 @@ const withPages = (
 };
 
 interface OpenedSource extends CombinedSource {
-  /** Where people are forgotten in this source, as far as answers of others are held against it. */
+  /** Where people are forgotten in this source, whom others shall not give out either. */
   forgotten?: ForgottenList;
 }
 
@@ -116,7 +116,7 @@ const openSource = async (
     }
     case 'postgres': {
       const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
-      return openPostgresLeads({ url: config.url, log, tellsForgotten: asksElsewhere(settings) });
+      return openPostgresLeads({ url: config.url, log });
     }
     case 'http': {
       const { createHttpLeads } = await import('./upstream/http-leads.ts');

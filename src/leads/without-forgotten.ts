@@ -1,11 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { LeadSource } from './lead-source.ts';
-
-/** Those of `usernames` who asked to be forgotten. Rejects when that cannot be known. */
-export type FindForgotten = (
-  usernames: readonly string[],
-  options: { signal: AbortSignal },
-) => Promise<ReadonlySet<string>>;
+import type { FindForgotten, LeadSource } from './lead-source.ts';
 
 /** A list of people who asked to be forgotten. */
 export interface ForgottenList {
@@ -13,6 +7,22 @@ export interface ForgottenList {
   isKnown(): boolean;
   find: FindForgotten;
 }
+
+/** Asks all of `lists`. Rejects with AppError `upstream_error` when one of them cannot tell, or the signal's reason. */
+export const createFindForgotten =
+  (lists: readonly ForgottenList[]): FindForgotten =>
+  async (usernames, { signal }) => {
+    try {
+      const found = await Promise.all(lists.map(({ find }) => find(usernames, { signal })));
+      return new Set(found.flatMap((names) => [...names]));
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new AppError('upstream_error', 'The profiles cannot be checked now. Try again in a moment.', {
+        retryAfterSeconds: 1,
+        cause,
+      });
+    }
+  };
 
 /**
  * `source` without the people who are on one of `lists`, for profiles that are not kept here; a page may have fewer than
@@ -22,28 +32,20 @@ export interface ForgottenList {
 export const createLeadsWithoutForgotten = (
   source: LeadSource,
   lists: readonly ForgottenList[],
-): LeadSource => ({
-  search: async (query, { signal }) => {
-    const leads = await source.search(query, { signal });
-    if (leads.length === 0) return leads;
-    const usernames = leads.map(({ username }) => username);
-    const found = await Promise.all(lists.map(({ find }) => find(usernames, { signal }))).catch(
-      (error: unknown) => {
-        signal.throwIfAborted();
-        throw new AppError('upstream_error', 'The profiles cannot be checked now. Try again in a moment.', {
-          retryAfterSeconds: 1,
-          cause: error,
-        });
-      },
-    );
-    const forgotten = found.filter(({ size }) => size > 0);
-    return forgotten.length === 0
-      ? leads
-      : leads.filter(({ username }) => !forgotten.some((names) => names.has(username)));
-  },
-  status: () => {
-    const status = source.status();
-    return { ...status, ready: status.ready && lists.every((list) => list.isKnown()) };
-  },
-  close: () => source.close(),
-});
+): LeadSource => {
+  const findForgotten = createFindForgotten(lists);
+  return {
+    search: async (query, { signal }) => {
+      const leads = await source.search(query, { signal });
+      if (leads.length === 0) return leads;
+      const usernames = leads.map(({ username }) => username);
+      const forgotten = await findForgotten(usernames, { signal });
+      return forgotten.size === 0 ? leads : leads.filter(({ username }) => !forgotten.has(username));
+    },
+    status: () => {
+      const status = source.status();
+      return { ...status, ready: status.ready && lists.every((list) => list.isKnown()) };
+    },
+    close: () => source.close(),
+  };
+};

@@ -3,6 +3,7 @@ import { createCache, type BoundedCache } from '../../src/cache/bounded-cache.ts
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
 import { AppError } from '../../src/errors.ts';
 import { createCachedLeads } from '../../src/leads/cached-leads.ts';
+import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
 import { silentLog } from '../../src/log.ts';
 import { openSharedRedis } from '../cache/shared-redis.ts';
@@ -90,6 +91,22 @@ describe('leads with a cache', () => {
     await expect(search(leads, { limit: 5 })).rejects.toMatchObject({ code: 'upstream_error' });
     fails = false;
     expect(await search(leads, { limit: 5 })).toEqual(page);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('keeps that a source cannot tell, with what it said of that', async () => {
+    const { source, asked, state } = createFakeSource(async () => {
+      throw new InconclusiveError({ message: 'Leave the country out.', cause: 'no row has one' });
+    });
+    const leads = createCachedLeads({ source, cache: openCache() });
+    for (let time = 0; time < 2; time += 1) {
+      const error: unknown = await search(leads, { limit: 5 }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(InconclusiveError);
+      expect(error).toMatchObject({ message: 'Leave the country out.', status: 502 });
+    }
+    expect(asked).toHaveLength(1);
+    state.revision = '2';
+    await expect(search(leads, { limit: 5 })).rejects.toThrow('Leave');
     expect(asked).toHaveLength(2);
   });
 

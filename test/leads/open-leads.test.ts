@@ -208,6 +208,19 @@ describe('the leads of a gateway', () => {
     await second.close();
   });
 
+  it('that are kept are given out while their source is left alone, and say nothing of whether it works', async () => {
+    const source = await open({ LEADS_SOURCES: 'embedded,http' });
+    const find = (query: string) =>
+      source.search({ query, limit: 20 }, { signal: new AbortController().signal });
+    expect(await find('popular')).toHaveLength(1);
+    service.answer({ kind: 'json', status: 500, value: {} });
+    for (let time = 0; time < 9; time += 1) {
+      await expect(find(`cold ${time}`)).rejects.toMatchObject({ status: 502 });
+      expect(await find('popular')).toHaveLength(1);
+    }
+    expect(service.requests).toHaveLength(6);
+  });
+
   it('without a way to find any are refused, and not ready', async () => {
     const source = await open({ LEADS_SOURCES: 'embedded,http' });
     service.answer({ kind: 'json', status: 500, value: {} });

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FindForgotten, ForgottenList } from '../without-forgotten.ts';
+import type { FindForgotten } from '../lead-source.ts';
+import type { ForgottenList } from '../without-forgotten.ts';
 import { forgottenDigest, readSalt } from './forgotten-people.ts';
 import { forgottenFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';

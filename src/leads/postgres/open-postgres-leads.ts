@@ -14,8 +14,6 @@ export interface PostgresLeadsOptions {
   url: string;
   log: Log;
   schema?: string;
-  /** Whether `forgotten` is wanted. */
-  tellsForgotten?: boolean;
   limits?: Partial<PostgresLeadsLimits>;
   /** Starts the thread that searches; tests keep hold of it. */
   startReadWorker?: (workerData: ReadWorkerData) => Worker;
@@ -64,7 +62,6 @@ export const openPostgresLeads = async ({
   url,
   log,
   schema = leadsSchema,
-  tellsForgotten = false,
   limits: given = {},
   startReadWorker,
 }: PostgresLeadsOptions): Promise<PostgresLeads> => {
@@ -81,7 +78,6 @@ export const openPostgresLeads = async ({
       connections: limits.connections,
       statementTimeoutMs: limits.searchTimeoutMs,
       lookEveryMs: limits.lookEveryMs,
-      tellsForgotten,
     },
     limits,
     firstRetryMs: limits.firstRetryMs,

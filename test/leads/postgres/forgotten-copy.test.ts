@@ -56,7 +56,7 @@ describe.runIf(await isPostgresThere())('the list of forgotten people in Postgre
         `alter table state drop column people_revision; delete from migrations where name like '0002%'`,
       ),
     );
-    const { forgotten } = await database.openLeads({ tellsForgotten: true });
+    const { forgotten } = await database.openLeads();
     await expect(forgotten.find(['anna'], { signal: noAbort() })).rejects.toThrow(/not read yet/);
     await waitUntil(() => forgotten.isKnown());
     expect(await forgotten.find(['bert', 'Anna'], { signal: noAbort() })).toEqual(new Set(['Anna']));

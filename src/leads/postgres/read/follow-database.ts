@@ -13,7 +13,7 @@ import { withSearchClient } from './search-client.ts';
 
 export interface FollowDatabaseInput extends ReadWorkerData {
   onServing: (served: ServedLeads) => void;
-  /** Told where `tellsForgotten` asks for it. */
+  /** Told of the list of forgotten people at first, and whenever it is another. */
   onForgotten: (forgotten: ForgottenCopy) => void;
   /** Told when the database goes, and again while it is away when the cause is another one. */
   onUnanswering: (cause: unknown) => void;
@@ -43,7 +43,6 @@ export const followDatabase = ({
   connections,
   statementTimeoutMs,
   lookEveryMs,
-  tellsForgotten,
   onServing,
   onForgotten,
   onUnanswering,
@@ -102,7 +101,7 @@ export const followDatabase = ({
         isMigrated = true;
       }
       const revisions = await readRevisions(pool);
-      if (tellsForgotten && revisions.people !== peopleRevision) {
+      if (revisions.people !== peopleRevision) {
         const forgotten = await loadForgotten(pool);
         peopleRevision = forgotten.revision;
         onForgotten(forgotten);

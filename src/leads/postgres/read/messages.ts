@@ -9,8 +9,6 @@ export interface ReadWorkerData {
   connections: number;
   statementTimeoutMs: number;
   lookEveryMs: number;
-  /** Whether the list of forgotten people is told, and told again whenever it is another. */
-  tellsForgotten: boolean;
 }
 
 export type ReadRequest =
@@ -36,6 +34,7 @@ export interface ServedLeads {
 export type ReadMessage =
   /** Whenever it is other than before; ahead of the first answer from other profiles. */
   | { kind: 'serving'; served: ServedLeads }
+  /** At first, and whenever it is another. */
   | { kind: 'forgotten'; forgotten: ForgottenCopy }
   /** Something for the log. */
   | { kind: 'unanswering' | 'connection-broken'; cause: string }

@@ -29,7 +29,7 @@ export interface OpenReaderInput {
   workerData: ReadWorkerData;
   limits: ReaderLimits;
   onServing: (served: ServedLeads) => void;
-  /** Told of the list of forgotten people, where `workerData` asks for it. */
+  /** Told of the list of forgotten people at first, and whenever it is another. */
   onForgotten: (forgotten: ForgottenCopy) => void;
   /** Told what is for the log alone. */
   onTrouble: (kind: 'unanswering' | 'connection-broken', cause: Error) => void;

@@ -19,7 +19,6 @@ describe('following a database that is away', () => {
       connections: 1,
       statementTimeoutMs: 1_000,
       lookEveryMs: 1,
-      tellsForgotten: true,
       onServing: () => undefined,
       onForgotten: () => undefined,
       onUnanswering: (cause) => told.push(String(cause)),

@@ -18,7 +18,6 @@ const workerData = {
   connections: 2,
   statementTimeoutMs: 1,
   lookEveryMs: 1,
-  tellsForgotten: false,
 };
 const signal = new AbortController().signal;
 const query = { limit: 1 };
