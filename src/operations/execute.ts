@@ -113,7 +113,7 @@ const executePaid = async (
       challenge: paid.challenge,
       ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
     };
-  const body: JsonObject = made ?? JSON.parse(paid.result);
+  const body = made ?? (await replay(operation, paid.result, { services, signal: call.signal }));
   const isSandbox = operation.isSandbox(services, body);
   const { text } = operation;
   return {
@@ -122,10 +122,19 @@ const executePaid = async (
     body,
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox,
-    ...(text === undefined ? {} : { text: () => text(input, body, isSandbox) }),
+    ...(text === undefined ? {} : { text: () => text(input, body, { isSandbox, services }) }),
     links: [],
     ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
   };
+};
+
+const replay = async (
+  operation: PaidOperation,
+  stored: string,
+  { services, signal }: { services: Services; signal: AbortSignal },
+): Promise<JsonObject> => {
+  const result: JsonObject = JSON.parse(stored);
+  return operation.replay === undefined ? result : operation.replay(result, services, signal);
 };
 
 /** The call with its account, counted against the account's limit. */

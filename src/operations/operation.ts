@@ -6,7 +6,7 @@ import type { Config, ModelConfig } from '../config.ts';
 import type { AppError, ErrorCode } from '../errors.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
 import type { JsonObject } from '../json.ts';
-import type { LeadSource } from '../leads/lead-source.ts';
+import type { Leads } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
@@ -78,8 +78,10 @@ export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
+  /** What may still be given out of a result that was made, and paid for, earlier. */
+  replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** What a model reads of a result in place of its JSON; outside text in it must not pass for anything else. */
-  text?(input: Input, result: JsonObject, isSandbox: boolean): string;
+  text?(input: Input, result: JsonObject, about: { isSandbox: boolean; services: Services }): string;
   /** Whether a result is given away. */
   isFree(result: JsonObject): boolean;
   /**
@@ -214,7 +216,7 @@ export interface Services {
   store: Store;
   catalogs: Catalogs;
   jobs: JobRunner;
-  leads: LeadSource;
+  leads: Leads;
   x402: X402Gate;
   searchLimiter: SearchLimiter;
   accountLimiter: Pick<AccountLimiter, 'consume'>;

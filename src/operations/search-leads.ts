@@ -34,7 +34,11 @@ const text = (longest: number) =>
 
 /** Models write null for what they leave out, and some an empty text. */
 const leftOut = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
-const nullLeftOut = (value: unknown): unknown => (value === null ? undefined : value);
+/** Some also write numbers as texts. */
+const asNumber = (value: unknown): unknown => {
+  if (value === null) return undefined;
+  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value;
+};
 
 const createInput = (maxLimit: number) =>
   z.object({
@@ -58,13 +62,13 @@ const createInput = (maxLimit: number) =>
       .preprocess(leftOut, z.enum(['male', 'female']).optional())
       .optional()
       .describe('Predicted; leaves out profiles without one.'),
-    min_followers: z.preprocess(nullLeftOut, followers.optional()).optional().describe('Inclusive.'),
+    min_followers: z.preprocess(asNumber, followers.optional()).optional().describe('Inclusive.'),
     max_followers: z
-      .preprocess(nullLeftOut, followers.optional())
+      .preprocess(asNumber, followers.optional())
       .optional()
       .describe("Inclusive; for more results, the last one's followers."),
     limit: z
-      .preprocess(nullLeftOut, z.int().min(1).max(maxLimit).default(defaultLimit))
+      .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
       .default(defaultLimit)
       .describe('Most results; the price may depend on it.'),
   });
@@ -140,8 +144,24 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     return { results: results.map((result) => ({ ...result })), count: results.length };
   },
 
-  text: ({ limit }, result, isSandbox) =>
-    searchText(profilesOf(result), { limit, maxLimit: search.maxLimit, isSandbox }),
+  // Who asked to be forgotten since is given out no more.
+  replay: async (result, { leads }, signal) => {
+    const profiles = profilesOf(result);
+    const usernames = profiles.map(({ username }) => String(username));
+    const forgotten = await leads.findForgotten(usernames, { signal });
+    if (forgotten.size === 0) return result;
+    const results = profiles.filter(({ username }) => !forgotten.has(String(username)));
+    return { ...result, results, count: results.length };
+  },
+
+  text: ({ limit }, result, { isSandbox, services: { leads } }) =>
+    searchText(profilesOf(result), {
+      limit,
+      maxLimit: search.maxLimit,
+      isSandbox,
+      // Of others' data nobody here knows how much there is, nor in which order they choose what they give.
+      isWhole: leads.status().profiles !== null,
+    }),
 
   isFree: ({ count }) => count === 0 && !search.chargeEmpty,
 

@@ -7,6 +7,8 @@ export interface SearchTextOptions {
   limit: number;
   /** The largest that may be asked for. */
   maxLimit: number;
+  /** Whether fewer than the limit are all that match, and those with most followers were found first. */
+  isWhole: boolean;
   /** Whether the profiles are generated. */
   isSandbox: boolean;
 }
@@ -17,7 +19,7 @@ export interface SearchTextOptions {
  */
 export const searchText = (
   profiles: readonly JsonObject[],
-  { limit, maxLimit, isSandbox }: SearchTextOptions,
+  { limit, maxLimit, isWhole, isSandbox }: SearchTextOptions,
 ): string => {
   const last = profiles.at(-1);
   if (last === undefined) return 'No profile matches. Try fewer words or fewer filters.';
@@ -28,26 +30,28 @@ export const searchText = (
     ending(profiles.length, {
       limit,
       maxLimit,
+      isWhole,
       most: Number(profiles[0]?.['followers']),
       fewest: Number(last['followers']),
     }),
   ].join('\n');
 };
 
-interface Ending {
-  limit: number;
-  maxLimit: number;
+interface Ending extends Pick<SearchTextOptions, 'limit' | 'maxLimit' | 'isWhole'> {
   /** Followers of the first and of the last profile. */
   most: number;
   fewest: number;
 }
 
-const ending = (count: number, { limit, maxLimit, most, fewest }: Ending): string => {
+const ending = (count: number, { limit, maxLimit, isWhole, most, fewest }: Ending): string => {
   const shown = count === 1 ? '1 profile' : `${count} profiles`;
-  if (count < limit) return `${shown}; no more were found.`;
+  if (count < limit)
+    return isWhole
+      ? `${shown}; no more were found.`
+      : `${shown}, fewer than the limit; there may be others. Try other words or filters.`;
   const ways = [
     ...(limit < maxLimit ? [`raise limit (up to ${maxLimit})`] : []),
-    ...wayOn({ most, fewest }),
+    ...(isWhole ? wayOn({ most, fewest }) : []),
     'narrow the search with further filters',
   ];
   return `${shown}, the limit. If there should be more: ${inWords(ways)}.`;

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
 import { buildLead } from '../leads/build-lead.ts';
 import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
 import { searchPrice, startPaidSearch, type PaidSearch } from './start-paid-search.ts';
@@ -79,6 +81,20 @@ describe('a paid search over another service', () => {
       expect((await search('yoga&country=US', await paid.prove())).status).toBe(502);
     });
     expect(charged).toBe(0n);
+  });
+
+  it('once more by its proof leaves out who asked to be forgotten since', async () => {
+    service.answer({ kind: 'json', value: ['anna', 'Bert'].map((username) => buildLead({ username })) });
+    const proof = await paid.prove();
+    expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });
+    const keeper = await openEmbeddedKeeper({ folder: join(paid.gateway.dataDir, 'leads') });
+    await keeper.forget(['bert'], { signal: new AbortController().signal });
+    const again = await search('both', proof);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await again.json()).toEqual({ results: [buildLead({ username: 'anna' })], count: 1 });
+    await keeper.remember(['bert']);
+    await keeper.close();
+    expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });
   });
 
   it('is offered as a search over real profiles', async () => {

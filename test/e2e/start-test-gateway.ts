@@ -14,6 +14,7 @@ export interface TestGateway {
   /** Of the first account, with $25.00. */
   apiKey: string;
   services: GatewayServices;
+  dataDir: string;
   /** A JSON request with the key; `body` makes it a POST. */
   call(path: string, options?: CallOptions): Promise<Response>;
   stop(): Promise<void>;
@@ -54,6 +55,7 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
     url,
     apiKey,
     services,
+    dataDir: config.dataDir,
     call: (path, { body, headers, apiKey: key = apiKey, method } = {}) =>
       fetch(url + path, {
         method: method ?? (body === undefined ? 'GET' : 'POST'),

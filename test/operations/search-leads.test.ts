@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { countryNames } from '../../src/operations/country-names.ts';
+import type { Services } from '../../src/operations/operation.ts';
 import { createSearchLeads } from '../../src/operations/search-leads.ts';
 import { validate } from '../../src/operations/validate.ts';
 
@@ -75,6 +76,7 @@ describe('a search', () => {
     { gender: '' },
     { query: null, country: null, category: null, gender: null, min_followers: null, max_followers: null },
     { category: 'beauty' },
+    { min_followers: '10000', max_followers: '20000', limit: '20' },
     { category: 'x'.repeat(200) },
     { min_followers: 10, max_followers: 10 },
     { limit: 100 },
@@ -101,10 +103,13 @@ describe('a search', () => {
   it('is read as a table by a model', () => {
     const input = search.input.parse({});
     const result = { results: [{ username: 'ana', full_name: 'Ana', followers: 7 }], count: 1 };
-    expect(search.text?.(input, result, false).split('\n').slice(1)).toEqual([
-      'username | name | followers',
-      'ana | Ana | 7',
-      '1 profile; no more were found.',
-    ]);
+    const linesOf = (profiles: number | null): string[] | undefined => {
+      const status = () => ({ ready: true, synthetic: false, profiles, revision: '1' });
+      const about = { isSandbox: false, services: { leads: { status } } as Services };
+      return search.text?.(input, result, about).split('\n').slice(1);
+    };
+    const table = ['username | name | followers', 'ana | Ana | 7'];
+    expect(linesOf(1)).toEqual([...table, '1 profile; no more were found.']);
+    expect(linesOf(null)).toEqual([...table, expect.stringMatching(/there may be others/)]);
   });
 });

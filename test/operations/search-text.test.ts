@@ -5,7 +5,7 @@ import { buildLead } from '../leads/build-lead.ts';
 const textOf = (followers: number[], options: Partial<SearchTextOptions> = {}): string =>
   searchText(
     followers.map((count, place) => ({ ...buildLead({ username: `u${place}`, followers: count }) })),
-    { limit: 2, maxLimit: 100, isSandbox: false, ...options },
+    { limit: 2, maxLimit: 100, isWhole: true, isSandbox: false, ...options },
   );
 const lastLine = (text: string): string => text.split('\n').at(-1) ?? '';
 
@@ -53,6 +53,15 @@ describe('the text of a search', () => {
   it('ends with that there are no more below the limit, and promises no total', () => {
     expect(lastLine(textOf([9]))).toBe('1 profile; no more were found.');
     expect(textOf([9, 5])).not.toMatch(/total/i);
+  });
+
+  it('promises nothing of what it cannot know: whether there are others, and in which order they were chosen', () => {
+    expect(lastLine(textOf([9], { isWhole: false }))).toBe(
+      '1 profile, fewer than the limit; there may be others. Try other words or filters.',
+    );
+    expect(lastLine(textOf([9, 5], { isWhole: false }))).toBe(
+      '2 profiles, the limit. If there should be more: raise limit (up to 100), or narrow the search with further filters.',
+    );
   });
 
   it('says what to change when nothing matches', () => {
