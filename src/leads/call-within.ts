@@ -5,7 +5,7 @@ export interface CallWithinOptions<T> {
 }
 
 /** A call that had not ended when its time was over. */
-export class LateError extends Error {
+class LateError extends Error {
   override readonly name = 'LateError';
 }
 

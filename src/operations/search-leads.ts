@@ -147,10 +147,9 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
   // Who asked to be forgotten since is given out no more.
   replay: async (result, { leads }, signal) => {
     const profiles = profilesOf(result);
-    const usernames = profiles.map(({ username }) => String(username));
-    const forgotten = await leads.findForgotten(usernames, { signal });
+    const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
     if (forgotten.size === 0) return result;
-    const results = profiles.filter(({ username }) => !forgotten.has(String(username)));
+    const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
     return { ...result, results, count: results.length };
   },
 
@@ -175,6 +174,8 @@ const isGenerated = ({ results }: JsonObject): boolean | null =>
 
 const profilesOf = ({ results }: JsonObject): JsonObject[] =>
   Array.isArray(results) ? results.filter(isJsonObject) : [];
+
+const usernameOf = ({ username }: JsonObject): string => (typeof username === 'string' ? username : '');
 
 const isJsonObject = (value: Json): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
