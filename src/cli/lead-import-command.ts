@@ -129,6 +129,20 @@ const removedBetween = (before: LeadStats | null, { added, profiles }: ImportOut
 const notSearched = (place: LeadPlaceName): string =>
   `LEADS_SOURCES does not name ${place}: the gateway does not search these profiles.`;
 
+/** Lists of forgotten people hold no names, and are not taken along by an export: who moves would bring everybody back. */
+const tellOfForgottenElsewhere = async (
+  { place, countForgotten, tell }: LeadSession,
+  before: LeadStats | null,
+): Promise<void> => {
+  if (place.kind !== 'postgres' || before?.forgotten !== 0) return;
+  const people = await countForgotten(place.embeddedFolder);
+  if (people > 0)
+    tell(
+      `${countOf(people, 'person is', 'people are')} forgotten in the embedded index, and nobody in PostgreSQL, where this import lets them in: ` +
+        'delete them there too (leads delete --to postgres).',
+    );
+};
+
 const importProfiles = async (
   session: LeadSession,
   files: readonly string[],
@@ -137,6 +151,7 @@ const importProfiles = async (
   const { keeper, place, clock } = session;
   const mode = options.replace === true ? 'replace' : 'upsert';
   const before = await statsBefore(session, mode);
+  await tellOfForgottenElsewhere(session, before);
   if (options.rejected !== undefined && existsSync(options.rejected)) throw fileExists(options.rejected);
   const reading = await openReading(session, files, options);
   const { input, report, progress } = reading;

@@ -21,7 +21,12 @@ export type LeadPlace = {
       folder: string;
       dataDir: string;
     }
-  | { kind: 'postgres'; url: string }
+  | {
+      kind: 'postgres';
+      url: string;
+      /** The folder of an embedded index, which may not be there. */
+      embeddedFolder: string;
+    }
 );
 
 export interface LeadPlaceOptions extends StoreOptions {
@@ -67,10 +72,14 @@ export const readLeadPlace = (
         'invalid_setting',
         '--data-dir: the profiles are in PostgreSQL; leave it out, or add --to embedded',
       );
-    return { kind, isSearched, url: readUrl(all) };
+    return { kind, isSearched, url: readUrl(all), embeddedFolder: folderIn(all.DATA_DIR).folder };
   }
-  const settings = readConfig({ DATA_DIR: dataDir ?? all.DATA_DIR }, null);
-  return { kind, isSearched, folder: resolve(settings.dataDir, 'leads'), dataDir: settings.dataDir };
+  return { kind, isSearched, ...folderIn(dataDir ?? all.DATA_DIR) };
+};
+
+const folderIn = (given: string | undefined): { folder: string; dataDir: string } => {
+  const { dataDir } = readConfig({ DATA_DIR: given }, null);
+  return { folder: resolve(dataDir, 'leads'), dataDir };
 };
 
 /** Refuses a folder in which no gateway ever kept anything, which is most often the wrong one. Throws CommandError. */

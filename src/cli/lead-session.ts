@@ -8,6 +8,8 @@ import type { LeadPlace } from './lead-place.ts';
 export interface LeadTools {
   /** Rejects with LeadKeeperError. */
   openKeeper(place: LeadPlace): Promise<LeadKeeper>;
+  /** How many people are forgotten in the embedded index of this folder. */
+  countForgotten(folder: string): Promise<number>;
   /** Rejects with LeadInputError. */
   openInput(options: LeadInputOptions): Promise<FileLeadInput>;
 }
@@ -33,7 +35,8 @@ export interface ProgressOutput {
 }
 
 /** What a command on profiles works with while their keeper is open. */
-export interface LeadSession extends Pick<Session, 'tell' | 'writePart'>, Pick<LeadTools, 'openInput'> {
+export interface LeadSession
+  extends Pick<Session, 'tell' | 'writePart'>, Pick<LeadTools, 'openInput' | 'countForgotten'> {
   keeper: LeadKeeper;
   place: LeadPlace;
   clock: Clock;

@@ -10,6 +10,10 @@ export const leadTools: LeadTools = {
     const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
     return openEmbeddedKeeper({ folder: place.folder });
   },
+  countForgotten: async (folder) => {
+    const { countForgotten } = await import('../leads/embedded/count-forgotten.ts');
+    return countForgotten(folder);
+  },
   openInput: async (options) => {
     const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
     return openLeadInput(options);

@@ -15,7 +15,7 @@ export const withLeadKeeper = async (
   use: (session: Omit<LeadSession, 'tell' | 'writePart'>) => Promise<void>,
 ): Promise<void> => {
   const { place, showsProgress, writeError, isErrorTerminal = false } = opening;
-  const { openKeeper, openInput } = opening.leadTools ?? leadTools;
+  const { openKeeper, openInput, countForgotten } = opening.leadTools ?? leadTools;
   const keeper = await openKeeper(place);
   try {
     await use({
@@ -23,6 +23,7 @@ export const withLeadKeeper = async (
       place,
       clock: systemClock,
       openInput,
+      countForgotten,
       progressOutput: showsProgress ? { isTerminal: isErrorTerminal, write: writeError } : null,
       stdin: opening.stdin ?? (() => Readable.from([])),
       isReaderGone: opening.isReaderGone ?? (() => false),

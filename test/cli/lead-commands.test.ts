@@ -26,6 +26,7 @@ const openDesk = async (keeper: MemoryKeeper = createMemoryKeeper()) => {
           keeper.opened += 1;
           return keeper;
         },
+        countForgotten: async () => 0,
         openInput: openLineInput,
       },
       ...surroundings,

@@ -114,6 +114,34 @@ test('the same on PostgreSQL', async ({ skip }) => {
   expect(await readdir(folder)).not.toContain('data');
 });
 
+test('who moves to PostgreSQL is told whom the embedded index has forgotten, until some are forgotten there', async ({
+  skip,
+}) => {
+  const database = await createTestDatabase();
+  if (database === null) return skip();
+  onTestFinished(() => database.drop());
+  const { folder, answer } = await openFolder({ DATABASE_URL: database.url });
+  const file = join(folder, 'people.csv');
+  await writeFile(file, 'username,followers\nann,9\nbob,8\n');
+  const told = async (): Promise<string> => {
+    let stderr = '';
+    const exitCode = await runCommandLine({
+      args: ['leads', 'import', file, '--to', 'postgres'],
+      environment: { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url },
+      write: () => {},
+      writeError: (text) => (stderr += text),
+    });
+    expect(exitCode).toBe(0);
+    return stderr;
+  };
+  expect(await told()).not.toContain('forgotten');
+  await answer('import', file);
+  await answer('delete', 'bob', 'eve');
+  expect(await told()).toMatch(/2 people are forgotten in the embedded index, and nobody in PostgreSQL/);
+  await answer('delete', 'bob', '--to', 'postgres');
+  expect(await told()).not.toContain('forgotten');
+});
+
 const longFile = async (folder: string, rows: number): Promise<string> => {
   const file = join(folder, 'people.csv');
   const lines = Array.from({ length: rows }, (_, index) => `person${index},Person ${index},${index},none`);

@@ -15,14 +15,19 @@ describe('the place of the profiles', () => {
 
   it('is the first of LEADS_SOURCES that is kept here', () => {
     const environment = { LEADS_SOURCES: 'http, postgres,embedded', LEADS_DATABASE_URL: url };
-    expect(readLeadPlace(environment, {})).toEqual({ kind: 'postgres', isSearched: true, url });
+    expect(readLeadPlace(environment, {})).toEqual({
+      kind: 'postgres',
+      isSearched: true,
+      url,
+      embeddedFolder: resolve('data/leads'),
+    });
     const upstream = readLeadPlace({ LEADS_SOURCES: 'apify' }, {});
     expect(upstream).toMatchObject({ kind: 'embedded', isSearched: false });
   });
 
   it('is what --to says, and known not to be searched where LEADS_SOURCES leaves it out', () => {
     const place = readLeadPlace({ LEADS_SOURCES: 'embedded', DATABASE_URL: url }, { to: 'postgres' });
-    expect(place).toEqual({ kind: 'postgres', isSearched: false, url });
+    expect(place).toMatchObject({ kind: 'postgres', isSearched: false, url });
   });
 
   it('is found while other settings are wrong', () => {
