@@ -10,7 +10,7 @@ export interface PlainWord {
   isUnspaced: boolean;
 }
 
-const accents = /[[\p{Script=Inherited}&&\p{Mn}]--[\u3099\u309A]]/gv;
+const accents = /[[[[\p{Script=Inherited}\p{Script=Hebrew}]&&\p{Mn}]\u0640]--[\u3099\u309A]]/gv;
 const plainForms: Record<string, string> = {
   ø: 'o',
   ł: 'l',

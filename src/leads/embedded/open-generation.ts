@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { foldingVersion, isEarlierFolding } from '../fold-text.ts';
 import { compareLeads } from '../lead-order.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { readGoneRows, type GoneRows } from './gone-rows.ts';
@@ -23,19 +24,15 @@ export interface Generation {
 }
 
 /**
- * Whether an earlier version of Unicode than this process's folded a segment. One that a later version folded is left to
- * whoever runs that: two gateways would write it anew in turns.
+ * Whether an earlier version of Unicode or of the folding than this process's made a segment's terms. One that a later
+ * version made is left to whoever runs that: two gateways would write it anew in turns.
  */
 export const isFoldedEarlier = ({ base, delta }: Generation): boolean =>
-  [base, delta].some(
-    (part) => part !== null && Number.parseFloat(part.segment.unicode) < Number.parseFloat(unicode),
-  );
+  [base, delta].some((part) => part !== null && isEarlierFolding(part.segment.folding));
 
-const unicode = process.versions.unicode ?? '0';
-
-/** Whether the segments were folded by the version of Unicode that the searches of this process fold by. */
+/** Whether the segments' terms were folded as the searches of this process are. */
 export const isFoldedAlike = ({ base, delta }: Generation): boolean =>
-  [base, delta].every((part) => part === null || part.segment.unicode === process.versions.unicode);
+  [base, delta].every((part) => part === null || part.segment.folding === foldingVersion);
 
 /** Times that a generation is looked for: each time it was replaced while its files were opened. */
 const mostAttempts = 5;

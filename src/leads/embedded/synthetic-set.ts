@@ -1,4 +1,5 @@
 import { generatorVersion } from '../synthetic/generate-leads.ts';
+import { foldingVersion } from '../fold-text.ts';
 import { segmentFormat } from './segment/segment-format.ts';
 
 /** What decides who the fictional profiles are. */
@@ -10,4 +11,4 @@ export interface SyntheticSet {
 /** A manifest's source for this set, with everything its files depend on: with another one they are built anew. */
 export const syntheticSource = ({ seed, profiles }: SyntheticSet): string =>
   `generator ${generatorVersion}, seed ${seed}, ${profiles} profiles; ` +
-  `format ${segmentFormat}, Unicode ${process.versions.unicode ?? 'unknown'}`;
+  `format ${segmentFormat}, folding ${foldingVersion}`;

@@ -1,3 +1,4 @@
+import { foldingVersion } from '../fold-text.ts';
 import type { ImportOutcome } from '../lead-keeper.ts';
 import { blocksTable, profilesTable } from './generation-tables.ts';
 import { addPlaces, removePlaces, type PlacesByPart } from './gone-places.ts';
@@ -106,7 +107,7 @@ const write = async (
 ): Promise<number> => {
   const { snapshot, incoming, replaced } = plan;
   const runs = staged.mode === 'replace' ? [] : runsOf(snapshot.parts, replaced);
-  const isFoldedAlike = snapshot.unicode === process.versions.unicode;
+  const isFoldedAlike = snapshot.folding === foldingVersion;
   const rewritten = isFoldedAlike ? runsToRewrite(runs, incoming) : runs;
   const kept = runs.filter((run) => !rewritten.includes(run));
   const isAnew = kept.length === 0;
@@ -133,7 +134,7 @@ const write = async (
   signal.throwIfAborted();
   await writer.query(
     `update state set ${nextRevision}, generation = $1, profiles = $2, unicode = $3, updated_at = $4`,
-    [generation, profiles, process.versions.unicode ?? '', Date.now()],
+    [generation, profiles, foldingVersion, Date.now()],
   );
   await writer.query('delete from unfinished');
   return profiles;

@@ -6,8 +6,8 @@ export interface Snapshot {
   revision: string;
   generation: number;
   profiles: number;
-  /** The version of Unicode that the terms were folded with. */
-  unicode: string;
+  /** The version of the folding that made the terms (fold-text.ts). */
+  folding: string;
   /** Milliseconds since 1970; null when nothing was ever imported. */
   updatedAt: number | null;
   /** By most followers, descending. */
@@ -54,7 +54,7 @@ export const loadSnapshot = async (database: Queryable): Promise<Snapshot> => {
     revision: String(first['revision']),
     generation: Number(first['generation']),
     profiles: Number(first['all_profiles']),
-    unicode: String(first['unicode']),
+    folding: String(first['unicode']),
     updatedAt: updatedAt === null ? null : Number(updatedAt),
     parts: rows.flatMap((row) => (row['id'] === null ? [] : [toPart(row)])),
   };

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { foldingVersion } from '../fold-text.ts';
 import type { LeadSource } from '../lead-source.ts';
 import type { ForgottenList } from '../without-forgotten.ts';
 import { isForgotten, type ForgottenCopy } from './forgotten-copy.ts';
@@ -50,7 +51,7 @@ const nothingServed: ServedLeads = {
   isFilled: false,
   profiles: 0,
   revision: '',
-  unicode: '',
+  folding: '',
 };
 
 /**
@@ -92,7 +93,7 @@ export const openPostgresLeads = async ({
     onServing: (next) => {
       if (next.isAnswering && !served.isAnswering)
         log.info({ profiles: next.profiles }, 'the leads in PostgreSQL answer');
-      if (next.revision !== served.revision) warnOfOtherUnicode(next, log);
+      if (next.revision !== served.revision) warnOfOtherFolding(next, log);
       served = next;
     },
     onForgotten: (next) => {
@@ -141,10 +142,10 @@ const cannotAnswer = (message: string): AppError =>
   new AppError('upstream_error', message, { retryAfterSeconds: 1 });
 
 /** Terms are folded by this process for the query and by another for the profiles: they must fold alike. */
-const warnOfOtherUnicode = ({ unicode, isFilled }: ServedLeads, log: Log): void => {
-  if (!isFilled || unicode === process.versions.unicode) return;
+const warnOfOtherFolding = ({ folding, isFilled }: ServedLeads, log: Log): void => {
+  if (!isFilled || folding === foldingVersion) return;
   log.warn(
-    { found: unicode, wanted: process.versions.unicode },
-    'the leads were indexed with another version of Unicode: some letters will not be found until they are imported again',
+    { found: folding, wanted: foldingVersion },
+    'the leads were indexed with another version of Unicode or of the folding: some letters will not be found until they are imported again',
   );
 };

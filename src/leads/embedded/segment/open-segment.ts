@@ -31,8 +31,8 @@ export interface StoredLead {
 /** An open segment. Everything on it is synchronous and belongs in a worker thread. */
 export interface Segment {
   readonly profiles: number;
-  /** The version of Unicode whose tables folded its terms. */
-  readonly unicode: string;
+  /** The version of the folding that made its terms (fold-text.ts). */
+  readonly folding: string;
   /** The first profiles that match, in the order of results, leaving out those in `gone`. */
   search(query: LeadQuery, gone: RowSet | null): Lead[];
   /** The profile with this username, compared by usernameKey. */
@@ -58,7 +58,7 @@ export const openSegment = (file: string, { fewRows }: { fewRows?: number } = {}
 
 const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segment => {
   database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -32768');
-  const { unicode, profiles, blocks, shape } = readHead(database);
+  const { unicode: folding, profiles, blocks, shape } = readHead(database);
   const openList = createOpenList(database, shape);
   const space = createChunkSpace(shape, fewRows);
   const lookUp = createConditionLookup(database, {
@@ -115,7 +115,7 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
 
   return {
     profiles,
-    unicode,
+    folding,
     search: detectDamage(search),
     find: detectDamage(find),
     scan,

@@ -25,7 +25,7 @@ export const segmentFormat = 2;
 /** What `segment` has, as JSON. */
 export interface SegmentHead {
   format: number;
-  /** The version of Unicode whose tables folded the terms. */
+  /** The version of the folding that made the terms (fold-text.ts), which begins with that of Unicode. */
   unicode: string;
   profiles: number;
   /** Blocks of the dictionary. */

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { foldingVersion } from '../../fold-text.ts';
 import type { Lead } from '../../lead-source.ts';
 import { createDictionaryWriter } from './dictionary-writer.ts';
 import { indexTerms } from '../../terms/index-terms.ts';
@@ -64,8 +65,7 @@ export const writeSegment = async ({
     database.exec('BEGIN');
     const profiles = await writeProfiles(database, { rows, runs, runLimits, signal, onProgress });
     const blocks = await writeTerms(database, { runs, shape, profiles, signal });
-    const unicode = process.versions.unicode ?? 'unknown';
-    const head: SegmentHead = { format: segmentFormat, unicode, profiles, blocks, shape };
+    const head: SegmentHead = { format: segmentFormat, unicode: foldingVersion, profiles, blocks, shape };
     database
       .prepare('INSERT INTO segment VALUES (?)')
       .run(seal(Buffer.from(JSON.stringify(head)), sealNames.head));

@@ -71,7 +71,7 @@ export const followDatabase = ({
       isFilled: last !== null && last.updatedAt !== null,
       profiles: last?.profiles ?? 0,
       revision: last?.revision ?? '',
-      unicode: last?.unicode ?? '',
+      folding: last?.folding ?? '',
     });
   const tellOfAnswer = (): void => {
     isAnswering = true;

@@ -27,8 +27,8 @@ export interface ServedLeads {
   profiles: number;
   /** Empty as long as nothing is known. */
   revision: string;
-  /** The version of Unicode that words were folded with. */
-  unicode: string;
+  /** The version of the folding that made the terms (fold-text.ts). */
+  folding: string;
 }
 
 export type ReadMessage =
