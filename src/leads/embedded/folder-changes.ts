@@ -1,19 +1,22 @@
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../../repeat.ts';
-import { readManifest } from './manifest.ts';
+import { hasRealSegments, searchedFiles } from './lead-folder.ts';
+import { ManifestUnreadableError, readManifest, type Manifest } from './manifest.ts';
 
 /** How often a folder is looked at. */
 const lookMs = 250;
 
 /** What tells whether the manifest or a file it may name was changed. */
 export const folderStamp = async (folder: string): Promise<string> => {
-  const names = (await readdir(folder)).filter((name) => /^(?:current\.json$|base-|delta-|gone-)/.test(name));
   const found = await Promise.all(
-    names.sort().map(async (name) => {
-      const stats = await stat(join(folder, name)).catch(() => null);
-      return `${name} ${stats?.ino} ${stats?.mtimeMs} ${stats?.size}`;
-    }),
+    searchedFiles(folder)
+      .toSorted()
+      .map(async (name) => {
+        const stats = await stat(join(folder, name)).catch(() => null);
+        // A copy that keeps times, over a damaged file, changes its ctime alone.
+        return `${name} ${stats?.ino} ${stats?.mtimeMs} ${stats?.ctimeMs} ${stats?.size}`;
+      }),
   );
   return found.join('\n');
 };
@@ -32,7 +35,7 @@ export const unlessReal = async (
   const ended = new AbortController();
   const watch = async (): Promise<void> => {
     while (!ended.signal.aborted) {
-      if (!found.signal.aborted && hasReal(folder)) found.abort(new Error('Real profiles were imported.'));
+      if (!found.signal.aborted && holdsReal(folder)) found.abort(new Error('Real profiles are there.'));
       await pause(lookMs, ended.signal);
     }
   };
@@ -47,12 +50,25 @@ export const unlessReal = async (
   }
 };
 
-/** Whether real profiles are there, as far as can be read. */
-export const hasReal = (folder: string): boolean => {
+/**
+ * Whether real profiles are there, or a part of them where the manifest is missing or unreadable: a backup that is being
+ * restored, or what a first import wrote. Never throws.
+ */
+export const holdsReal = (folder: string): boolean => {
   try {
-    return readManifest(folder)?.synthetic === false;
+    const manifest = readableManifest(folder);
+    return manifest === null ? hasRealSegments(folder) : !manifest.synthetic;
   } catch {
-    // It is read again, and told about, when the work has ended.
+    // The folder is read again, and told about, by what is done next.
     return false;
+  }
+};
+
+const readableManifest = (folder: string): Manifest | null => {
+  try {
+    return readManifest(folder);
+  } catch (error) {
+    if (error instanceof ManifestUnreadableError) return null;
+    throw error;
   }
 };

@@ -1,10 +1,11 @@
 import type { Worker } from 'node:worker_threads';
 import type { Log } from '../../log.ts';
 import { pause } from '../../repeat.ts';
-import { createRefolding, type Refolding } from './build/refold-when-needed.ts';
+import { createRefolding } from './build/refold-when-needed.ts';
 import { runBuild } from './build/run-build.ts';
-import { folderStamp, unlessReal, whenChanged } from './folder-changes.ts';
+import { folderStamp, holdsReal, unlessReal, whenChanged } from './folder-changes.ts';
 import { nextStep } from './next-step.ts';
+import type { ServedGeneration } from './read/messages.ts';
 import { IndexDamagedError, openReader, type Reader, type ReaderLimits } from './read/open-reader.ts';
 import type { SyntheticSet } from './synthetic-set.ts';
 
@@ -43,12 +44,22 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
   let failures = 0;
   /** The folder, as it was before something in it proved damaged: while it is so again, it is not tried again. */
   let damagedStamp: string | null = null;
+  let hadReal = false;
+  /** What is waited for, as the operator was told. */
+  let toldReason: string | null = null;
+
+  const onServed = (served: ServedGeneration): void => {
+    hadReal ||= !served.synthetic;
+    toldReason = null;
+    refold.served(served);
+  };
 
   const advance = async (stamp: string): Promise<void> => {
-    const step = nextStep({ ...input, isDamaged: stamp === damagedStamp });
+    hadReal ||= holdsReal(folder);
+    const step = nextStep({ ...input, isDamaged: stamp === damagedStamp, hadReal });
     switch (step.kind) {
       case 'serve':
-        return serve(input, refold);
+        return serve(input, onServed);
       case 'build':
         if (step.reason === null) log.info({ folder }, 'building the lead index in the background');
         else log.warn({ folder, reason: step.reason }, 'the lead index cannot be used and is built anew');
@@ -58,10 +69,13 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
             runBuild({ ...building, signal: until, job: { kind: 'invent', synthetic: input.synthetic } }),
         });
       case 'wait':
-        log[step.isFault ? 'error' : 'warn'](
-          { folder, reason: step.reason },
-          'there are no profiles to search',
-        );
+        // While files are copied into the folder, it changes all the time.
+        if (step.reason !== toldReason)
+          log[step.isFault ? 'error' : 'warn'](
+            { folder, reason: step.reason },
+            'there are no profiles to search',
+          );
+        toldReason = step.reason;
         input.onWaiting(true);
         await whenChanged(folder, stamp, signal);
         return input.onWaiting(false);
@@ -89,21 +103,21 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
 /** Serves until the signal aborts; rejects when the reader ends before. */
 const serve = async (
   { folder, limits, log, signal, onReader, startReadWorker }: KeepServingInput,
-  refold: Refolding,
+  onServed: (served: ServedGeneration) => void,
 ): Promise<void> => {
   const reader = await openReader({
     folder,
     limits,
     onSwitched: (served) => {
       log.info({ folder, ...served }, 'other profiles are searched from now on');
-      refold.served(served);
+      onServed(served);
     },
     onNotSwitched: (err) =>
       log.error({ err, folder }, 'new profiles cannot be opened; the ones before are searched on'),
     startWorker: startReadWorker,
   });
   if (signal.aborted) return reader.close();
-  refold.served(reader.served);
+  onServed(reader.served);
   onReader(reader);
   const end = await reader.ended;
   onReader(null);

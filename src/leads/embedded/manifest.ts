@@ -50,8 +50,11 @@ export const readManifest = (folder: string): Manifest | null => {
 };
 
 /** Makes `manifest` the one that is searched by; on the disk when it returns. */
-export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>): void =>
-  writeSealedJson(manifestFile(folder), { format: manifestFormat, ...manifest });
+export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>): Manifest => {
+  const written: Manifest = { format: manifestFormat, ...manifest };
+  writeSealedJson(manifestFile(folder), written);
+  return written;
+};
 
 /** How many profiles are searched. */
 export const profilesIn = ({ base, delta, gone }: Manifest): number =>

@@ -1,3 +1,4 @@
+import { hasRealSegments } from './lead-folder.ts';
 import { ManifestUnreadableError, readManifest, type Manifest } from './manifest.ts';
 import { syntheticSource, type SyntheticSet } from './synthetic-set.ts';
 
@@ -14,10 +15,12 @@ export interface NextStepInput {
   synthetic: SyntheticSet;
   /** Whether what is there proved damaged. */
   isDamaged: boolean;
+  /** Whether real profiles were here since this process began. */
+  hadReal: boolean;
 }
 
 /** What is to be done with the profiles in a folder. Real ones are served or waited for, whatever happens. */
-export const nextStep = ({ folder, synthetic, isDamaged }: NextStepInput): NextStep => {
+export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInput): NextStep => {
   let manifest: Manifest | null;
   try {
     manifest = readManifest(folder);
@@ -29,6 +32,8 @@ export const nextStep = ({ folder, synthetic, isDamaged }: NextStepInput): NextS
     return isDamaged
       ? { kind: 'wait', isFault: true, reason: `the imported profiles are damaged; ${remedy}` }
       : { kind: 'serve' };
+  if (manifest === null && hasRealSegments(folder)) return { kind: 'wait', isFault: false, reason: unnamed };
+  if (hadReal) return { kind: 'wait', isFault: true, reason: missing };
   if (synthetic.profiles === 0)
     return { kind: 'wait', isFault: false, reason: 'no profiles were imported; `leads import` does' };
   if (manifest === null) return { kind: 'build', reason: null };
@@ -39,3 +44,9 @@ export const nextStep = ({ folder, synthetic, isDamaged }: NextStepInput): NextS
 };
 
 const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
+const unnamed =
+  'there are files of imported profiles, but no current.json, which names them: ' +
+  'waiting until a backup is restored whole, or an import ends';
+const missing =
+  'the imported profiles that were here are gone: waiting until they are back, or others are imported; ' +
+  'generated ones do not take their place before a restart';

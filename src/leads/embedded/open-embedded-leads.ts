@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { pause } from '../../repeat.ts';
 import type { LeadSource } from '../lead-source.ts';
-import { hasReal } from './folder-changes.ts';
+import { holdsReal } from './folder-changes.ts';
 import { keepServing, type ServingLimits } from './keep-serving.ts';
 import type { Reader } from './read/open-reader.ts';
 
@@ -46,8 +46,8 @@ const defaultLimits: EmbeddedLimits = {
  * The profiles in `folder`: the imported ones, or fictional ones, which are built in the background where they are
  * wanted and missing, outdated or damaged. Imports and other changes by other processes are followed within a second.
  * Resolves at once; until something serves, searches are refused with `upstream_error` and `status().ready` is false.
- * A thread that dies is replaced. Damaged real profiles are not served and never replaced here. Rejects only when
- * the folder cannot be made.
+ * A thread that dies is replaced. Real profiles that are damaged or taken away are waited for and never replaced here.
+ * Rejects only when the folder cannot be made.
  */
 export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<EmbeddedLeads> => {
   const { folder, log, startReadWorker } = options;
@@ -59,7 +59,7 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   /** Whether there is nothing that will be ready by itself. */
   let isEmpty = false;
   /** What is served, else what was last or is to be. */
-  let isSynthetic = options.syntheticProfiles > 0 && !hasReal(folder);
+  let isSynthetic = options.syntheticProfiles > 0 && !holdsReal(folder);
 
   const serving = keepServing({
     folder,
@@ -72,7 +72,7 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
       isEmpty = isWaiting;
     },
     onReader: (next) => {
-      isSynthetic = (next ?? reader)?.served.synthetic ?? isSynthetic;
+      isSynthetic = next === null ? isSynthetic && !holdsReal(folder) : next.served.synthetic;
       reader = next;
       if (next !== null) ready.resolve();
       else if (!closing.signal.aborted) ready = newGate();

@@ -1,34 +1,44 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSegment, type Segment } from './segment/open-segment.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** Open segments of a folder by their file's name, so that what two generations share is opened once. */
+/** Open segments of a folder, so that what two generations share is opened once. */
 export interface SegmentPool {
-  /** Throws SegmentDamagedError. */
+  /**
+   * The segment that now stands under this name: a restored backup has the names of the files it replaces, which stay
+   * open. Throws SegmentDamagedError.
+   */
   open(file: string): Segment;
-  /** Closes all but those of these files. */
-  closeExcept(files: readonly (string | undefined)[]): void;
+  /** Closes all but these. */
+  closeExcept(kept: readonly (Segment | undefined)[]): void;
 }
 
 export const createSegmentPool = (folder: string): SegmentPool => {
   const segments = new Map<string, Segment>();
   return {
     open: (file) => {
-      const known = segments.get(file);
-      if (known !== undefined) return known;
       const path = join(folder, file);
-      if (!existsSync(path)) throw new SegmentDamagedError(`${path} is missing`);
+      const identity = fileIdentity(path);
+      if (identity === null) throw new SegmentDamagedError(`${path} is missing`);
+      const known = segments.get(identity);
+      if (known !== undefined) return known;
       const segment = openSegment(path);
-      segments.set(file, segment);
+      segments.set(identity, segment);
       return segment;
     },
-    closeExcept: (files) => {
-      for (const [file, segment] of segments) {
-        if (files.includes(file)) continue;
-        segments.delete(file);
+    closeExcept: (kept) => {
+      for (const [identity, segment] of segments) {
+        if (kept.includes(segment)) continue;
+        segments.delete(identity);
         segment.close();
       }
     },
   };
+};
+
+/** Which file stands under a name, whatever is written to it; null when none does. */
+export const fileIdentity = (path: string): string | null => {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
 };

@@ -1,35 +1,66 @@
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readManifest, writeManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { openEmbeddedLeads, type EmbeddedLeads } from '../../../src/leads/embedded/open-embedded-leads.ts';
+import { refoldProfiles } from '../../../src/leads/embedded/build/refold-profiles.ts';
+import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
+import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { buildLead } from '../build-lead.ts';
 import { foldOtherwise } from './fold-otherwise.ts';
 import { leadInputOf } from './lead-input-of.ts';
 
 const signal = new AbortController().signal;
 
+let home: string;
 let folder: string;
+let threads: Worker[];
 let lines: { msg: string; reason?: string }[];
 let open: EmbeddedLeads[];
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'leads-'));
+  home = await mkdtemp(join(tmpdir(), 'leads-'));
+  folder = join(home, 'leads');
+  threads = [];
   lines = [];
   open = [];
 });
 afterEach(async () => {
   await Promise.all(open.map((leads) => leads.close()));
-  await rm(folder, { recursive: true });
+  await rm(home, { recursive: true });
 });
 
 const start = async (syntheticProfiles = 0): Promise<EmbeddedLeads> => {
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const leads = await openEmbeddedLeads({ folder, syntheticProfiles, log });
+  const leads = await openEmbeddedLeads({
+    folder,
+    syntheticProfiles,
+    log,
+    startReadWorker: (of) => {
+      const thread = startReadWorker(of);
+      threads.push(thread);
+      return thread;
+    },
+  });
   open.push(leads);
   return leads;
 };
@@ -199,5 +230,169 @@ describe('the embedded leads with damaged real profiles', () => {
     await take(marked('again'), 'replace');
     await leads.whenReady();
     expect(await namesFound(leads)).toEqual(['again']);
+  });
+});
+
+describe('the embedded leads while a backup is restored', () => {
+  const backup = (): string => join(home, 'backup');
+  const takeAndBackUp = async (): Promise<void> => {
+    await take(marked('real'));
+    cpSync(folder, backup(), { recursive: true });
+  };
+  const manifestAt = (at: string): string => join(at, 'current.json');
+  const restoreManifest = (): void => copyFileSync(manifestAt(backup()), manifestAt(folder));
+  const expectNothingInvented = (): void => {
+    expect(logged('building the lead index')).toEqual([]);
+    expect(logged('cannot be used')).toEqual([]);
+  };
+
+  it('wait for the manifest where files of real profiles are, and remove none of them', async () => {
+    await takeAndBackUp();
+    rmSync(manifestAt(folder));
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('no current.json') },
+    ]);
+    expect(leads.status()).toMatchObject({ ready: false, synthetic: false });
+    restoreManifest();
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
+  });
+
+  it('wait for real profiles that were damaged and are copied back piece by piece', async () => {
+    await takeAndBackUp();
+    const restored = baseFile();
+    const bytes = readFileSync(restored);
+    truncateSync(restored, 5_000);
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    rmSync(manifestAt(folder));
+    rmSync(restored);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
+    const half = Math.floor(bytes.length / 2);
+    writeFileSync(restored, bytes.subarray(0, half));
+    await until(() => expect(logged('no profiles to search')).toHaveLength(3));
+    appendFileSync(restored, bytes.subarray(half));
+    restoreManifest();
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expect(logged('no profiles to search')).toMatchObject([
+      { reason: expect.stringContaining('damaged') },
+      { reason: expect.stringContaining('are gone') },
+      { reason: expect.stringContaining('no current.json') },
+    ]);
+    expectNothingInvented();
+  });
+
+  it('notice a file that comes back with the size and the times of the damaged one', async () => {
+    await take(marked('real'));
+    const bytes = readFileSync(baseFile());
+    const write = (content: Buffer): void => {
+      writeFileSync(baseFile(), content);
+      utimesSync(baseFile(), 1_700_000_000, 1_700_000_000);
+    };
+    write(Buffer.alloc(bytes.length));
+    const leads = await start(30);
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    write(bytes);
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+  });
+
+  it('search on in real profiles whose folder is taken away, and wait for them when they lose these', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    rmSync(folder, { recursive: true });
+    expect(await namesFound(leads)).toEqual(['real']);
+    await threads[0]!.terminate();
+    await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+    mkdirSync(folder);
+    renameSync(backup(), folder);
+    await leads.whenReady();
+    expect(await namesFound(leads)).toEqual(['real']);
+    expectNothingInvented();
+  });
+
+  it.each(['a file that is missing', 'nothing that can be read'])(
+    'give fictional profiles up for a manifest of real ones that names %s',
+    async (what) => {
+      await takeAndBackUp();
+      rmSync(folder, { recursive: true });
+      const leads = await start(30);
+      await leads.whenReady();
+      expect(leads.status()).toMatchObject({ synthetic: true });
+      if (what === 'a file that is missing') restoreManifest();
+      else writeFileSync(manifestAt(folder), 'half a mani');
+      await until(() => expect(logged('no profiles to search')).toHaveLength(1));
+      expect(leads.status()).toMatchObject({ ready: false });
+      cpSync(backup(), folder, { recursive: true });
+      await leads.whenReady();
+      expect(await namesFound(leads)).toEqual(['real']);
+    },
+  );
+
+  it('do not leave real profiles for fictional ones', async () => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    writeManifest(folder, { ...readManifest(folder)!, synthetic: true, generation: 'other' });
+    await until(() => expect(logged('cannot be opened')).toHaveLength(1));
+    expect(leads.status()).toMatchObject({ ready: true, synthetic: false });
+  });
+
+  const restore: Record<string, () => void> = {
+    'as a folder in the place of the old one': () => {
+      renameSync(folder, join(home, 'old'));
+      renameSync(backup(), folder);
+    },
+    'file by file, the manifest first': () => {
+      restoreManifest();
+      const name = readManifest(backup())!.base.file;
+      rmSync(join(folder, name));
+      copyFileSync(join(backup(), name), join(folder, name));
+    },
+    'over the files that are there': () => cpSync(backup(), folder, { recursive: true }),
+  };
+  it.each(Object.keys(restore))('search it, put %s', async (how) => {
+    await takeAndBackUp();
+    const leads = await start(30);
+    await leads.whenReady();
+    await (await openEmbeddedKeeper({ folder })).forget(['user0'], { signal });
+    await until(() => expect(leads.status().profiles).toBe(19));
+    restore[how]!();
+    await until(async () => {
+      const [first] = await leads.search({ limit: 1 }, { signal });
+      expect(first?.username).toBe('user0');
+    });
+    expect(leads.status()).toMatchObject({ ready: true, profiles: 20 });
+  });
+
+  it('leave it as it is when they were writing the profiles before it anew', async () => {
+    await take([...generateLeads({ seed: 1, profiles: 2_000 })]);
+    foldOtherwise(baseFile());
+    const scratch = join(folder, 'refolding-test');
+    const folding = refoldProfiles({ folder, scratch });
+    // It reads without giving the event loop a turn.
+    for (let tick = 0; tick < 100 && !existsSync(join(scratch, 'spool')); tick += 1) await Promise.resolve();
+    expect(existsSync(join(scratch, 'spool'))).toBe(true);
+    writeManifest(folder, { ...readManifest(folder)!, generation: 'restored' });
+    expect(await folding).toBeNull();
+    expect(readManifest(folder)).toMatchObject({ generation: 'restored' });
+    expect(existsSync(baseFile())).toBe(true);
+  });
+
+  it('remove none of its files when they have written the profiles before it anew', async () => {
+    await take(marked('real'));
+    const before = baseFile();
+    foldOtherwise(before);
+    const restored = join(folder, 'base-0123.db');
+    writeFileSync(restored, 'half of a backup');
+    const scratch = join(folder, 'refolding-test');
+    expect(await refoldProfiles({ folder, scratch })).toBe(20);
+    expect(readdirSync(folder).filter((name) => name.startsWith('base-'))).toHaveLength(2);
+    expect([before, restored, scratch].map((file) => existsSync(file))).toEqual([false, true, false]);
   });
 });

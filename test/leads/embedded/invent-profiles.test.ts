@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inventProfiles } from '../../../src/leads/embedded/build/invent-profiles.ts';
 import { lockKeeper } from '../../../src/leads/embedded/keeper-lock.ts';
-import { readManifest } from '../../../src/leads/embedded/manifest.ts';
+import { readManifest, writeManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { buildLead } from '../build-lead.ts';
 import { leadInputOf } from './lead-input-of.ts';
@@ -27,7 +27,7 @@ describe('the making of fictional profiles', () => {
     expect(await invent(30)).toBe(30);
     expect(await invent(40)).toBe(40);
     expect(readManifest(folder)).toMatchObject({ synthetic: true, base: { profiles: 40 } });
-    expect(readdirSync(folder).filter((name) => name.startsWith('base-'))).toHaveLength(1);
+    expect(readdirSync(folder).filter((name) => /^(?:base|fictional)-/.test(name))).toHaveLength(1);
   });
 
   it('leaves real profiles that came before its end', async () => {
@@ -37,6 +37,29 @@ describe('the making of fictional profiles', () => {
     const manifest = readFileSync(join(folder, 'current.json'), 'utf8');
     expect(await invent(30)).toBeNull();
     expect(readFileSync(join(folder, 'current.json'), 'utf8')).toBe(manifest);
+  });
+
+  it('leaves files of real profiles that no manifest names yet', async () => {
+    await invent(30);
+    const restored = join(folder, 'base-0123.db');
+    writeFileSync(restored, 'half of a backup');
+    expect(await invent(40)).toBe(40);
+    expect(existsSync(restored)).toBe(true);
+    rmSync(join(folder, 'current.json'));
+    expect(await invent(50)).toBeNull();
+    expect([existsSync(restored), readManifest(folder)]).toEqual([true, null]);
+  });
+
+  it('removes the set that an earlier version left under a name as of real profiles, and that of a killed one', async () => {
+    await invent(30);
+    const manifest = readManifest(folder)!;
+    renameSync(join(folder, manifest.base.file), join(folder, 'base-0123.db'));
+    writeManifest(folder, { ...manifest, base: { file: 'base-0123.db', profiles: 30 } });
+    writeFileSync(join(folder, 'fictional-0123.db'), 'not published');
+    await invent(40);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.db'))).toEqual([
+      readManifest(folder)!.base.file,
+    ]);
   });
 
   it('waits for a change that is under way', async () => {

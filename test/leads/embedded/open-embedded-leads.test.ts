@@ -88,7 +88,7 @@ const startBigBuild = () => {
 const logged = (message: string) => lines.filter(({ msg }) => msg.includes(message));
 const filesLike = (part: string): string[] => readdirSync(data).filter((name) => name.includes(part));
 const leftOvers = (): string[] => filesLike('building');
-const baseFile = (): string => join(data, filesLike('base-')[0]!);
+const baseFile = (): string => join(data, filesLike('fictional-')[0]!);
 
 describe('the embedded leads at their first start', () => {
   it('open before there is an index, refuse searches clearly, and answer them once it is built', async () => {

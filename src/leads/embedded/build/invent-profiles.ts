@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { generateLeads } from '../../synthetic/generate-leads.ts';
 import { publish } from '../changing/publish.ts';
 import { writeGeneration } from '../changing/write-generation.ts';
+import { holdsReal } from '../folder-changes.ts';
+import { fictionalMark, newId, removeReplaced } from '../lead-folder.ts';
 import { readManifest } from '../manifest.ts';
 import { openSpoolWriter } from '../sorting/spool-writer.ts';
 import { syntheticSource, type SyntheticSet } from '../synthetic-set.ts';
@@ -22,7 +24,7 @@ export const inventProfiles = async ({
   synthetic: SyntheticSet;
 }): Promise<number | null> => {
   const spool = join(scratch, 'spool');
-  const { base } = await writeGeneration({
+  const written = await writeGeneration({
     folder: scratch,
     spool: { file: spool, bytes: fillSpool(spool, synthetic), rows: synthetic.profiles },
     old: null,
@@ -32,9 +34,11 @@ export const inventProfiles = async ({
   });
   const lock = await waitForLock(folder);
   try {
-    if (readManifest(folder)?.synthetic === false) return null;
-    renameSync(join(scratch, base.file), join(folder, base.file));
-    publish(folder, {
+    if (holdsReal(folder)) return null;
+    const before = readManifest(folder);
+    const base = { ...written.base, file: `${fictionalMark}${newId()}.db` };
+    renameSync(join(scratch, written.base.file), join(folder, base.file));
+    const now = publish(folder, {
       synthetic: true,
       source: syntheticSource(synthetic),
       base,
@@ -42,6 +46,7 @@ export const inventProfiles = async ({
       gone: null,
       hasErased: false,
     });
+    removeReplaced(folder, { before, now });
     return base.profiles;
   } finally {
     lock.release();

@@ -87,7 +87,10 @@ const takeOver = async (
       if (mode === 'replace' && old !== null && error instanceof SegmentDamagedError) return write(null);
       throw error;
     });
-    publish(folder, { synthetic: false, source: importedSource, hasErased: false, ...files });
+    removeUnnamed(
+      folder,
+      publish(folder, { synthetic: false, source: importedSource, hasErased: false, ...files }),
+    );
     return outcome;
   } catch (error) {
     // It would be found damaged again and again.

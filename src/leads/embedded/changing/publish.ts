@@ -1,19 +1,19 @@
-import { newId, removeUnnamed } from '../lead-folder.ts';
-import { readManifest, writeManifest, type Manifest } from '../manifest.ts';
+import { newId } from '../lead-folder.ts';
+import { writeManifest, type Manifest } from '../manifest.ts';
 import { syncFolder } from '../sealed-json.ts';
 
 /**
- * Lets searches see the files that `next` names, all of them on the disk, and removes those of before. For whoever
- * holds the lock.
+ * Lets searches see the files that `next` names, all of them on the disk, and returns the manifest. Those of before are
+ * the caller's to remove. For whoever holds the lock.
  */
 export const publish = (
   folder: string,
   next: Pick<Manifest, 'synthetic' | 'source' | 'base' | 'delta' | 'gone' | 'hasErased'>,
-): void => {
+): Manifest => {
   const { synthetic, source, base, delta, gone, hasErased } = next;
   // The names of the files, before the manifest has them.
   syncFolder(folder);
-  writeManifest(folder, {
+  return writeManifest(folder, {
     synthetic,
     source,
     generation: newId(),
@@ -23,5 +23,4 @@ export const publish = (
     gone,
     hasErased,
   });
-  removeUnnamed(folder, readManifest(folder));
 };

@@ -12,10 +12,16 @@ const failure = (id: number, error: unknown): ReadMessage =>
     ? { kind: 'damaged', cause: String(error) }
     : { kind: 'failed', id, cause: String(error) };
 
+const giveUp = (error: unknown): void => {
+  if (!(error instanceof SegmentDamagedError || error instanceof ManifestUnreadableError)) throw error;
+  tell({ kind: 'damaged', cause: String(error) });
+};
+
 const serve = (folder: string): void => {
   const generations = followGenerations(folder, {
     onServing: (served) => tell({ kind: 'serving', served }),
     onNotSwitched: (cause) => tell({ kind: 'not-switched', cause: String(cause) }),
+    onGivenUp: giveUp,
   });
   parentPort?.on('message', ({ id, query }: ReadRequest) => {
     try {
@@ -30,6 +36,5 @@ const { folder }: { folder: string } = workerData;
 try {
   serve(folder);
 } catch (error) {
-  if (!(error instanceof SegmentDamagedError || error instanceof ManifestUnreadableError)) throw error;
-  tell({ kind: 'damaged', cause: String(error) });
+  giveUp(error);
 }
