@@ -154,4 +154,23 @@ describe('erasing profiles', () => {
       expect([...segment.scan(null)]).toHaveLength(399);
     });
   });
+
+  it('of many people lets readers see it in steps, and can be gone on with where it ended', async () => {
+    const many = [...generateLeads({ seed: 5, profiles: 5_000 })];
+    await withSegment(many, (segment, file) => {
+      const left = (): number => [...segment.scan(null)].length;
+      const seen: number[] = [];
+      function* rows(): Generator<number> {
+        for (let row = 0; row < 5_000; row += 1) {
+          if (row % 1_000 === 500) seen.push(left());
+          if (row === 4_600) throw new Error('stopped by the operator');
+          yield row;
+        }
+      }
+      expect(() => eraseRows(file, rows())).toThrow('stopped');
+      expect([...seen, left()]).toEqual([5_000, 5_000, 3_000, 3_000, 1_000, 1_000]);
+      eraseRows(file, many.keys());
+      expect(left()).toBe(0);
+    });
+  });
 });
