@@ -103,7 +103,7 @@ export interface LeadKeeper {
 export type LeadKeeperProblem =
   /** Another import or change is under way. */
   | 'busy'
-  /** The index cannot be read; import again with `replace`. */
+  /** The index or the list of forgotten people cannot be read; the message tells what helps. */
   | 'damaged'
   | 'failed';
 

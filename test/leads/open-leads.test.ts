@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -181,6 +181,25 @@ describe('the leads of a gateway', () => {
     await keeper.forget(['anna'], { signal: new AbortController().signal });
     await keeper.close();
     expect(await names(source)).toEqual(['from_http']);
+  });
+
+  it('of an upstream are given out to nobody while another list of forgotten people, or none, is in the place of theirs', async () => {
+    const folder = join(dataDir, 'leads');
+    await importProfiles('imported');
+    const keeper = await openEmbeddedKeeper({ folder });
+    await keeper.forget(['from_http'], { signal: new AbortController().signal });
+    const source = await open({ LEADS_SOURCES: 'http' });
+    expect(await names(source)).toEqual([]);
+    const list = forgottenFile(folder);
+    const good = await readFile(list);
+    await rm(list);
+    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+    const other = join(dataDir, 'other');
+    await (await openEmbeddedKeeper({ folder: other })).forget([], { signal: new AbortController().signal });
+    await copyFile(forgottenFile(other), list);
+    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
+    await writeFile(list, good);
+    expect(await names(source)).toEqual([]);
   });
 
   it('of an upstream leave a folder behind in which people can be forgotten', async () => {

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FindForgotten } from '../lead-source.ts';
 import type { ForgottenList } from '../without-forgotten.ts';
+import { readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenDigest, readSalt } from './forgotten-people.ts';
 import { forgottenFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';
@@ -12,7 +12,7 @@ const lookAgainMs = 25;
 
 /**
  * Asks the list in `folder`, which may be made, changed or removed at any time: it is opened for each question, so that
- * somebody who is forgotten is so at once. Nobody is forgotten where there is none.
+ * somebody who is forgotten is so at once. Nobody is forgotten where there is none and the manifest names none.
  */
 export const openForgottenList = (folder: string): ForgottenList => ({
   isKnown: () => true,
@@ -24,7 +24,7 @@ const createFind =
   async (usernames, { signal }) => {
     for (let look = 1; ; look += 1) {
       try {
-        return lookUp(forgottenFile(folder), usernames);
+        return lookUp(folder, usernames);
       } catch (error) {
         if (look === looks) throw error;
         await delay(lookAgainMs, undefined, { signal });
@@ -32,12 +32,13 @@ const createFind =
     }
   };
 
-const lookUp = (file: string, usernames: readonly string[]): Set<string> => {
-  // What is there and may not be entered throws.
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) return new Set();
-  const database = openExisting(file, { timeoutMs: 0 });
+const lookUp = (folder: string, usernames: readonly string[]): Set<string> => {
+  const claim = readForgottenClaim(folder);
+  if (!claim.hasList()) return new Set();
+  const database = openExisting(forgottenFile(folder), { timeoutMs: 0 });
   try {
     const salt = readSalt(database);
+    claim.checkSalt(salt);
     const find = database.prepare('SELECT 1 FROM people WHERE digest = ?');
     return new Set(usernames.filter((username) => find.get(forgottenDigest(username, salt)) !== undefined));
   } finally {

@@ -1,10 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { usernameKey } from '../username-key.ts';
+import { isDamagedDatabase } from './damaged-database.ts';
+import { ForgottenListDamagedError, markOfSalt, readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenFile } from './lead-folder.ts';
 
 /** The people who asked to be forgotten, known by digests of their names alone. */
 export interface ForgottenPeople {
+  /** What a manifest knows this list by. */
+  readonly mark: string;
   count(): number;
   /** Fast: it is asked for each profile of an import. */
   includes(username: string): boolean;
@@ -17,11 +21,13 @@ export interface ForgottenPeople {
 
 /**
  * A digest is salted, so that a list of digests of all names, made beforehand, opens none; the salt stands in the same
- * file, so who has the file can still try names one by one.
+ * file, so who has the file can still try names one by one. The tally tells whether all digests are what was written.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS salt (id INTEGER PRIMARY KEY CHECK (id = 1), bytes BLOB NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS people (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;`;
+  CREATE TABLE IF NOT EXISTS people (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS tally (
+    id INTEGER PRIMARY KEY CHECK (id = 1), people INTEGER NOT NULL, digests BLOB NOT NULL) STRICT;`;
 
 /** What a person is known by in the list; `salt` is its salt in hexadecimal. */
 export const forgottenDigest = (username: string, salt: string): Buffer =>
@@ -30,21 +36,35 @@ export const forgottenDigest = (username: string, salt: string): Buffer =>
 /** One bit for each value of a digest's first three bytes: most who are not there are known by it at once. */
 const sieveBytes = 2 ** 21;
 
-/** Opens the list in `folder`, and makes an empty one where there is none. */
+/**
+ * Opens the list in `folder`, and makes an empty one where there is none. Throws ForgottenListDamagedError when it is not
+ * what was written, or when the manifest names a list that is not there.
+ */
 export const openForgottenPeople = (folder: string): ForgottenPeople => {
-  const database = new DatabaseSync(forgottenFile(folder), { timeout: 5_000 });
+  const claim = readForgottenClaim(folder);
+  claim.hasList();
+  const file = forgottenFile(folder);
+  const database = new DatabaseSync(file, { timeout: 5_000 });
   try {
     // Spilling would lock gateways out long before the end of a large change.
     database.exec('PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_spill = OFF');
     const inTransaction = createTransactions(database);
-    inTransaction(() => {
+    const content = inTransaction(() => {
       database.exec(schema);
       database.prepare('INSERT OR IGNORE INTO salt VALUES (1, ?)').run(randomBytes(16));
+      const salt = readSalt(database);
+      claim.checkSalt(salt);
+      const { sieve, tally } = readDigests(database, salt);
+      const stored = readTally(database);
+      // Lists of earlier versions have none.
+      if (stored === null) writeTally(database, tally);
+      else if (!isSameTally(stored, tally)) throw new ForgottenListDamagedError(file);
+      return { salt, sieve, tally };
     });
-    return describe(database, inTransaction);
+    return describe(database, { ...content, inTransaction });
   } catch (error) {
     database.close();
-    throw error;
+    throw isDamagedDatabase(error) ? new ForgottenListDamagedError(file, { cause: error }) : error;
   }
 };
 
@@ -71,33 +91,77 @@ export const readSalt = (database: DatabaseSync): string => {
   return salt;
 };
 
-const describe = (database: DatabaseSync, inTransaction: InTransaction): ForgottenPeople => {
-  const salt = readSalt(database);
+/** How many people are in the list, and all their digests, with one of the salt, added without carry. */
+interface Tally {
+  people: number;
+  digests: Buffer;
+}
+
+const emptyTally = (salt: string): Tally => ({ people: 0, digests: Buffer.from(markOfSalt(salt), 'hex') });
+
+/** Adds a digest to `tally`, or takes it out. */
+const changeTally = (tally: Tally, digest: Uint8Array, by: 1 | -1): void => {
+  tally.people += by;
+  for (let index = 0; index < digest.length; index += 1)
+    tally.digests[index] = (tally.digests[index] ?? 0) ^ (digest[index] ?? 0);
+};
+
+const isSameTally = (some: Tally, other: Tally): boolean =>
+  some.people === other.people && some.digests.equals(other.digests);
+
+const readTally = (database: DatabaseSync): Tally | null => {
+  const row = database.prepare('SELECT people, digests FROM tally').get();
+  if (row === undefined) return null;
+  const { people, digests } = row;
+  return { people: Number(people), digests: Buffer.from(digests instanceof Uint8Array ? digests : []) };
+};
+
+const writeTally = (database: DatabaseSync, { people, digests }: Tally): void => {
+  database.prepare('INSERT OR REPLACE INTO tally VALUES (1, ?, ?)').run(people, digests);
+};
+
+interface ListContent {
+  salt: string;
+  sieve: Sieve;
+  tally: Tally;
+}
+
+const describe = (
+  database: DatabaseSync,
+  { salt, inTransaction, ...content }: ListContent & { inTransaction: InTransaction },
+): ForgottenPeople => {
+  const { sieve } = content;
+  let { tally } = content;
   const count = database.prepare('SELECT count(*) AS people FROM people');
   const select = database.prepare('SELECT 1 FROM people WHERE digest = ?');
   const insert = database.prepare('INSERT OR IGNORE INTO people VALUES (?)');
   const remove = database.prepare('DELETE FROM people WHERE digest = ?');
   const digestOf = (username: string): Buffer => forgottenDigest(username, salt);
-  const sieve = readSieve(database);
+
+  /** Returns how many of the people `statement` changed anything for. */
+  const change = (usernames: readonly string[], statement: StatementSync, by: 1 | -1): number => {
+    const next = { people: tally.people, digests: Buffer.from(tally.digests) };
+    const changed = inTransaction(() => {
+      const those = usernames.map(digestOf).filter((digest) => Number(statement.run(digest).changes) > 0);
+      for (const digest of those) changeTally(next, digest, by);
+      writeTally(database, next);
+      return those;
+    });
+    tally = next;
+    if (by > 0) changed.forEach(sieve.add);
+    return changed.length;
+  };
 
   return {
+    mark: markOfSalt(salt),
     count: () => Number(count.get()?.['people']),
     includes: (username) => {
       if (sieve.isEmpty()) return false;
       const digest = digestOf(username);
       return sieve.lets(digest) && select.get(digest) !== undefined;
     },
-    add: (usernames) =>
-      inTransaction(() => {
-        for (const digest of usernames.map(digestOf)) {
-          insert.run(digest);
-          sieve.add(digest);
-        }
-      }),
-    remove: (usernames) =>
-      inTransaction(() =>
-        usernames.reduce((removed, username) => removed + Number(remove.run(digestOf(username)).changes), 0),
-      ),
+    add: (usernames) => void change(usernames, insert, 1),
+    remove: (usernames) => change(usernames, remove, -1),
     close: () => database.close(),
   };
 };
@@ -108,12 +172,23 @@ interface Sieve {
   lets(digest: Uint8Array): boolean;
 }
 
-/** The sieve of all who are in the list now. */
-const readSieve = (database: DatabaseSync): Sieve => {
+/** The sieve and the tally of all who are in the list now. */
+const readDigests = (database: DatabaseSync, salt: string): { sieve: Sieve; tally: Tally } => {
+  const sieve = createSieve();
+  const tally = emptyTally(salt);
+  for (const { digest } of database.prepare('SELECT digest FROM people').iterate()) {
+    if (!(digest instanceof Uint8Array)) continue;
+    sieve.add(digest);
+    changeTally(tally, digest, 1);
+  }
+  return { sieve, tally };
+};
+
+const createSieve = (): Sieve => {
   let bits: Uint8Array | null = null;
   const placeOf = (digest: Uint8Array): number =>
     ((digest[0] ?? 0) << 16) | ((digest[1] ?? 0) << 8) | (digest[2] ?? 0);
-  const sieve: Sieve = {
+  return {
     isEmpty: () => bits === null,
     add: (digest) => {
       bits ??= new Uint8Array(sieveBytes);
@@ -125,7 +200,4 @@ const readSieve = (database: DatabaseSync): Sieve => {
       return (((bits?.[place >>> 3] ?? 0) >>> (place & 7)) & 1) === 1;
     },
   };
-  for (const { digest } of database.prepare('SELECT digest FROM people').iterate())
-    if (digest instanceof Uint8Array) sieve.add(digest);
-  return sieve;
 };

@@ -11,7 +11,8 @@ import type { Manifest } from './manifest.ts';
  * - `base-*.db`, `delta-*.db`: segments of real profiles, and `gone-*.bin`: their rows that no search finds any more.
  *   None is changed under its name, but that rows of forgotten people are erased in place.
  * - `fictional-*.db`: the segment of fictional profiles.
- * - `forgotten.db`: digests of the names of people who asked to be forgotten.
+ * - `forgotten.db`: digests of the names of people who asked to be forgotten. The manifest tells which list it must
+ *   be.
  * - `staging/`: the import under way, or one that was interrupted. `building-*`: fictional profiles under
  *   way. `refolding-*`: real ones that a gateway writes anew.
  * - `keeper.lock`: one change at a time.

@@ -25,10 +25,12 @@ export interface Manifest {
   /** The rows no search finds any more, and how many they are in each segment. */
   gone: { file: string; base: number; delta: number } | null;
   /**
-   * Whether profiles of forgotten people were erased from the segments, whose lists still tell which words such a row
-   * had: the next import writes everything anew.
+   * Whether the segments have rows of forgotten people, erased, or still to be where the forgetting did not end; their
+   * lists tell which words such a row had. The next import writes everything anew.
    */
   hasErased: boolean;
+  /** The mark of the list of forgotten people, which must be there then; null where none is known of. */
+  forgotten: string | null;
 }
 
 /** The source of real profiles. */
@@ -46,7 +48,8 @@ export const readManifest = (folder: string): Manifest | null => {
   if (value === null) return null;
   if (!('format' in value) || value.format !== manifestFormat)
     throw new ManifestUnreadableError(`${file} was written by another version`);
-  return value as Manifest;
+  // Earlier versions named no list.
+  return { forgotten: null, ...value } as Manifest;
 };
 
 /** Makes `manifest` the one that is searched by; on the disk when it returns. */

@@ -1,5 +1,4 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
@@ -8,10 +7,10 @@ import { forgetPeople } from './changing/forget-people.ts';
 import { importLeads } from './changing/import-leads.ts';
 import { readCheckpoint } from './changing/staging.ts';
 import { toKeeperError } from './changing/to-keeper-error.ts';
+import { readForgottenClaim } from './forgotten-claim.ts';
 import { openForgottenPeople, type ForgottenPeople } from './forgotten-people.ts';
 import { defaultKeeperLimits, type KeeperLimits } from './keeper-limits.ts';
 import { isKeeperLocked, lockKeeper } from './keeper-lock.ts';
-import { forgottenFile } from './lead-folder.ts';
 import { profilesIn, readManifest } from './manifest.ts';
 import { openCurrentGeneration } from './open-generation.ts';
 import { createSegmentPool } from './segment-pool.ts';
@@ -44,12 +43,20 @@ export const openEmbeddedKeeper = async ({
 };
 
 const measure = async (folder: string): Promise<LeadStats> => {
-  const manifest = asKeeperErrors(() => readManifest(folder));
+  try {
+    return await readStats(folder);
+  } catch (error) {
+    throw toKeeperError(error, (reason) => `The stored profiles cannot be told of (${reason}).`);
+  }
+};
+
+const readStats = async (folder: string): Promise<LeadStats> => {
+  const manifest = readManifest(folder);
   const checkpoint = isKeeperLocked(folder) ? null : readCheckpoint(folder);
   return {
     profiles: manifest === null ? 0 : profilesIn(manifest),
     synthetic: manifest?.synthetic ?? false,
-    forgotten: existsSync(forgottenFile(folder)) ? useForgotten(folder, (people) => people.count()) : 0,
+    forgotten: readForgottenClaim(folder).hasList() ? useForgotten(folder, (people) => people.count()) : 0,
     bytes: await bytesIn(folder),
     updatedAt: manifest === null || manifest.synthetic ? null : manifest.updatedAt,
     unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
@@ -81,32 +88,38 @@ const restore = (folder: string, usernames: readonly string[]): number => {
   const lock = lockKeeper(folder);
   try {
     return useForgotten(folder, (people) => people.remove(usernames));
+  } catch (error) {
+    throw toKeeperError(error);
   } finally {
     lock.release();
   }
 };
 
-const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T =>
-  asKeeperErrors(() => {
-    const people = openForgottenPeople(folder);
-    try {
-      return use(people);
-    } finally {
-      people.close();
-    }
-  });
-
-const asKeeperErrors = <T>(work: () => T): T => {
+const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T => {
+  const people = openForgottenPeople(folder);
   try {
-    return work();
-  } catch (error) {
-    throw toKeeperError(error);
+    return use(people);
+  } finally {
+    people.close();
   }
 };
 
-/** Of all files; those that are removed meanwhile count as nothing. */
+/** Of all files below `folder`; those that are removed meanwhile count as nothing. */
 const bytesIn = async (folder: string): Promise<number> => {
-  const names = await readdir(folder, { recursive: true });
-  const sizes = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)));
-  return sizes.reduce((sum, found) => sum + (found?.isFile() === true ? found.size : 0), 0);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (isGone(error)) return [];
+    throw error;
+  });
+  const sizes = await Promise.all(
+    entries.map(async (entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return bytesIn(path);
+      const found = await stat(path).catch(() => null);
+      return found?.isFile() === true ? found.size : 0;
+    }),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 };
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';

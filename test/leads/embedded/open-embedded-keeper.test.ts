@@ -1,12 +1,15 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { publish } from '../../../src/leads/embedded/changing/publish.ts';
 import { openForgottenPeople } from '../../../src/leads/embedded/forgotten-people.ts';
 import type { KeeperLimits } from '../../../src/leads/embedded/keeper-limits.ts';
+import { readManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
+import { writeSealedJson } from '../../../src/leads/embedded/sealed-json.ts';
 import { compareLeads } from '../../../src/leads/lead-order.ts';
 import type { ImportOutcome, ImportProgress, ImportRequest } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
@@ -14,6 +17,12 @@ import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { buildLead } from '../build-lead.ts';
 import { foldOtherwise } from './fold-otherwise.ts';
 import { leadInputOf, type LeadInputOptions } from './lead-input-of.ts';
+
+vi.mock('../../../src/leads/embedded/changing/publish.ts', async (importOriginal) => {
+  const { publish } =
+    await importOriginal<typeof import('../../../src/leads/embedded/changing/publish.ts')>();
+  return { publish: vi.fn(publish) };
+});
 
 const signal = new AbortController().signal;
 const leads = [...generateLeads({ seed: 3, profiles: 300 })];
@@ -432,9 +441,194 @@ describe('a person who asks to be forgotten', () => {
     expect((await exported()).map(({ username }) => username)).not.toContain(private_.username);
   });
 
+  const interruptions: Record<string, () => string> = {
+    'their rows of a stopped import are erased': () => {
+      const inTheWay = join(folder, 'staging/spool-runs');
+      mkdirSync(inTheWay, { recursive: true });
+      return inTheWay;
+    },
+    'searches miss them': () => {
+      vi.mocked(publish).mockImplementationOnce(() => {
+        throw Object.assign(new Error('write ENOSPC'), { code: 'ENOSPC' });
+      });
+      return join(folder, 'nothing');
+    },
+  };
+  it.each(Object.keys(interruptions))(
+    'is left out by the next import when the forgetting ended before %s',
+    async (name) => {
+      await take([...leads, private_]);
+      const keeper = await open();
+      const inTheWay = interruptions[name]!();
+      await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
+        /remembered, but may still be found: run it again/,
+      );
+      rmSync(inTheWay, { recursive: true, force: true });
+      expect(await stats()).toMatchObject({ profiles: 301, forgotten: 1 });
+      expect(await take([buildLead({ username: 'another' })])).toMatchObject({ profiles: 301 });
+      expect(holdsPerson()).toEqual([]);
+      expect((await exported()).map(({ username }) => username)).not.toContain(private_.username);
+      expect(await keeper.forget([private_.username], { signal })).toEqual({ removed: 0 });
+    },
+  );
+
+  it('is not remembered where it cannot be said that their rows are to come out', async () => {
+    await take([...leads, private_]);
+    mkdirSync(join(folder, 'current.json.new'));
+    const refusal = (await open()).forget([private_.username], { signal });
+    await expect(refusal).rejects.toThrow(/^(?!.*remembered)/);
+    expect(await stats()).toMatchObject({ profiles: 301, forgotten: 0 });
+  });
+
+  it('is not searched any more when their profile could not be erased, and is erased when called again', async () => {
+    await take([...leads, private_]);
+    const prevent = (sql: string): void => {
+      const segment = new DatabaseSync(segments()[0]!);
+      segment.exec(sql);
+      segment.close();
+    };
+    prevent("CREATE TRIGGER no BEFORE UPDATE ON profiles BEGIN SELECT RAISE(ABORT, 'not now'); END");
+    const keeper = await open();
+    await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
+      /erased \(not now\).*No search finds/,
+    );
+    expect(await exported()).toHaveLength(300);
+    prevent('DROP TRIGGER no');
+    expect(holdsPerson()).not.toEqual([]);
+    expect(await keeper.forget([private_.username], { signal })).toEqual({ removed: 0 });
+    expect(holdsPerson()).toEqual([]);
+  });
+
+  it('is remembered also while the profiles are damaged, and left out when the segment is back', async () => {
+    await take([...leads, private_]);
+    const [segment] = segments();
+    const good = readFileSync(segment!);
+    truncateSync(segment!, 5_000);
+    const keeper = await open();
+    await expect(keeper.forget([private_.username], { signal })).rejects.toMatchObject({
+      problem: 'damaged',
+      message: expect.stringContaining('remembered'),
+    });
+    writeFileSync(segment!, good);
+    await take([buildLead({ username: 'another' })]);
+    expect(holdsPerson()).toEqual([]);
+  });
+
+  it('leaves the generation that is searched alone when they had no profile', async () => {
+    await take(leads);
+    const { generation } = readManifest(folder)!;
+    await (await open()).forget(['nobody'], { signal });
+    expect(readManifest(folder)).toMatchObject({ generation, hasErased: false });
+  });
+
   it('is known by a digest alone', async () => {
     const keeper = await open();
     await keeper.forget([private_.username], { signal });
     expect(readFileSync(join(folder, 'forgotten.db')).toString('latin1')).not.toMatch(/private/i);
+  });
+});
+
+describe('a list of forgotten people', () => {
+  const list = (): string => join(folder, 'forgotten.db');
+  const damaged = { problem: 'damaged', message: expect.stringContaining('forgotten.db') };
+  const inList = (sql: string): void => {
+    const database = new DatabaseSync(list());
+    database.exec(sql);
+    database.close();
+  };
+  const flipDigest = (): void => {
+    const database = new DatabaseSync(list());
+    const digest = database.prepare('SELECT digest FROM people').get()?.['digest'] as Uint8Array;
+    database.close();
+    const bytes = readFileSync(list());
+    bytes[bytes.indexOf(digest) + 31]! ^= 1;
+    writeFileSync(list(), bytes);
+  };
+  const refusals = async (): Promise<unknown[]> => {
+    const keeper = await open();
+    const changes = [
+      keeper.stats(),
+      keeper.forget(['somebody'], { signal }),
+      keeper.remember(['anna']),
+      take([buildLead({ username: 'anna' })]),
+      take([buildLead({ username: 'anna' })], { mode: 'replace' }),
+    ];
+    const settled = await Promise.allSettled(changes);
+    return settled.map((one) => (one.status === 'rejected' ? one.reason : one));
+  };
+
+  it.each<{ what: string; harm: () => void }>([
+    { what: 'is empty', harm: () => truncateSync(list(), 0) },
+    { what: 'is missing', harm: () => rmSync(list()) },
+    { what: 'is another one', harm: () => inList("UPDATE salt SET bytes = x'00'") },
+    {
+      what: 'is no database',
+      harm: () => writeFileSync(list(), 'some text that is long enough'.repeat(100)),
+    },
+    { what: 'is cut off', harm: () => truncateSync(list(), 4_096) },
+    { what: 'has somebody else in it', harm: flipDigest },
+    { what: 'has lost somebody', harm: () => inList('DELETE FROM people') },
+  ])('that $what keeps everything from being changed, until it is restored', async ({ harm }) => {
+    await take(leads);
+    await (await open()).forget(['anna', 'bert'], { signal });
+    const good = readFileSync(list());
+    harm();
+    for (const refusal of await refusals()) expect(refusal).toMatchObject(damaged);
+    expect(await exported()).toHaveLength(300);
+    writeFileSync(list(), good);
+    expect(await stats()).toMatchObject({ forgotten: 2 });
+    expect(await take([buildLead({ username: 'anna' })])).toMatchObject({ forgotten: 1 });
+  });
+
+  it('that is missing is not replaced by an empty one where the manifest cannot be read either', async () => {
+    await take(leads);
+    truncateSync(join(folder, 'current.json'), 20);
+    rmSync(list());
+    await expect(take(leads, { mode: 'replace' })).rejects.toMatchObject(damaged);
+  });
+
+  it('of an earlier version is gone on with, and must be there after the next change', async () => {
+    await take(leads);
+    await (await open()).forget(['anna'], { signal });
+    inList('DROP TABLE tally');
+    const { forgotten: _, format: __, ...earlier } = readManifest(folder)!;
+    writeSealedJson(join(folder, 'current.json'), { format: 1, ...earlier });
+    expect(await stats()).toMatchObject({ forgotten: 1 });
+    expect(await take([buildLead({ username: 'anna' })])).toMatchObject({ forgotten: 1 });
+    rmSync(list());
+    for (const refusal of await refusals()) expect(refusal).toMatchObject(damaged);
+  });
+
+  it('must be there from the forgetting on, also before anything is imported again', async () => {
+    await take(leads);
+    rmSync(list());
+    const { forgotten: _, ...earlier } = readManifest(folder)!;
+    writeSealedJson(join(folder, 'current.json'), earlier);
+    await (await open()).forget(['nobody'], { signal });
+    rmSync(list());
+    await expect(stats()).rejects.toMatchObject(damaged);
+  });
+
+  it('is found whole after people were added, added again and taken out', async () => {
+    const keeper = await open();
+    await keeper.forget(['anna', 'ANNA', 'bert'], { signal });
+    await keeper.forget(['anna', 'carl'], { signal });
+    await keeper.remember(['bert', 'bert', 'nobody']);
+    expect(await stats()).toMatchObject({ forgotten: 2 });
+  });
+
+  it('and the profiles are told of beside imports that come and go', async () => {
+    await take(leads);
+    const staging = join(folder, 'staging/deep/er');
+    const isOver = { now: false };
+    const changing = (async () => {
+      while (!isOver.now) {
+        await mkdir(staging, { recursive: true });
+        await rm(join(folder, 'staging'), { recursive: true });
+      }
+    })();
+    for (let time = 0; time < 300; time += 1) expect(await stats()).toMatchObject({ profiles: 300 });
+    isOver.now = true;
+    await changing;
   });
 });

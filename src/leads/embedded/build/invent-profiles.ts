@@ -45,6 +45,7 @@ export const inventProfiles = async ({
       delta: null,
       gone: null,
       hasErased: false,
+      forgotten: before?.forgotten ?? null,
     });
     removeReplaced(folder, { before, now });
     return base.profiles;

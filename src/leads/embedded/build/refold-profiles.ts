@@ -39,7 +39,7 @@ export const refoldProfiles = async ({
     });
     if (readManifest(folder)?.generation !== old.manifest.generation) return null;
     renameSync(join(scratch, files.base.file), join(folder, files.base.file));
-    const now = publish(folder, { ...old.manifest, hasErased: false, ...files });
+    const now = publish(folder, { ...old.manifest, hasErased: false, forgotten: forgotten.mark, ...files });
     removeReplaced(folder, { before: old.manifest, now });
     return outcome.profiles;
   } finally {

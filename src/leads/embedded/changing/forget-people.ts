@@ -1,13 +1,15 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { LeadKeeperError } from '../../lead-keeper.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
 import { lockKeeper } from '../keeper-lock.ts';
 import { removeUnnamed } from '../lead-folder.ts';
-import { readManifest } from '../manifest.ts';
-import { openCurrentGeneration, type Generation, type GenerationPart } from '../open-generation.ts';
+import { ManifestUnreadableError, readManifest, writeManifest, type Manifest } from '../manifest.ts';
+import { openCurrentGeneration, type GenerationPart } from '../open-generation.ts';
 import { createRowMarks, type RowMarks } from '../row-marks.ts';
-import { createSegmentPool } from '../segment-pool.ts';
+import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { eraseRows } from '../segment/erase-rows.ts';
+import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { eraseFromSpool } from '../sorting/erase-from-spool.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { publish } from './publish.ts';
@@ -16,11 +18,12 @@ import { toKeeperError } from './to-keeper-error.ts';
 import { runsFile, writeGone } from './write-generation.ts';
 
 /**
- * LeadKeeper.forget. First their digests are stored, so that nothing brings them back; then their rows in an import
- * that did not end are erased; then no search finds them, and their profiles are erased from the segments, in place.
- * What stays until the next import, which writes everything anew for it, are the lists of the index: whoever reads the
- * file itself can tell from them which words an erased row had. Interrupted, it is to be called again: what was done
- * is passed over. Fictional profiles are nobody's and stay.
+ * LeadKeeper.forget. First the manifest says that there are rows to be written anew, then their digests are stored, so
+ * that nothing brings them back; then their rows in an import that did not end are erased; then no search finds them,
+ * and their profiles are erased from the segments, in place. What stays until the next import, which writes everything
+ * anew for it, are the lists of the index: whoever reads the file itself can tell from them which words an erased row
+ * had. Interrupted, it is to be called again: what was done is passed over; an import that comes before leaves out
+ * whoever is remembered. Fictional profiles are nobody's and stay.
  */
 export const forgetPeople = (
   folder: string,
@@ -29,56 +32,130 @@ export const forgetPeople = (
   signal.throwIfAborted();
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
+  let reached: Reached = 'nothing';
   try {
-    storeDigests(folder, usernames);
+    const found = findPeople(folder, { pool, usernames });
+    const list = storeDigests(folder, { usernames, hasRows: found instanceof Error || hasRows(found) });
+    reached = 'remembered';
     eraseStaged(folder, usernames);
-    const isReal = readManifest(folder)?.synthetic === false;
-    const generation = isReal ? openCurrentGeneration(folder, pool) : null;
-    const removed = generation === null ? 0 : removeFrom(folder, { generation, usernames });
+    if (found instanceof Error) throw found;
+    const removed = found === null ? 0 : hidePeople(folder, { found, list });
+    reached = 'hidden';
+    if (found !== null) eraseFound(folder, found);
     removeUnnamed(folder, readManifest(folder));
     return { removed };
   } catch (error) {
-    throw toKeeperError(error);
+    throw toForgetError(error, reached);
   } finally {
     pool.closeExcept([]);
     lock.release();
   }
 };
 
-const storeDigests = (folder: string, usernames: readonly string[]): void => {
+/** How far the forgetting got. */
+type Reached = 'nothing' | 'remembered' | 'hidden';
+
+const toForgetError = (cause: unknown, reached: Reached): LeadKeeperError => {
+  if (reached === 'nothing') return toKeeperError(cause);
+  const { problem, message } =
+    reached === 'remembered'
+      ? toKeeperError(cause)
+      : toKeeperError(cause, (reason) => `Not everything could be erased (${reason}).`);
+  const rest =
+    reached === 'remembered'
+      ? 'Those people are remembered, but may still be found: run it again.'
+      : 'No search finds those people any more, but their profiles are still on the disk: run it again.';
+  return new LeadKeeperError(problem, `${message} ${rest}`, { cause });
+};
+
+/** These people in the segments. */
+interface FoundPeople {
+  manifest: Manifest;
+  base: FoundRows;
+  delta: FoundRows;
+}
+
+interface FoundRows {
+  /** Also those that were gone before: superseded ones, and those of a call that did not come to its end. */
+  rows: number[];
+  /** What is to be gone. */
+  gone: RowMarks;
+}
+
+/** Null where nobody's profiles are; an error where that cannot be told, as they are damaged. */
+const findPeople = (
+  folder: string,
+  { pool, usernames }: { pool: SegmentPool; usernames: readonly string[] },
+): FoundPeople | null | SegmentDamagedError | ManifestUnreadableError => {
+  try {
+    const isReal = readManifest(folder)?.synthetic === false;
+    const generation = isReal ? openCurrentGeneration(folder, pool) : null;
+    if (generation === null) return null;
+    const { manifest, base, delta } = generation;
+    return { manifest, base: findIn(base, usernames), delta: findIn(delta, usernames) };
+  } catch (error) {
+    if (error instanceof SegmentDamagedError || error instanceof ManifestUnreadableError) return error;
+    throw error;
+  }
+};
+
+const hasRows = (found: FoundPeople | null): boolean =>
+  found !== null && found.base.rows.length + found.delta.rows.length > 0;
+
+/** Returns the mark of the list. */
+const storeDigests = (
+  folder: string,
+  { usernames, hasRows }: { usernames: readonly string[]; hasRows: boolean },
+): string => {
   const forgotten = openForgottenPeople(folder);
   try {
+    announce(folder, { list: forgotten.mark, hasRows });
     forgotten.add(usernames);
+    return forgotten.mark;
   } finally {
     forgotten.close();
   }
 };
 
-/** Returns how many were found by searches until now. */
-const removeFrom = (
-  folder: string,
-  { generation, usernames }: { generation: Generation; usernames: readonly string[] },
-): number => {
-  const { manifest, base, delta } = generation;
-  const found = [findIn(base, usernames), findIn(delta, usernames)] as const;
-  const removed =
-    found.reduce((sum, { gone }) => sum + gone.size, 0) -
-    (manifest.gone === null ? 0 : manifest.gone.base + manifest.gone.delta);
-  if (found.some(({ rows }) => rows.length > 0)) {
-    const gone =
-      removed > 0 ? writeGone(folder, { base: found[0].gone, delta: found[1].gone }) : manifest.gone;
-    publish(folder, { ...manifest, gone, hasErased: true });
+/**
+ * Has the manifest name the list, and tell that rows are to come out of the segments: whatever ends the call after that,
+ * the next import leaves these people out. What is searched is the same, and so is the generation.
+ */
+const announce = (folder: string, { list, hasRows }: { list: string; hasRows: boolean }): void => {
+  const manifest = readWhole(folder);
+  if (manifest === null) return;
+  const hasErased = manifest.hasErased || (hasRows && !manifest.synthetic);
+  if (hasErased !== manifest.hasErased || list !== manifest.forgotten)
+    writeManifest(folder, { ...manifest, hasErased, forgotten: list });
+};
+
+/** Null also when it cannot be read: no import adds to what it names then. */
+const readWhole = (folder: string): Manifest | null => {
+  try {
+    return readManifest(folder);
+  } catch (error) {
+    if (error instanceof ManifestUnreadableError) return null;
+    throw error;
   }
-  // Also rows that were gone before: superseded ones, and those of a call that did not come to its end.
-  eraseRows(join(folder, manifest.base.file), found[0].rows);
-  if (manifest.delta !== null) eraseRows(join(folder, manifest.delta.file), found[1].rows);
+};
+
+/** Lets no search find them. Returns how many were found until now. */
+const hidePeople = (folder: string, { found, list }: { found: FoundPeople; list: string }): number => {
+  const { manifest, base, delta } = found;
+  const removed = base.gone.size + delta.gone.size - (manifest.gone?.base ?? 0) - (manifest.gone?.delta ?? 0);
+  if (removed > 0) {
+    const gone = writeGone(folder, { base: base.gone, delta: delta.gone });
+    publish(folder, { ...manifest, gone, hasErased: true, forgotten: list });
+  }
   return removed;
 };
 
-const findIn = (
-  part: GenerationPart | null,
-  usernames: readonly string[],
-): { rows: number[]; gone: RowMarks } => {
+const eraseFound = (folder: string, { manifest, base, delta }: FoundPeople): void => {
+  eraseRows(join(folder, manifest.base.file), base.rows);
+  if (manifest.delta !== null) eraseRows(join(folder, manifest.delta.file), delta.rows);
+};
+
+const findIn = (part: GenerationPart | null, usernames: readonly string[]): FoundRows => {
   const gone = createRowMarks(part?.segment.profiles ?? 0, part?.gone);
   const rows: number[] = [];
   for (const username of usernames) {

@@ -1,4 +1,5 @@
 import type { ImportOutcome, ImportProgress, ImportRequest } from '../../lead-keeper.ts';
+import { readForgottenClaim } from '../forgotten-claim.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
 import type { KeeperLimits } from '../keeper-limits.ts';
 import { lockKeeper } from '../keeper-lock.ts';
@@ -22,6 +23,7 @@ export const importLeads = async (
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
   try {
+    checkForgotten(folder);
     const old = openOld(folder, { pool, mode: request.mode });
     const staged = await readInput(folder, {
       request: { ...request, onProgress: seldom(request.onProgress) },
@@ -38,6 +40,15 @@ export const importLeads = async (
   } finally {
     pool.closeExcept([]);
     lock.release();
+  }
+};
+
+/** Nobody is to wait for hours of reading to be told of a damaged list. */
+const checkForgotten = (folder: string): void => {
+  try {
+    if (readForgottenClaim(folder).hasList()) openForgottenPeople(folder).close();
+  } catch (error) {
+    throw toKeeperError(error);
   }
 };
 
@@ -89,7 +100,13 @@ const takeOver = async (
     });
     removeUnnamed(
       folder,
-      publish(folder, { synthetic: false, source: importedSource, hasErased: false, ...files }),
+      publish(folder, {
+        synthetic: false,
+        source: importedSource,
+        hasErased: false,
+        forgotten: forgotten.mark,
+        ...files,
+      }),
     );
     return outcome;
   } catch (error) {

@@ -8,9 +8,9 @@ import { syncFolder } from '../sealed-json.ts';
  */
 export const publish = (
   folder: string,
-  next: Pick<Manifest, 'synthetic' | 'source' | 'base' | 'delta' | 'gone' | 'hasErased'>,
+  next: Pick<Manifest, 'synthetic' | 'source' | 'base' | 'delta' | 'gone' | 'hasErased' | 'forgotten'>,
 ): Manifest => {
-  const { synthetic, source, base, delta, gone, hasErased } = next;
+  const { synthetic, source, base, delta, gone, hasErased, forgotten } = next;
   // The names of the files, before the manifest has them.
   syncFolder(folder);
   return writeManifest(folder, {
@@ -22,5 +22,6 @@ export const publish = (
     delta,
     gone,
     hasErased,
+    forgotten,
   });
 };

@@ -1,15 +1,22 @@
 import { LeadKeeperError } from '../../lead-keeper.ts';
+import { ForgottenListDamagedError } from '../forgotten-claim.ts';
 import { ManifestUnreadableError } from '../manifest.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
 
-/** What went wrong with the stored profiles, as an operator is told. */
-export const toKeeperError = (cause: unknown): LeadKeeperError => {
+/** What went wrong with the stored profiles, as an operator is told; `describe` puts what has no words of its own. */
+export const toKeeperError = (cause: unknown, describe = changeFailed): LeadKeeperError => {
   if (cause instanceof LeadKeeperError) return cause;
   if (cause instanceof SegmentDamagedError || cause instanceof ManifestUnreadableError)
     return new LeadKeeperError(
       'damaged',
       'The stored profiles are damaged. Restore a backup of their folder, or import all profiles again and replace them.',
+      { cause },
+    );
+  if (cause instanceof ForgottenListDamagedError)
+    return new LeadKeeperError(
+      'damaged',
+      `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup; the profiles need nothing, and importing does not help.`,
       { cause },
     );
   if (cause instanceof SpoolDamagedError)
@@ -24,12 +31,13 @@ export const toKeeperError = (cause: unknown): LeadKeeperError => {
       'There is no room on the disk of the stored profiles. Make room and try again; nothing is lost.',
       { cause },
     );
-  return new LeadKeeperError(
-    'failed',
-    `The change of the stored profiles failed (${cause instanceof Error ? cause.message : String(cause)}). What is searched is as it was.`,
-    { cause },
-  );
+  return new LeadKeeperError('failed', describe(cause instanceof Error ? cause.message : String(cause)), {
+    cause,
+  });
 };
+
+const changeFailed = (reason: string): string =>
+  `The change of the stored profiles failed (${reason}). What is searched is as it was.`;
 
 const sqliteFull = 13;
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { usernameKey } from '../../username-key.ts';
+import { isDamagedDatabase } from '../damaged-database.ts';
 import { createConditionLookup } from './condition-lists.ts';
 import { openDictionary } from './dictionary.ts';
 import { queryConditions } from '../../terms/index-terms.ts';
@@ -177,9 +178,6 @@ const createProfileReader = (database: DatabaseSync): ProfileReader => {
   };
 };
 
-/** SQLITE_ERROR (the tables are not those that are asked for), SQLITE_CORRUPT and SQLITE_NOTADB. */
-const damageCodes = [1, 11, 26];
-
 /** `work`, with SQLite's own words for damage, and bytes that make no sense, as SegmentDamagedError. */
 const detectDamage =
   <Arguments extends unknown[], T>(work: (...given: Arguments) => T): ((...given: Arguments) => T) =>
@@ -195,8 +193,5 @@ const detectDamage =
     }
   };
 
-const isDamage = (error: unknown): boolean => {
-  if (error instanceof RangeError || error instanceof SyntaxError) return true;
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false;
-  return damageCodes.includes(error.errcode % 256);
-};
+const isDamage = (error: unknown): boolean =>
+  error instanceof RangeError || error instanceof SyntaxError || isDamagedDatabase(error);
