@@ -1,11 +1,13 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { leadsEnvironment } from '../leads-config.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
+import { userName } from '../user-name.ts';
 import { CommandError } from './command-error.ts';
 import { withEnvFile, type Environment, type StoreOptions } from './store-settings.ts';
+import { codeOf } from './write-trouble.ts';
 
 export const leadPlaceNames = ['embedded', 'postgres'] as const;
 export type LeadPlaceName = (typeof leadPlaceNames)[number];
@@ -82,10 +84,26 @@ const folderIn = (given: string | undefined): { folder: string; dataDir: string 
   return { folder: resolve(dataDir, 'leads'), dataDir };
 };
 
+/** Throws CommandError `leads_failed` where it cannot be known. */
+const isThere = (path: string): boolean => {
+  try {
+    statSync(path);
+    return true;
+  } catch (cause) {
+    const code = codeOf(cause);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new CommandError(
+      'leads_failed',
+      `${path} cannot be looked at by the user ${userName()} (${code}). Run the command as the user that the gateway runs as.`,
+      { cause },
+    );
+  }
+};
+
 /** Refuses a folder in which no gateway ever kept anything, which is most often the wrong one. Throws CommandError. */
 export const assertPlaceExists = (place: LeadPlace): void => {
   if (place.kind !== 'embedded') return;
-  if ([place.folder, embeddedStoreFile(place.dataDir)].some((path) => existsSync(path))) return;
+  if ([place.folder, embeddedStoreFile(place.dataDir)].some(isThere)) return;
   throw new CommandError(
     'no_data',
     `There is no data in ${resolve(place.dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" makes it, and so does a gateway that starts.`,

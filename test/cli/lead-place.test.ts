@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { assertPlaceExists, describePlace, readLeadPlace } from '../../src/cli/lead-place.ts';
@@ -70,6 +70,22 @@ describe('the place of the profiles', () => {
     expect(() => assertPlaceExists(place)).toThrow(/There is no data in .*"leads import" makes it/);
     await mkdir(join(folder, 'leads'));
     expect(() => assertPlaceExists(place)).not.toThrow();
+  });
+
+  it('is not taken for empty where it cannot be looked at', async () => {
+    const folder = await temporaryFolder();
+    await symlink('loop', join(folder, 'loop'));
+    const place = readLeadPlace({ DATA_DIR: join(folder, 'loop') }, {});
+    expect(() => assertPlaceExists(place)).toThrow(
+      /loop\/leads cannot be looked at by the user \S+ \(ELOOP\)\. Run the command as the user that/,
+    );
+  });
+
+  it.skipIf(process.getuid?.() === 0)('is not taken for empty where only others may enter it', async () => {
+    const folder = await temporaryFolder();
+    await chmod(folder, 0);
+    const place = readLeadPlace({ DATA_DIR: folder }, {});
+    expect(() => assertPlaceExists(place)).toThrow(/cannot be looked at by the user \S+ \(EACCES\)/);
   });
 
   it('is told without the password of the database', () => {

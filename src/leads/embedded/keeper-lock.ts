@@ -1,42 +1,52 @@
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { LeadKeeperError } from '../lead-keeper.ts';
+import { toKeeperError } from './changing/to-keeper-error.ts';
 import { lockFile } from './lead-folder.ts';
+import { openExisting } from './segment/open-existing.ts';
 
 /** How long a change waits for another one, that may be as short as a switch of generations. */
 const waitMs = 500;
 
 /**
  * Takes the profiles in `folder` for one change. The lock is SQLite's own, on a file of its own, so the operating
- * system gives it back however the process ends. Throws LeadKeeperError `busy`. Waits synchronously.
+ * system gives it back however the process ends; nothing is written, so it is given on a full disk too. Throws
+ * LeadKeeperError, `busy` where another change is under way. Waits synchronously.
  */
 export const lockKeeper = (folder: string): { release(): void } => {
-  const database = new DatabaseSync(lockFile(folder), { timeout: waitMs });
+  let database: DatabaseSync | null = null;
   try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    const opened = new DatabaseSync(lockFile(folder), { timeout: waitMs });
+    database = opened;
+    opened.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return { release: () => opened.close() };
   } catch (error) {
-    database.close();
-    if (isLocked(error))
-      throw new LeadKeeperError(
-        'busy',
-        'Another import or change of the profiles is under way. Try again when it has ended.',
-        { cause: error },
-      );
-    throw error;
+    database?.close();
+    throw isLocked(error) ? busy(error) : toKeeperError(error, folder);
   }
-  return { release: () => database.close() };
 };
 
-/** Whether a change is under way in `folder`, by this process or another. */
+const busy = (cause: unknown): LeadKeeperError =>
+  new LeadKeeperError(
+    'busy',
+    'Another import or change of the profiles is under way. Try again when it has ended.',
+    { cause },
+  );
+
+/** Whether a change is under way in `folder`, by this process or another. Throws LeadKeeperError. */
 export const isKeeperLocked = (folder: string): boolean => {
-  const database = new DatabaseSync(lockFile(folder), { timeout: 0 });
+  // Where nothing was ever changed, looking makes no file, so that it can be done where none can be made.
+  if (!existsSync(lockFile(folder))) return false;
+  let database: DatabaseSync | null = null;
   try {
+    database = openExisting(lockFile(folder), { timeoutMs: 0 });
     database.prepare('SELECT count(*) FROM sqlite_schema').get();
     return false;
   } catch (error) {
     if (isLocked(error)) return true;
-    throw error;
+    throw toKeeperError(error, folder);
   } finally {
-    database.close();
+    database?.close();
   }
 };
 

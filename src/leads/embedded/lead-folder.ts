@@ -90,3 +90,22 @@ const isOf = (name: string, { base, delta, gone }: Manifest): boolean =>
   [base.file, delta?.file].some(
     (file) => file !== undefined && (name === file || name.startsWith(`${file}-`)),
   );
+
+const changeFile = /^(?:base|delta|gone)-/;
+
+/** The names of the segments and row lists in `folder`. */
+export const changeFiles = (folder: string): Set<string> =>
+  new Set(namesIn(folder).filter((name) => changeFile.test(name)));
+
+/**
+ * Removes the segments and row lists that were not there `before` and that `manifest` does not name: what a change made
+ * that failed. For whoever holds the lock since before.
+ */
+export const removeMade = (
+  folder: string,
+  { before, manifest }: { before: ReadonlySet<string>; manifest: Manifest | null },
+): void => {
+  for (const name of changeFiles(folder))
+    if (!before.has(name) && (manifest === null || !isOf(name, manifest)))
+      rmSync(join(folder, name), { force: true });
+};

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { createBreather } from './changing/breather.ts';
+import { readDiskRoom, type ReadDiskRoom } from './changing/disk-room.ts';
 import { forgetPeople } from './changing/forget-people.ts';
 import { importLeads } from './changing/import-leads.ts';
 import { readCheckpoint } from './changing/staging.ts';
@@ -20,6 +21,7 @@ export interface EmbeddedKeeperOptions {
   /** The profiles' own folder. */
   folder: string;
   limits?: Partial<KeeperLimits>;
+  readRoom?: ReadDiskRoom;
 }
 
 /**
@@ -28,12 +30,15 @@ export interface EmbeddedKeeperOptions {
  */
 export const openEmbeddedKeeper = async ({
   folder,
+  readRoom = readDiskRoom,
   ...options
 }: EmbeddedKeeperOptions): Promise<LeadKeeper> => {
   const limits = { ...defaultKeeperLimits, ...options.limits };
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw toKeeperError(error, folder);
+  });
   return {
-    importLeads: (request) => importLeads(folder, { request, limits }),
+    importLeads: (request) => importLeads(folder, { request, limits, readRoom }),
     stats: () => measure(folder),
     exportLeads: ({ signal }) => exportLeads(folder, signal),
     forget: async (usernames, { signal }) => forgetPeople(folder, { usernames, signal }),
@@ -46,7 +51,9 @@ const measure = async (folder: string): Promise<LeadStats> => {
   try {
     return await readStats(folder);
   } catch (error) {
-    throw toKeeperError(error, (reason) => `The stored profiles cannot be told of (${reason}).`);
+    throw toKeeperError(error, folder, {
+      describe: (reason) => `The stored profiles cannot be told of (${reason}).`,
+    });
   }
 };
 
@@ -78,7 +85,7 @@ async function* exportLeads(folder: string, signal: AbortSignal): AsyncGenerator
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw toKeeperError(error);
+    throw toKeeperError(error, folder);
   } finally {
     pool.closeExcept([]);
   }
@@ -89,7 +96,7 @@ const restore = (folder: string, usernames: readonly string[]): number => {
   try {
     return useForgotten(folder, (people) => people.remove(usernames));
   } catch (error) {
-    throw toKeeperError(error);
+    throw toKeeperError(error, folder);
   } finally {
     lock.release();
   }

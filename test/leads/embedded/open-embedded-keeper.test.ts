@@ -1,10 +1,21 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { DiskRoom } from '../../../src/leads/embedded/changing/disk-room.ts';
 import { publish } from '../../../src/leads/embedded/changing/publish.ts';
+import { readCheckpoint } from '../../../src/leads/embedded/changing/staging.ts';
 import { openForgottenPeople } from '../../../src/leads/embedded/forgotten-people.ts';
 import type { KeeperLimits } from '../../../src/leads/embedded/keeper-limits.ts';
 import { readManifest } from '../../../src/leads/embedded/manifest.ts';
@@ -81,6 +92,7 @@ describe('the keeper of an empty folder', () => {
       updatedAt: null,
       unfinished: null,
     });
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('takes profiles in any order, and exports them in that of results', async () => {
@@ -308,9 +320,163 @@ describe('an import', () => {
     });
     const keeper = await open();
     await expect(keeper.importLeads({ input, mode: 'upsert', signal })).rejects.toThrow(
-      'no room on the disk',
+      'not enough room on the disk',
     );
     expect(filesLike(/staging/)).toEqual([]);
+  });
+});
+
+describe('a keeper on a disk that gets full', () => {
+  const roomy: DiskRoom = { free: 90e9, whole: 100e9 };
+  const scarce: DiskRoom = { free: 255e6, whole: 100e9 };
+  const importWith = async (readRoom: () => DiskRoom | null, input: LeadInputOptions = {}) => {
+    const keeper = await openEmbeddedKeeper({ folder, limits: { checkpointBytes: 1 }, readRoom });
+    return keeper.importLeads({
+      signal,
+      mode: 'upsert',
+      input: leadInputOf(leads, { key: 'file', ...input }),
+    });
+  };
+  /** While it holds, whatever SQLite commits to the files that `isFull` picks finds no room. */
+  const fillDisk = (isFull: (file: string) => boolean): { clear(): void } => {
+    const exec = DatabaseSync.prototype.exec;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql,
+    ) {
+      if (sql === 'COMMIT' && isFull(this.location() ?? ''))
+        throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+      exec.call(this, sql);
+    });
+    onTestFinished(() => spy.mockRestore());
+    return { clear: () => spy.mockRestore() };
+  };
+
+  it('leaves the room that a gateway needs', async () => {
+    await expect(importWith(() => scarce)).rejects.toMatchObject({
+      problem: 'failed',
+      message: `There is not enough room on the disk of ${folder}: 255 MB are free, and 256 MB are kept for the gateway. Nothing is lost. Make room and try again.`,
+    });
+    expect(filesLike(/staging/)).toEqual([]);
+    const small = { free: 41e6, whole: 800e6 };
+    expect(await importWith(() => small)).toMatchObject({ profiles: 300 });
+  });
+
+  it('takes profiles where the room cannot be told', async () => {
+    expect(await importWith(() => null)).toMatchObject({ profiles: 300 });
+  });
+
+  it('stops while it reads, says what it keeps and how that is given up, and goes on with it', async () => {
+    let room = roomy;
+    let onLook = (): void => {};
+    const readRoom = (): DiskRoom => {
+      onLook();
+      return room;
+    };
+    const beforeBatch = async (rows: number): Promise<void> => {
+      if (rows !== 200) return;
+      room = scarce;
+      await new Promise<void>((resolve) => (onLook = resolve));
+    };
+    await expect(importWith(readRoom, { beforeBatch })).rejects.toThrow(
+      `${folder}/staging holds the import that stopped: the same command goes on with it, and an import of other files gives it up.`,
+    );
+    expect((await stats()).unfinished?.rows).toBeGreaterThanOrEqual(200);
+    const starts: number[] = [];
+    await importWith(() => roomy, { onRead: (after) => starts.push(after) });
+    expect(starts[0]).toBeGreaterThanOrEqual(200);
+    expect(await exported()).toHaveLength(300);
+  });
+
+  it('does not begin to index what it has read where that leaves no room', async () => {
+    const rooms = [roomy, scarce];
+    await expect(importWith(() => rooms.shift() ?? scarce)).rejects.toThrow('not enough room');
+    expect(filesLike(/^(?:base|delta|gone)-/)).toEqual([]);
+    expect((await stats()).unfinished?.rows).toBe(300);
+  });
+
+  it.each<{ what: string; before: readonly Lead[] }>([
+    { what: 'the first profiles', before: [] },
+    { what: 'more profiles', before: [buildLead()] },
+  ])('gives back what indexing took, and goes on without reading again ($what)', async ({ before }) => {
+    await take(before);
+    const files = filesLike(/^(?:base|delta|gone)-/);
+    const disk = fillDisk((file) => /\/(?:base|delta)-/.test(file));
+    const keeper = await open({ deltaProfiles: 0 });
+    const request = { signal, mode: 'upsert' as const };
+    await expect(
+      keeper.importLeads({ ...request, input: leadInputOf(leads, { key: 'file' }) }),
+    ).rejects.toThrow('not enough room');
+    disk.clear();
+    expect(filesLike(/^(?:base|delta|gone)-/)).toEqual(files);
+    expect(readdirSync(join(folder, 'staging')).toSorted()).toEqual(['checkpoint.json', 'spool']);
+    expect(statSync(join(folder, 'staging/spool')).size).toBe(readCheckpoint(folder)?.spoolBytes);
+    const starts: number[] = [];
+    await take(leads, { input: { key: 'file', onRead: (after) => starts.push(after) } });
+    expect(starts).toEqual([]);
+    expect(await exported()).toHaveLength(300 + before.length);
+  });
+
+  it('forgets people, for whom an import that stopped is given up', async () => {
+    await take(leads);
+    await takePart([buildLead(), ...leads], { phase: 'indexing' });
+    fillDisk((file) => file.endsWith('forgotten.db') && filesLike(/^staging$/).length > 0);
+    const keeper = await open();
+    expect(await keeper.forget([leads[0]!.username], { signal })).toEqual({ removed: 1 });
+    expect(await stats()).toMatchObject({ profiles: 299, forgotten: 1, unfinished: null });
+  });
+
+  it('says that there is no room to forget people where there is nothing to give up', async () => {
+    await take(leads);
+    fillDisk((file) => file.endsWith('forgotten.db'));
+    const keeper = await open();
+    await expect(keeper.forget(['ann'], { signal })).rejects.toThrow(
+      `not enough room on the disk of ${folder}`,
+    );
+  });
+
+  it('takes its lock without writing', async () => {
+    const seen: string[][] = [];
+    await take(leads, { input: { beforeBatch: () => void seen.push(filesLike(/^keeper/)) } });
+    expect(new Set(seen.flat())).toEqual(new Set(['keeper.lock']));
+    expect(statSync(join(folder, 'keeper.lock')).size).toBe(0);
+  });
+});
+
+describe('a keeper whose folder cannot be used', () => {
+  it.each<{ what: string; at: () => string; says: RegExp }>([
+    {
+      what: 'is below a file',
+      at: () => join(folder, 'file/leads'),
+      says: /\/leads cannot be used: a part of its path is no folder\.$/,
+    },
+    { what: 'is a file', at: () => join(folder, 'file'), says: /file cannot be used: it is no folder\.$/ },
+  ])('says so where it $what', async ({ at, says }) => {
+    writeFileSync(join(folder, 'file'), '');
+    await expect(openEmbeddedKeeper({ folder: at() })).rejects.toMatchObject({
+      problem: 'failed',
+      message: expect.stringMatching(says),
+    });
+  });
+
+  it('says of each change that it cannot begin', async () => {
+    mkdirSync(join(folder, 'keeper.lock'));
+    const keeper = await open();
+    const changes = [take(leads), keeper.forget(['ann'], { signal }), keeper.remember(['ann']), stats()];
+    for (const change of await Promise.allSettled(changes))
+      expect(change).toMatchObject({ status: 'rejected', reason: { problem: 'failed' } });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('names the user who may not write there', async () => {
+    await take(leads);
+    rmSync(join(folder, 'keeper.lock'));
+    chmodSync(folder, 0o500);
+    try {
+      await expect(take(leads)).rejects.toThrow(/the user \S+ may not read and write all of it/);
+      expect(await stats()).toMatchObject({ profiles: 300 });
+    } finally {
+      chmodSync(folder, 0o700);
+    }
   });
 });
 

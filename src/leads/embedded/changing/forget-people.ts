@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { LeadKeeperError } from '../../lead-keeper.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
 import { lockKeeper } from '../keeper-lock.ts';
-import { removeUnnamed } from '../lead-folder.ts';
+import { removeUnnamed, stagingFolder } from '../lead-folder.ts';
 import { ManifestUnreadableError, readManifest, writeManifest, type Manifest } from '../manifest.ts';
 import { openCurrentGeneration, type GenerationPart } from '../open-generation.ts';
 import { createRowMarks, type RowMarks } from '../row-marks.ts';
@@ -14,7 +14,7 @@ import { eraseFromSpool } from '../sorting/erase-from-spool.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { publish } from './publish.ts';
 import { readCheckpoint, removeStaging, spoolFile } from './staging.ts';
-import { toKeeperError } from './to-keeper-error.ts';
+import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
 import { runsFile, writeGone } from './write-generation.ts';
 
 /**
@@ -23,7 +23,8 @@ import { runsFile, writeGone } from './write-generation.ts';
  * and their profiles are erased from the segments, in place. What stays until the next import, which writes everything
  * anew for it, are the lists of the index: whoever reads the file itself can tell from them which words an erased row
  * had. Interrupted, it is to be called again: what was done is passed over; an import that comes before leaves out
- * whoever is remembered. Fictional profiles are nobody's and stay.
+ * whoever is remembered. Where there is no room for it, an import that did not end is given up. Fictional profiles are
+ * nobody's and stay.
  */
 export const forgetPeople = (
   folder: string,
@@ -35,17 +36,19 @@ export const forgetPeople = (
   let reached: Reached = 'nothing';
   try {
     const found = findPeople(folder, { pool, usernames });
-    const list = storeDigests(folder, { usernames, hasRows: found instanceof Error || hasRows(found) });
+    const list = givingStagedUp(folder, () =>
+      storeDigests(folder, { usernames, hasRows: found instanceof Error || hasRows(found) }),
+    );
     reached = 'remembered';
     eraseStaged(folder, usernames);
     if (found instanceof Error) throw found;
     const removed = found === null ? 0 : hidePeople(folder, { found, list });
     reached = 'hidden';
-    if (found !== null) eraseFound(folder, found);
+    if (found !== null) givingStagedUp(folder, () => eraseFound(folder, found));
     removeUnnamed(folder, readManifest(folder));
     return { removed };
   } catch (error) {
-    throw toForgetError(error, reached);
+    throw toForgetError(error, { folder, reached });
   } finally {
     pool.closeExcept([]);
     lock.release();
@@ -55,12 +58,15 @@ export const forgetPeople = (
 /** How far the forgetting got. */
 type Reached = 'nothing' | 'remembered' | 'hidden';
 
-const toForgetError = (cause: unknown, reached: Reached): LeadKeeperError => {
-  if (reached === 'nothing') return toKeeperError(cause);
+const toForgetError = (
+  cause: unknown,
+  { folder, reached }: { folder: string; reached: Reached },
+): LeadKeeperError => {
+  if (reached === 'nothing') return toKeeperError(cause, folder);
   const { problem, message } =
     reached === 'remembered'
-      ? toKeeperError(cause)
-      : toKeeperError(cause, (reason) => `Not everything could be erased (${reason}).`);
+      ? toKeeperError(cause, folder)
+      : toKeeperError(cause, folder, { describe: (reason) => `Not everything could be erased (${reason}).` });
   const rest =
     reached === 'remembered'
       ? 'Those people are remembered, but may still be found: run it again.'
@@ -101,6 +107,17 @@ const findPeople = (
 
 const hasRows = (found: FoundPeople | null): boolean =>
   found !== null && found.base.rows.length + found.delta.rows.length > 0;
+
+/** Does `work`, and where it finds no room does it again without the import that stopped: that one matters less. */
+const givingStagedUp = <T>(folder: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    if (!isDiskFull(error) || !existsSync(stagingFolder(folder))) throw error;
+    removeStaging(folder);
+    return work();
+  }
+};
 
 /** Returns the mark of the list. */
 const storeDigests = (
@@ -144,8 +161,10 @@ const hidePeople = (folder: string, { found, list }: { found: FoundPeople; list:
   const { manifest, base, delta } = found;
   const removed = base.gone.size + delta.gone.size - (manifest.gone?.base ?? 0) - (manifest.gone?.delta ?? 0);
   if (removed > 0) {
-    const gone = writeGone(folder, { base: base.gone, delta: delta.gone });
-    publish(folder, { ...manifest, gone, hasErased: true, forgotten: list });
+    givingStagedUp(folder, () => {
+      const gone = writeGone(folder, { base: base.gone, delta: delta.gone });
+      publish(folder, { ...manifest, gone, hasErased: true, forgotten: list });
+    });
   }
   return removed;
 };

@@ -1,24 +1,25 @@
 import type { ImportOutcome, ImportProgress, ImportRequest } from '../../lead-keeper.ts';
 import { readForgottenClaim } from '../forgotten-claim.ts';
-import { openForgottenPeople } from '../forgotten-people.ts';
+import { openForgottenPeople, type ForgottenPeople } from '../forgotten-people.ts';
 import type { KeeperLimits } from '../keeper-limits.ts';
 import { lockKeeper } from '../keeper-lock.ts';
-import { removeUnnamed } from '../lead-folder.ts';
+import { changeFiles, removeMade, removeUnnamed } from '../lead-folder.ts';
 import { importedSource, profilesIn, readManifest } from '../manifest.ts';
 import { openCurrentGeneration, type Generation } from '../open-generation.ts';
 import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
+import { withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { publish } from './publish.ts';
 import { readInput, type StagedInput } from './read-input.ts';
-import { readCheckpoint, removeStaging, spoolFile } from './staging.ts';
-import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
+import { readCheckpoint, removeStaging, spoolFile, trimStaging } from './staging.ts';
+import { isDiskFull, isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
 import { writeGeneration } from './write-generation.ts';
 
 /** LeadKeeper.importLeads. An input without rows changes nothing, whatever the mode: it is a mistake, mostly. */
 export const importLeads = async (
   folder: string,
-  { request, limits }: { request: ImportRequest; limits: KeeperLimits },
+  { request, limits, readRoom }: { request: ImportRequest; limits: KeeperLimits; readRoom: ReadDiskRoom },
 ): Promise<ImportOutcome> => {
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
@@ -28,13 +29,17 @@ export const importLeads = async (
     const staged = await readInput(folder, {
       request: { ...request, onProgress: seldom(request.onProgress) },
       limits,
+      readRoom,
     }).catch((error: unknown) => {
       // Nothing can go on with it, and it may be what filled the disk.
       if (readCheckpoint(folder) === null) removeStaging(folder);
-      throw isDiskFull(error) ? toKeeperError(error) : error;
+      else if (isDiskFull(error)) trimStaging(folder);
+      throw isFolderTrouble(error, folder) ? toKeeperError(error, folder, { readRoom }) : error;
     });
     const outcome =
-      staged.rows === 0 ? nothingRead(old) : await takeOver(folder, { request, limits, staged, old });
+      staged.rows === 0
+        ? nothingRead(old)
+        : await takeOver(folder, { request, limits, readRoom, staged, old });
     removeStaging(folder);
     return outcome;
   } finally {
@@ -48,7 +53,7 @@ const checkForgotten = (folder: string): void => {
   try {
     if (readForgottenClaim(folder).hasList()) openForgottenPeople(folder).close();
   } catch (error) {
-    throw toKeeperError(error);
+    throw toKeeperError(error, folder);
   }
 };
 
@@ -64,7 +69,7 @@ const openOld = (
     return openCurrentGeneration(folder, pool);
   } catch (error) {
     if (mode === 'replace') return null;
-    throw toKeeperError(error);
+    throw toKeeperError(error, folder);
   }
 };
 
@@ -73,14 +78,22 @@ const takeOver = async (
   {
     request,
     limits,
+    readRoom,
     staged,
     old,
-  }: { request: ImportRequest; limits: KeeperLimits; staged: StagedInput; old: Generation | null },
+  }: {
+    request: ImportRequest;
+    limits: KeeperLimits;
+    readRoom: ReadDiskRoom;
+    staged: StagedInput;
+    old: Generation | null;
+  },
 ): Promise<ImportOutcome> => {
-  const { mode, signal } = request;
+  const { mode } = request;
   const tell = seldom(request.onProgress);
-  const forgotten = openForgottenPeople(folder);
-  const write = (from: Generation | null): ReturnType<typeof writeGeneration> =>
+  const forgotten = openForgotten(folder);
+  const filesBefore = changeFiles(folder);
+  const write = (from: Generation | null, signal: AbortSignal): ReturnType<typeof writeGeneration> =>
     writeGeneration({
       folder,
       spool: { file: spoolFile(folder), bytes: staged.spoolBytes, rows: staged.rows },
@@ -93,11 +106,14 @@ const takeOver = async (
     });
   try {
     request.onProgress?.({ phase: 'indexing', done: 0, total: null, isResumed: staged.isResumed });
-    const { outcome, ...files } = await write(old).catch((error: unknown) => {
-      // Damaged profiles that are replaced are only not counted.
-      if (mode === 'replace' && old !== null && error instanceof SegmentDamagedError) return write(null);
-      throw error;
-    });
+    const { outcome, ...files } = await withinRoom(folder, { signal: request.signal, readRoom }, (signal) =>
+      write(old, signal).catch((error: unknown) => {
+        // Damaged profiles that are replaced are only not counted.
+        if (mode === 'replace' && old !== null && error instanceof SegmentDamagedError)
+          return write(null, signal);
+        throw error;
+      }),
+    );
     removeUnnamed(
       folder,
       publish(folder, {
@@ -112,10 +128,29 @@ const takeOver = async (
   } catch (error) {
     // It would be found damaged again and again.
     if (error instanceof SpoolDamagedError) removeStaging(folder);
-    if (signal.aborted) throw error;
-    throw toKeeperError(error);
+    if (request.signal.aborted) throw error;
+    giveRoomBack(folder, filesBefore);
+    throw toKeeperError(error, folder, { readRoom });
   } finally {
     forgotten.close();
+  }
+};
+
+const openForgotten = (folder: string): ForgottenPeople => {
+  try {
+    return openForgottenPeople(folder);
+  } catch (error) {
+    throw toKeeperError(error, folder);
+  }
+};
+
+/** After a taking over that failed: what it made goes, and what is needed to go on with it stays. */
+const giveRoomBack = (folder: string, filesBefore: ReadonlySet<string>): void => {
+  try {
+    trimStaging(folder);
+    removeMade(folder, { before: filesBefore, manifest: readManifest(folder) });
+  } catch {
+    // What made the taking over fail is told, and the next change removes the rest.
   }
 };
 

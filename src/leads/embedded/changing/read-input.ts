@@ -3,6 +3,7 @@ import { beginBatches } from '../../import/begin-batches.ts';
 import type { ImportRequest, LeadBatch } from '../../lead-keeper.ts';
 import type { KeeperLimits } from '../keeper-limits.ts';
 import { createBreather } from './breather.ts';
+import { withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { openSpoolWriter, type SpoolWriter } from '../sorting/spool-writer.ts';
 import {
   clearStaging,
@@ -29,11 +30,11 @@ const slowCheckpointMs = 10_000;
 /**
  * Reads the input into the staging folder, from where an earlier import of the same input stopped, if one did; an
  * unfinished import of another one is given up once this one has given a profile. Aborted, it stores how far it came and
- * rejects with the signal's reason. An input that cannot be read twice leaves no checkpoint, one that is refused nothing.
+ * rejects with the signal's reason, as it does with NoRoomError where the disk is nearly full. An input that cannot be read twice leaves no checkpoint, one that is refused nothing.
  */
 export const readInput = async (
   folder: string,
-  { request, limits }: { request: ImportRequest; limits: KeeperLimits },
+  { request, limits, readRoom }: { request: ImportRequest; limits: KeeperLimits; readRoom: ReadDiskRoom },
 ): Promise<StagedInput> => {
   const { input, mode, signal } = request;
   const found = readCheckpoint(folder);
@@ -52,7 +53,9 @@ export const readInput = async (
     try {
       if (resumed === null) clearStaging(folder);
       isOurs = true;
-      return await stage(folder, { request, limits, resumed, batches });
+      return await withinRoom(folder, { signal, readRoom }, (within) =>
+        stage(folder, { request: { ...request, signal: within }, limits, resumed, batches }),
+      );
     } finally {
       await close();
     }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../../../json.ts';
 import type { ImportRequest } from '../../lead-keeper.ts';
@@ -50,6 +50,15 @@ export const writeCheckpoint = (folder: string, checkpoint: Omit<Checkpoint, 'fo
 export const clearStaging = (folder: string): void => {
   removeStaging(folder);
   mkdirSync(stagingFolder(folder), { recursive: true });
+};
+
+/** Leaves only what an import that stopped is gone on with from, which may be nothing. */
+export const trimStaging = (folder: string): void => {
+  const checkpoint = readCheckpoint(folder);
+  if (checkpoint === null) return removeStaging(folder);
+  const spool = spoolFile(folder);
+  const size = statSync(spool, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > checkpoint.spoolBytes) truncateSync(spool, checkpoint.spoolBytes);
 };
 
 export const removeStaging = (folder: string): void =>
