@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { shownColumn } from '../leads/import/column-names.ts';
 import type {
   ColumnMap,
   FileLeadInput,
@@ -30,6 +32,10 @@ import { printable } from './printable.ts';
 
 const mostShown = 5;
 const standardInput = '-';
+
+/** Whether no file can be made beside it: standard input, also as a path, and what `<(...)` of a shell names. */
+const isPassing = (file: string): boolean =>
+  file === standardInput || /^\/(?:dev\/(?:fd\/|stdin$)|proc\/)/.test(resolve(file));
 
 interface ImportOptions {
   format?: InputFormat;
@@ -74,7 +80,7 @@ const openReading = async (
   const [firstFile = standardInput] = files;
   const report = createRejectedReport({
     named: options.rejected ?? null,
-    input: firstFile === standardInput ? null : firstFile,
+    input: isPassing(firstFile) ? null : firstFile,
     tell: tellAbove,
   });
   const firstRejected: RejectedRow[] = [];
@@ -86,7 +92,7 @@ const openReading = async (
       report.add(row);
     },
     onUnusedColumns: ({ file, columns }) =>
-      tellAbove(`${file}: nothing is read from the columns ${columns.join(', ')}.`),
+      tellAbove(`${file}: nothing is read from the columns ${columns.map(shownColumn).join(', ')}.`),
   });
   if (progressOutput !== null)
     progress = createProgressLine({ output: progressOutput, clock, inputProgress: () => input.progress() });

@@ -66,6 +66,8 @@ const checkNoHeading = ({ text, where }: Line): void => {
   );
 };
 
+const shownName = (path: string): string => (path === '-' ? 'Standard input' : path);
+
 /** The names that a command is about, each once. Throws CommandError, before anything is changed. */
 export const readNames = async (
   { usernames, file }: NamesGiven,
@@ -87,9 +89,8 @@ export const readNames = async (
   ];
   for (const path of files) {
     const source = path === '-' ? stdin() : createReadStream(path);
-    const shown = path === '-' ? 'Standard input' : path;
     let isFirst = true;
-    for await (const line of readLines(source, shown)) {
+    for await (const line of readLines(source, shownName(path))) {
       if (line.text.trim() === '') continue;
       if (isFirst) checkNoHeading(line);
       isFirst = false;
@@ -97,6 +98,11 @@ export const readNames = async (
     }
   }
   if (names.size === 0)
-    throw new CommandError('invalid_usage', 'Name at least one person, or a file of names with --file.');
+    throw new CommandError(
+      'invalid_usage',
+      files.length === 0
+        ? 'Name at least one person, or a file of names with --file.'
+        : `${printable(files.map(shownName).join(' and '))}: there is no name in it. Nothing was changed.`,
+    );
   return [...names.values()];
 };

@@ -54,7 +54,7 @@ export const createWatchedInput = ({
     refuse(
       new CommandError(
         'too_many_rejected',
-        `${formatCount(rejected)} of ${formatCount(rows)} rows were rejected, more than --max-rejected allows. Nothing was taken over.`,
+        `${formatCount(rejected)} of ${formatCount(rows)} rows were rejected${isEnd ? '' : ' so far'}, more than --max-rejected allows. Nothing was taken over.`,
       ),
     );
   };

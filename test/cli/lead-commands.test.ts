@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -104,6 +104,27 @@ describe('leads import', () => {
       `All of them, and why: ${path.replace('\u001b', '')}.rejected.csv`,
       '',
     ]);
+  });
+
+  it('reports rejected rows beside no input that only passes through', async () => {
+    const desk = await openDesk();
+    const handle = await open(await desk.file('rows.jsonl', [...people('ann'), { username: 'a b' }]));
+    try {
+      const { import: told } = await desk.answer('import', `/dev/fd/${handle.fd}`);
+      expect(told).toMatchObject({ rejected: 1, report: null });
+      const { stderr } = await desk.run(['import', `/proc/self/fd/${handle.fd}`]);
+      expect(stderr).toMatch(/^1 row was rejected:\n.*username is "a b".*\n$/);
+    } finally {
+      await handle.close();
+    }
+  });
+
+  it('names the columns that it does not read, also one without a name', async () => {
+    const desk = await openDesk();
+    const path = join(desk.folder, 'people.csv');
+    await writeFile(path, 'username,followers,shoes,\nann,5,42,\n');
+    const { stderr } = await desk.run(['import', path], { leadTools: undefined });
+    expect(stderr).toBe(`${path}: nothing is read from the columns shoes, (no name).\n`);
   });
 
   it('with --replace drops the others, and says how many', async () => {

@@ -53,7 +53,7 @@ describe('the people that a command names', () => {
     { chunks: ['x'.repeat(20_000)], says: /^Standard input is no list of usernames, one a line/ },
     { chunks: [Buffer.from([0x6a, 0xe9, 0x0a])], says: /^Standard input is not UTF-8 text/ },
     { chunks: [Buffer.from([0x6a, 0xc3])], says: /^Standard input is not UTF-8 text/ },
-    { chunks: ['\n\n'], says: /Name at least one person/ },
+    { chunks: ['\n\n'], says: /^Standard input: there is no name in it\. Nothing was changed\.$/ },
     { chunks: ['ann\n"jane.doe"\n'], says: /^Standard input, line 2: username is ""jane\.doe""; it must be/ },
     { chunks: ['jane.doe,\n'], says: /line 1: username is "jane\.doe,"/ },
     {
@@ -63,6 +63,15 @@ describe('the people that a command names', () => {
   ])('are refused with the line where they stand: $says', async ({ chunks, says }) => {
     const reading = readNames({ usernames: ['-'] }, { stdin: stdinOf(...chunks) });
     await expect(reading).rejects.toThrow(says);
+  });
+
+  it('are missed in a file without names', async () => {
+    const file = join(await temporaryFolder(), 'empty.txt');
+    await writeFile(file, ' \n');
+    await expect(readNames({ usernames: [], file }, { stdin: noStdin })).rejects.toMatchObject({
+      code: 'invalid_usage',
+      message: `${file}: there is no name in it. Nothing was changed.`,
+    });
   });
 
   it('cannot come from a file that is not there, or is a folder', async () => {

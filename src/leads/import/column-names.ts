@@ -44,3 +44,6 @@ export const fieldNamed = (name: string): NamedField | null => fieldsByKey.get(n
 export const isSameColumn = (a: string, b: string): boolean => columnKey(a) === columnKey(b);
 
 export const columnKey = (name: string): string => name.trim().toLowerCase();
+
+/** A column's name for people; a comma at the end of a heading makes one without a name. */
+export const shownColumn = (name: string): string => (name === '' ? '(no name)' : name);

@@ -30,11 +30,24 @@ export const checkReadable = (file: string, head: Buffer): void => {
   const hex = head.subarray(0, 16).toString('hex');
   const found = unreadable.find(([magic]) => hex.startsWith(magic));
   if (found !== undefined) throw new LeadInputError(`${file} ${found[1]}.`);
-  // Further on a NUL may be in a text that is none the worse for it.
-  if (!isParquet(head) && head.subarray(0, 64).includes(0))
-    throw new LeadInputError(
-      `${file} is no text. If it is UTF-16, convert it first, as with: iconv -f UTF-16LE -t UTF-8 OLD > NEW`,
-    );
+  if (isParquet(head)) return;
+  const problem = problemOfZeros(head.subarray(0, judgedBytes));
+  if (problem !== null) throw new LeadInputError(`${file} ${problem}`);
+};
+
+/** Further on a NUL may be in a text that is none the worse for it. */
+const judgedBytes = 64;
+
+/** What the zeros among the first bytes of a text tell: in UTF-16 all stand in the same half of each two bytes. */
+const problemOfZeros = (head: Buffer): string | null => {
+  const zeros = [...head.keys()].filter((place) => head[place] === 0);
+  const [first, second] = zeros;
+  if (first === undefined) return null;
+  if (second === undefined)
+    return `has a NUL character (byte ${first + 1}) and is no clean text; remove it first, as with: tr -d '\\000' < OLD > NEW`;
+  if (zeros.every((place) => place % 2 === first % 2))
+    return `is no UTF-8; it looks like UTF-16. Convert it first, as with: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
+  return 'is no text.';
 };
 
 /** What the first bytes of a text say it is. Throws LeadInputError for a JSON array. */

@@ -1,5 +1,5 @@
 import { leadFields, type LeadField } from '../../lead-fields.ts';
-import { columnKey, fieldNamed, isSameColumn } from './column-names.ts';
+import { columnKey, fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
@@ -13,7 +13,7 @@ export interface MappedColumns {
 const mostListed = 40;
 
 const listed = (names: readonly string[]): string => {
-  const shown = names.slice(0, mostListed).map((name) => (name === '' ? '(no name)' : name.slice(0, 60)));
+  const shown = names.slice(0, mostListed).map((name) => shownColumn(name).slice(0, 60));
   return names.length > mostListed
     ? `${shown.join(', ')} and ${names.length - mostListed} more`
     : shown.join(', ');

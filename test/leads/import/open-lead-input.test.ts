@@ -233,7 +233,14 @@ describe('an input', () => {
 
   it.each([
     ['PK\u0003\u0004....................', /ZIP archive or an Excel workbook/],
-    [Buffer.from('username,followers', 'utf16le'), /is no text\. If it is UTF-16, convert it first/],
+    [Buffer.from('username,followers', 'utf16le'), /looks like UTF-16\. Convert .*-f UTF-16LE /],
+    [Buffer.from('username,followers', 'utf16le').swap16(), /looks like UTF-16\. Convert .*-f UTF-16BE /],
+    [
+      Buffer.from('имя,подписчики\nanna,5\n', 'utf16le').swap16(),
+      /looks like UTF-16\. Convert .*-f UTF-16BE /,
+    ],
+    ['username,foll\0owers\nann,5\n', /has a NUL character \(byte 14\).*tr -d '\\000' < OLD > NEW$/],
+    [Buffer.from([0x89, 0x50, 0, 0, 0, 0x0d, 0x49, 0, 0, 1]), /is no text\.$/],
     [
       Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('username', 'utf16le')]),
       /is UTF-16; convert it first/,
