@@ -32,6 +32,9 @@ export const newJobTurn = `case when $6 = 'queued' then (
     ) as turns
   ) end`;
 
+/** The turn of a job that goes back into the queue: its own, or none before its time where it never stood there. */
+export const requeuedTurn = 'coalesce(turn, created_at)';
+
 /** What both engines insert of a new job: `toJobValues` has the values in this order, then comes `newJobTurn`. */
 export const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
   lease_until, deadline_at, created_at, started_at, request, custom_data, parameters, webhook_url, turn`;

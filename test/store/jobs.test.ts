@@ -493,6 +493,20 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
       ).toEqual([[mine, 2]]);
     });
 
+    it('lets a job that ran from its beginning stand before later ones when it is queued again', async () => {
+      const owner = await addAccount(store);
+      const open = async (status: 'running' | 'queued', now: number): Promise<string> => {
+        const build = status === 'running' ? runningJob : queuedJob;
+        return openJob(store, opening(build(owner, { kind: 'image', maxAttempts: 2 }), { now }));
+      };
+      const died = await open('running', start);
+      const released = await open('running', start + 1);
+      const later = [await open('queued', start + 2), await open('queued', start + 3)];
+      expect(await store.releaseJobs({ owner: worker, ids: [released] })).toEqual([released]);
+      await store.reapJobs(reaping(start + 30_000));
+      expect((await claim({ now: start + 30_000 })).map(({ id }) => id)).toEqual([died, released, ...later]);
+    });
+
     it('queues a job again when its worker died, keeps its hold and counts the attempts', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(queuedJob(owner, { maxAttempts: 2 })));

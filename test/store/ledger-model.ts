@@ -99,7 +99,8 @@ export const createLedgerModel = (): LedgerModel => {
       const queued = [...jobs.values()].filter(
         ({ accountId, status }) => accountId === job.accountId && status === 'queued',
       );
-      const turn = Math.max(now, ...queued.map((other) => other.turn + 60_000));
+      const turn =
+        job.status === 'running' ? now : Math.max(now, ...queued.map((other) => other.turn + 60_000));
       jobs.set(job.id, { ...job, attempts, turn, holdState: 'open', charged: 0n, refunded: 0n });
       if (idempotency !== null) keys.set(scope, { ...idempotency, jobId: job.id });
       return { outcome: 'opened', jobId: job.id };

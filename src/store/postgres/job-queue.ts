@@ -1,4 +1,5 @@
 import type { Pool } from './connection.ts';
+import { requeuedTurn } from '../new-job-record.ts';
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import type { Job } from '../store.ts';
@@ -43,7 +44,7 @@ const late: NamedQuery = {
 
 const requeue: NamedQuery = {
   name: 'reap_requeue',
-  text: `update jobs set status = 'queued', lease_owner = null, lease_until = null where id = any($1)`,
+  text: `update jobs set status = 'queued', lease_owner = null, lease_until = null, turn = ${requeuedTurn} where id = any($1)`,
 };
 
 const announce: NamedQuery = { name: 'reap_announce', text: 'select pg_notify($1, $2)' };

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { findJob } from '../statements/jobs.ts';
+import { requeuedTurn } from '../new-job-record.ts';
 import type { CommandInput, CommandOutput } from '../commands.ts';
 import type { Job } from '../store.ts';
 import { prepare, prepareSql } from './prepare.ts';
@@ -48,7 +49,7 @@ export const reapJobsCommand = (
   );
   const requeue = prepareSql(
     database,
-    `update jobs set status = 'queued', lease_owner = null, lease_until = null where id = $1`,
+    `update jobs set status = 'queued', lease_owner = null, lease_until = null, turn = ${requeuedTurn} where id = $1`,
   );
   const doom = prepareSql(
     database,

@@ -1,3 +1,4 @@
+import { requeuedTurn } from '../new-job-record.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import type { CommandInput } from '../commands.ts';
 import type { Job } from '../store.ts';
@@ -41,7 +42,7 @@ export const renewLeases: Statement<CommandInput<'renewLeases'>, { id: string },
 export const releaseJobs: Statement<CommandInput<'releaseJobs'>, { id: string }, string[]> = {
   name: 'release_jobs',
   text: (dialect) => `update jobs set status = 'queued', lease_owner = null, lease_until = null,
-      turn = coalesce(turn, created_at)
+      turn = ${requeuedTurn}
     where status || '' = 'running' and lease_owner = $1 and attempts < max_attempts
       and ${dialect.isOneOf('id', '$2')} returning id`,
   values: ({ owner, ids }) => [owner, JSON.stringify(ids)],
