@@ -82,6 +82,22 @@ const takePart = async (
 };
 
 describe('the keeper of an empty folder', () => {
+  it('leaves no file that looks like profiles when an import is stopped while it writes them', async () => {
+    const leaving = new AbortController();
+    const keeper = await open();
+    const importing = keeper.importLeads({
+      mode: 'upsert',
+      input: leadInputOf(leads, { key: 'file' }),
+      signal: leaving.signal,
+      onProgress: ({ phase, total }) => {
+        if (phase === 'indexing' && total !== null) leaving.abort(new Error('stopped by the operator'));
+      },
+    });
+    await expect(importing).rejects.toThrow('stopped by the operator');
+    expect(readdirSync(folder).filter((name) => /^(?:base|delta)-/.test(name))).toEqual([]);
+    expect(await take(leads, { input: { key: 'file' } })).toMatchObject({ added: leads.length });
+  });
+
   it('has nothing, and says so', async () => {
     expect(await exported()).toEqual([]);
     expect(await stats()).toEqual({

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { readDiskRoom, withinRoom } from '../changing/disk-room.ts';
 import { publish } from '../changing/publish.ts';
 import { writeGeneration } from '../changing/write-generation.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
@@ -29,14 +30,17 @@ export const refoldProfiles = async ({
   try {
     const old = openCurrentGeneration(folder, pool);
     if (old === null || !isFoldedEarlier(old)) return null;
-    const { outcome, ...files } = await writeGeneration({
-      folder: scratch,
-      spool: { file: join(scratch, 'spool'), bytes: 0, rows: 0 },
-      old,
-      mode: 'upsert',
-      isForgotten: forgotten.includes,
-      signal: new AbortController().signal,
-    });
+    const { signal } = new AbortController();
+    const { outcome, ...files } = await withinRoom(folder, { signal, readRoom: readDiskRoom }, (inner) =>
+      writeGeneration({
+        folder: scratch,
+        spool: { file: join(scratch, 'spool'), bytes: 0, rows: 0 },
+        old,
+        mode: 'upsert',
+        isForgotten: forgotten.includes,
+        signal: inner,
+      }),
+    );
     if (readManifest(folder)?.generation !== old.manifest.generation) return null;
     renameSync(join(scratch, files.base.file), join(folder, files.base.file));
     const now = publish(folder, { ...old.manifest, hasErased: false, forgotten: forgotten.mark, ...files });

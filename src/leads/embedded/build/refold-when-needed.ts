@@ -10,7 +10,7 @@ export interface Refolding {
 }
 
 /**
- * Writes the words of what is served anew in the background, where an earlier version of Unicode folded them, once for
+ * Writes the words of what is served anew in the background, where an earlier version folded them, once for
  * each generation; a failure is logged, and tried again at the next start.
  */
 export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding => {
@@ -20,7 +20,10 @@ export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding 
   const served = ({ isFoldedEarlier, generation }: ServedGeneration): void => {
     if (!isFoldedEarlier || generation === last || signal.aborted) return;
     last = generation;
-    log.info({ folder }, 'the profiles are indexed anew for another version of Unicode');
+    log.info(
+      { folder },
+      'the profiles are indexed anew for this version, which takes about as much room again as they have',
+    );
     underWay = Promise.all([underWay, refold(options, log)]).then(() => undefined);
   };
   return { served, ended: () => underWay };
@@ -30,6 +33,10 @@ const refold = async (options: Omit<RunBuildInput, 'job'>, log: Log): Promise<vo
   try {
     await runBuild({ ...options, job: { kind: 'refold' } });
   } catch (err) {
-    if (!options.signal.aborted) log.error({ err }, 'the profiles could not be indexed anew');
+    if (!options.signal.aborted)
+      log.error(
+        { err },
+        'the profiles could not be indexed anew: they are searched on, but for rare letters, and it is tried again at the next start',
+      );
   }
 };

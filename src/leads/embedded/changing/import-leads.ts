@@ -128,8 +128,8 @@ const takeOver = async (
   } catch (error) {
     // It would be found damaged again and again.
     if (error instanceof SpoolDamagedError) removeStaging(folder);
+    giveRoomBack(folder, { filesBefore, isStopped: request.signal.aborted });
     if (request.signal.aborted) throw error;
-    giveRoomBack(folder, filesBefore);
     throw toKeeperError(error, folder, { readRoom });
   } finally {
     forgotten.close();
@@ -144,10 +144,14 @@ const openForgotten = (folder: string): ForgottenPeople => {
   }
 };
 
-/** After a taking over that failed: what it made goes, and what is needed to go on with it stays. */
-const giveRoomBack = (folder: string, filesBefore: ReadonlySet<string>): void => {
+/** After a taking over that failed or was stopped: what it made goes, and what is needed to go on with it stays. */
+const giveRoomBack = (
+  folder: string,
+  { filesBefore, isStopped }: { filesBefore: ReadonlySet<string>; isStopped: boolean },
+): void => {
   try {
-    trimStaging(folder);
+    // Who stops an import goes on with it soon.
+    if (!isStopped) trimStaging(folder);
     removeMade(folder, { before: filesBefore, manifest: readManifest(folder) });
   } catch {
     // What made the taking over fail is told, and the next change removes the rest.
