@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts';
 import { sha256 } from '../ids.ts';
 import { canonicalJson, type JsonObject } from '../json.ts';
+import type { Receipt } from '../purchases/x402-answers.ts';
 import { findReplay } from '../purchases/prepaid.ts';
 import type {
   AccountCall,
@@ -113,7 +114,10 @@ const executePaid = async (
       challenge: paid.challenge,
       ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
     };
-  const body = made ?? (await replay(operation, paid.result, { services, signal: call.signal }));
+  const result: JsonObject = made ?? JSON.parse(paid.result);
+  const { receipt } = paid;
+  const body =
+    made === null ? await replay(operation, result, { services, signal: call.signal, receipt }) : result;
   const isSandbox = operation.isSandbox(services, body);
   const { text } = operation;
   return {
@@ -122,19 +126,32 @@ const executePaid = async (
     body,
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox,
-    ...(text === undefined ? {} : { text: () => text(input, body, { isSandbox, services }) }),
+    ...(text === undefined
+      ? {}
+      : { text: () => text(input, body, { services, isSandbox, isShortened: body !== result }) }),
     links: [],
     ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
   };
 };
 
 const replay = async (
-  operation: PaidOperation,
-  stored: string,
-  { services, signal }: { services: Services; signal: AbortSignal },
+  { replay: leaveOut }: PaidOperation,
+  result: JsonObject,
+  { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
 ): Promise<JsonObject> => {
-  const result: JsonObject = JSON.parse(stored);
-  return operation.replay === undefined ? result : operation.replay(result, services, signal);
+  if (leaveOut === undefined) return result;
+  try {
+    return await leaveOut(result, services, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    // Whoever took this for a failed search, which costs nothing, would pay twice.
+    throw new AppError(
+      'payment_pending',
+      'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
+        'again to get it; do not pay again.',
+      { cause, ...(receipt === undefined ? {} : { headers: receipt.headers }) },
+    );
+  }
 };
 
 /** The call with its account, counted against the account's limit. */

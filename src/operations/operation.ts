@@ -66,6 +66,13 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
   answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
 }
 
+export interface AboutResult {
+  services: Services;
+  isSandbox: boolean;
+  /** Whether it is an earlier result, of which something was left out. */
+  isShortened: boolean;
+}
+
 /** Paid for call by call with x402; no account. */
 export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   payment: 'x402';
@@ -78,10 +85,10 @@ export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
   check(input: Input): void;
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** What may still be given out of a result that was made, and paid for, earlier. */
+  /** What may still be given out of a result that was made, and paid for, earlier: the same object when all of it. */
   replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** What a model reads of a result in place of its JSON; outside text in it must not pass for anything else. */
-  text?(input: Input, result: JsonObject, about: { isSandbox: boolean; services: Services }): string;
+  text?(input: Input, result: JsonObject, about: AboutResult): string;
   /** Whether a result is given away. */
   isFree(result: JsonObject): boolean;
   /**

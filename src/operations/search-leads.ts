@@ -153,13 +153,13 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     return { ...result, results, count: results.length };
   },
 
-  text: ({ limit }, result, { isSandbox, services: { leads } }) =>
+  text: ({ limit }, result, { isSandbox, isShortened, services: { leads } }) =>
     searchText(profilesOf(result), {
       limit,
       maxLimit: search.maxLimit,
       isSandbox,
       // Of others' data nobody here knows how much there is, nor in which order they choose what they give.
-      isWhole: leads.status().profiles !== null,
+      isWhole: leads.isWhole && !isShortened,
     }),
 
   isFree: ({ count }) => count === 0 && !search.chargeEmpty,

@@ -1,6 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
 import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
 import { buildLead } from '../leads/build-lead.ts';
 import { startStubService, type StubService } from '../leads/upstream/stub-service.ts';
@@ -92,6 +94,16 @@ describe('a paid search over another service', () => {
     const again = await search('both', proof);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toEqual({ results: [buildLead({ username: 'anna' })], count: 1 });
+    const list = forgottenFile(join(paid.gateway.dataDir, 'leads'));
+    const whole = await readFile(list);
+    await writeFile(list, 'no list');
+    const held = await search('both', proof);
+    expect([held.status, held.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(held.headers.get('payment-response')).not.toBeNull();
+    expect(await held.json()).toMatchObject({
+      error: { code: 'payment_pending', message: expect.stringMatching(/paid for.*do not pay again/) },
+    });
+    await writeFile(list, whole);
     await keeper.remember(['bert']);
     await keeper.close();
     expect(await (await search('both', proof)).json()).toMatchObject({ count: 2 });

@@ -103,13 +103,16 @@ describe('a search', () => {
   it('is read as a table by a model', () => {
     const input = search.input.parse({});
     const result = { results: [{ username: 'ana', full_name: 'Ana', followers: 7 }], count: 1 };
-    const linesOf = (profiles: number | null): string[] | undefined => {
-      const status = () => ({ ready: true, synthetic: false, profiles, revision: '1' });
-      const about = { isSandbox: false, services: { leads: { status } } as Services };
+    const linesOf = (isWhole: boolean, isShortened = false): string[] | undefined => {
+      const about = { isSandbox: false, isShortened, services: { leads: { isWhole } } as Services };
       return search.text?.(input, result, about).split('\n').slice(1);
     };
     const table = ['username | name | followers', 'ana | Ana | 7'];
-    expect(linesOf(1)).toEqual([...table, '1 profile; no more were found.']);
-    expect(linesOf(null)).toEqual([...table, expect.stringMatching(/there may be others/)]);
+    expect(linesOf(true)).toEqual([...table, '1 profile; no more were found.']);
+    for (const [isWhole, isShortened] of [
+      [false, false],
+      [true, true],
+    ] as const)
+      expect(linesOf(isWhole, isShortened)).toEqual([...table, expect.stringMatching(/there may be others/)]);
   });
 });
