@@ -135,13 +135,20 @@ const removedBetween = (before: LeadStats | null, { added, profiles }: ImportOut
 const notSearched = (place: LeadPlaceName): string =>
   `LEADS_SOURCES does not name ${place}: the gateway does not search these profiles.`;
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** Lists of forgotten people hold no names, and are not taken along by an export: who moves would bring everybody back. */
 const tellOfForgottenElsewhere = async (
   { place, countForgotten, tell }: LeadSession,
   before: LeadStats | null,
 ): Promise<void> => {
   if (place.kind !== 'postgres' || before?.forgotten !== 0) return;
-  const people = await countForgotten(place.embeddedFolder);
+  const people = await countForgotten(place.embeddedFolder).catch((error: unknown) => {
+    tell(
+      `The list of forgotten people in ${place.embeddedFolder} cannot be read (${messageOf(error)}): if there are any, delete them in PostgreSQL too (leads delete --to postgres).`,
+    );
+    return 0;
+  });
   if (people > 0)
     tell(
       `${countOf(people, 'person is', 'people are')} forgotten in the embedded index, and nobody in PostgreSQL, where this import lets them in: ` +

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { BoundedCache } from '../cache/bounded-cache.ts';
+import { systemClock, type Clock } from '../clock.ts';
 import { canonicalJson } from '../json.ts';
-import { InconclusiveError } from './inconclusive-error.ts';
+import { doubtSeconds, InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
 import { createSharedCalls } from './shared-calls.ts';
 
@@ -10,17 +11,19 @@ export interface CachedLeadsOptions {
   source: LeadSource;
   /** Its life is the greatest age of a result; it belongs to this source alone. */
   cache: BoundedCache;
+  /** In place of the system's. */
+  clock?: Clock;
 }
 
 /**
  * `source` with its result pages kept for a while, empty ones included. Equal queries under way at one time are asked
- * once; failures go to those who wait and are not kept, but for an InconclusiveError: asked again, which may cost the
- * operator money, the source would say the same. Closing closes `source`.
+ * once; failures go to those who wait and are not kept, but for an InconclusiveError of a source that was asked, for
+ * as long as it says: asked again, which may cost the operator money, the source would say the same. Closing closes `source`.
  *
  * A page belongs to the revision of the source that it was searched in: after an import, or when somebody asked to be
  * forgotten, no earlier page is given out. A page during whose search the revision changed is not kept.
  */
-export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSource => {
+export const createCachedLeads = ({ source, cache, clock = systemClock }: CachedLeadsOptions): LeadSource => {
   const sharedCalls = createSharedCalls<Lead[]>();
 
   const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
@@ -33,7 +36,8 @@ export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSo
       keep(leads);
       return leads;
     } catch (error) {
-      if (error instanceof InconclusiveError) keep({ inconclusive: error.message });
+      if (error instanceof InconclusiveError && error.wasAsked)
+        keep({ inconclusive: error.message, until: clock.now() + doubtSeconds * 1_000 });
       throw error;
     }
   };
@@ -41,10 +45,13 @@ export const createCachedLeads = ({ source, cache }: CachedLeadsOptions): LeadSo
     const kept = keptSchema.safeParse(await cache.get(key));
     if (kept.success) {
       if (Array.isArray(kept.data)) return kept.data;
-      throw new InconclusiveError({
-        message: kept.data.inconclusive,
-        cause: 'as it was when it was asked last',
-      });
+      const { inconclusive: message, until } = kept.data;
+      if (clock.now() < until)
+        throw new InconclusiveError({
+          message,
+          cause: 'as it was when it was asked last',
+          wasAsked: false,
+        });
     }
     signal.throwIfAborted();
     return search(query, signal);
@@ -68,6 +75,8 @@ const pageKey = (query: LeadQuery, revision: string): string =>
 /** What a source said in place of a page. */
 interface KeptDoubt {
   inconclusive: string;
+  /** Milliseconds since 1970. */
+  until: number;
 }
 
 const pageSchema: z.ZodType<Lead[]> = z.array(
@@ -91,5 +100,5 @@ const pageSchema: z.ZodType<Lead[]> = z.array(
 
 const keptSchema: z.ZodType<Lead[] | KeptDoubt> = z.union([
   pageSchema,
-  z.object({ inconclusive: z.string() }),
+  z.object({ inconclusive: z.string(), until: z.number() }),
 ]);

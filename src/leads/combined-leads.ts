@@ -135,8 +135,9 @@ const createGuardedLeads = (
           circuit.abandoned();
           throw error;
         }
-        if (error instanceof InconclusiveError) circuit.succeeded();
-        else circuit.failed();
+        if (!(error instanceof InconclusiveError)) circuit.failed();
+        else if (error.wasAsked) circuit.succeeded();
+        else circuit.abandoned();
         reportFailure(error);
         throw error;
       }

@@ -5,10 +5,12 @@ export interface InconclusiveErrorOptions {
   message?: string;
   /** For the log. */
   cause: string;
+  /** Whether the source was asked, or it is known by earlier searches what it would answer; absent: it was. */
+  wasAsked?: boolean;
 }
 
 /** The same search would have the same end: it is not worth repeating soon. */
-const retrySeconds = 60;
+export const doubtSeconds = 60;
 
 const usualMessage =
   'The data source does not tell whether anything matches. Search with other words or fewer filters.';
@@ -18,10 +20,13 @@ const usualMessage =
  * paid for. It says nothing against the source.
  */
 export class InconclusiveError extends AppError {
-  constructor({ message, cause }: InconclusiveErrorOptions) {
+  readonly wasAsked: boolean;
+
+  constructor({ message, cause, wasAsked = true }: InconclusiveErrorOptions) {
     super('upstream_error', message ?? usualMessage, {
-      retryAfterSeconds: retrySeconds,
+      retryAfterSeconds: doubtSeconds,
       cause: new Error(cause),
     });
+    this.wasAsked = wasAsked;
   }
 }

@@ -43,17 +43,18 @@ export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptio
     const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
     return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, lists);
   };
+  const isWhole = sources.every(({ name }) => isKeptHere(name));
   const findForgotten = createFindForgotten(lists);
   const [first, ...others] = sources;
   // The index keeps its own time, and says better than "unavailable" what it waits for.
   if (first?.name === 'embedded' && others.length === 0)
-    return { ...keepPages(first.source, first.name), findForgotten };
+    return { ...keepPages(first.source, first.name), isWhole, findForgotten };
   // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
   const each = sources.map((one) => ({
     ...one,
     keep: (guarded: LeadSource) => keepPages(guarded, one.name),
   }));
-  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), findForgotten };
+  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), isWhole, findForgotten };
 };
 
 const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads');

@@ -138,6 +138,13 @@ test('who moves to PostgreSQL is told whom the embedded index has forgotten, unt
   await answer('import', file);
   await answer('delete', 'bob', 'eve');
   expect(await told()).toMatch(/2 people are forgotten in the embedded index, and nobody in PostgreSQL/);
+  const list = join(folder, 'data', 'leads', 'forgotten.db');
+  const whole = await readFile(list);
+  await writeFile(list, 'no list');
+  expect(await told()).toMatch(
+    /The list of forgotten people in .* cannot be read \(file is not a database\)/,
+  );
+  await writeFile(list, whole);
   await answer('delete', 'bob', '--to', 'postgres');
   expect(await told()).not.toContain('forgotten');
 });

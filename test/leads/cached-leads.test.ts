@@ -110,6 +110,25 @@ describe('leads with a cache', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('keeps that for a minute, however long pages are kept, and nothing that was not asked', async () => {
+    let [now, wasAsked] = [0, true];
+    const { source, asked } = createFakeSource(async () => {
+      throw new InconclusiveError({ cause: 'no row has one', wasAsked });
+    });
+    const cache = openCache();
+    const leads = createCachedLeads({ source, cache, clock: { now: () => now } });
+    const fails = () => expect(search(leads, { limit: 5 })).rejects.toBeInstanceOf(InconclusiveError);
+    await fails();
+    now = 59_999;
+    await fails();
+    expect(asked).toHaveLength(1);
+    now = 60_000;
+    wasAsked = false;
+    await fails();
+    await fails();
+    expect(asked).toHaveLength(3);
+  });
+
   it('is not changed by what a caller does to a page', async () => {
     const { source } = createFakeSource(async () => page.map((each) => ({ ...each })));
     const leads = createCachedLeads({ source, cache: openCache() });

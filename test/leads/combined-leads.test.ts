@@ -210,6 +210,23 @@ describe('a source that fails again and again', () => {
     expect(unsure.asked).toBe(8);
   });
 
+  it('is not praised for a search that it was not asked', async () => {
+    const first = createFake('first', fails);
+    const leads = combine([first, createFake('second', answers)]);
+    const known: Answer = async () => {
+      throw new InconclusiveError({ cause: 'known before', wasAsked: false });
+    };
+    for (let round = 0; round < 5; round += 1) {
+      first.answer = known;
+      await failTimes(leads, 1);
+      first.answer = fails;
+      await failTimes(leads, 1);
+    }
+    const { asked } = first;
+    await failTimes(leads, 3);
+    expect(first.asked).toBe(asked);
+  });
+
   it('is tried again by the next searcher when the one who tried goes away', async () => {
     let now = 0;
     const first = createFake('first', fails);

@@ -8,7 +8,7 @@ export interface ForgottenCopy {
   /** What digests are salted with. */
   salt: string;
   /** Digests of persons, one behind the other, ascending. */
-  digests: Uint8Array;
+  digests: Uint8Array<ArrayBuffer>;
 }
 
 /** One statement, so that all of it is of one moment; a person takes some 22 bytes on the way. */

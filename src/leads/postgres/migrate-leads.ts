@@ -18,8 +18,12 @@ export const migrateLeads = async (client: LeadsClient, schema: string): Promise
   }
 };
 
+const lockTimeoutMs = 500;
+
 const runMissing = async (client: LeadsClient, schema: string): Promise<void> => {
   await checkEncoding(client);
+  // Who waits for a lock on a table, as for a backup that reads it, has all searches in it wait: it is tried again later.
+  await client.query(`set local lock_timeout = '${lockTimeoutMs}ms'`);
   const missing = await missingMigrations(client, schema);
   if (missing.length === 0) return;
   await createSchema(client, schema);

@@ -71,7 +71,7 @@ export const openPostgresLeads = async ({
   const closing = new AbortController();
   let reader: Reader | null = null;
   let served = nothingServed;
-  let forgotten: ForgottenCopy | null = null;
+  let forgotten: ForgottenCopy[] = [];
 
   const reading = keepReading({
     workerData: {
@@ -97,7 +97,12 @@ export const openPostgresLeads = async ({
       served = next;
     },
     onForgotten: (next) => {
-      forgotten = next;
+      const others = forgotten.filter(({ salt }) => salt !== next.salt);
+      if (others.length > 0)
+        log.warn(
+          'the list of forgotten people in PostgreSQL is another one than before, as of another database: until the next start nobody on either is given out',
+        );
+      forgotten = [...others, next].slice(-mostLists);
     },
     onTrouble: (kind, err) => log.warn({ err }, troubles[kind]),
   });
@@ -118,11 +123,12 @@ export const openPostgresLeads = async ({
       revision: served.revision,
     }),
     forgotten: {
-      isKnown: () => forgotten !== null,
+      isKnown: () => forgotten.length > 0,
       find: async (usernames) => {
-        const list = forgotten;
-        if (list === null) throw new Error('The list of forgotten people in PostgreSQL was not read yet.');
-        return new Set(usernames.filter((username) => isForgotten(list, username)));
+        const lists = forgotten;
+        if (lists.length === 0)
+          throw new Error('The list of forgotten people in PostgreSQL was not read yet.');
+        return new Set(usernames.filter((username) => lists.some((list) => isForgotten(list, username))));
       },
     },
     close: async () => {
@@ -132,6 +138,9 @@ export const openPostgresLeads = async ({
     },
   };
 };
+
+/** Of databases that stood behind the URL one after the other. */
+const mostLists = 4;
 
 const troubles = {
   unanswering: 'the leads in PostgreSQL do not answer',

@@ -22,6 +22,7 @@ export const createApifyLeads = (config: ApifyLeadsConfig, { log }: { log: Log }
     toRequest: (query) => toRequest(config, { query, fields }),
     // `maxItems` says nothing to an actor that has a number of its own.
     fieldsSent: (query) => fieldsIn([config.input], query),
+    refusesSearch: (answer) => answer.status === 400 && errorType(answer) === 'invalid-input',
     explain,
     log,
   });
@@ -60,9 +61,12 @@ const advice: Record<number, string> = {
   429: 'asked too often',
 };
 
-const explain = ({ status, bytes }: UpstreamAnswer): string | null => {
+const errorType = ({ bytes }: UpstreamAnswer): string | null => {
   const type = follow(parseJson(bytes), ['error', 'type']);
-  const named = typeof type === 'string' && /^[a-z0-9-]{1,80}$/.test(type) ? type : null;
-  const parts = [advice[status] ?? null, named].filter((part) => part !== null);
+  return typeof type === 'string' && /^[a-z0-9-]{1,80}$/.test(type) ? type : null;
+};
+
+const explain = (answer: UpstreamAnswer): string | null => {
+  const parts = [advice[answer.status] ?? null, errorType(answer)].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(', ');
 };

@@ -17,10 +17,13 @@ export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }):
     dialect: 'plain',
     toRequest: (query) => toRequest(config, query),
     fieldsSent: (query) => fieldsIn(templates, query),
-    refusals: [400, 404, 413, 414, 422],
+    refusesSearch: ({ status }) => refusals.has(status),
     log,
   });
 };
+
+/** Statuses that speak of the search, not of the service. */
+const refusals: ReadonlySet<number> = new Set([400, 404, 413, 414, 422]);
 
 const toRequest = (
   { url, method, parameters, headers, body }: HttpLeadsConfig,

@@ -41,7 +41,9 @@ export const toLeads = async (
   { query, read, words }: ToLeadsOptions,
 ): Promise<FoundLeads> => {
   const terms = words === 'check' && query.query !== undefined ? queryTerms(query.query) : null;
-  const byName = new Map<string, Lead>();
+  const found: Lead[] = [];
+  /** The first row of a person stands for them. */
+  const seen = new Set<string>();
   const untold = new Set(filterFields);
   let refused = 0;
   let firstProblem: string | null = null;
@@ -60,10 +62,12 @@ export const toLeads = async (
     const { lead } = checked;
     for (const field of untold) if (lead[field] !== undefined) untold.delete(field);
     const key = usernameKey(lead.username);
-    if (byName.has(key) || !passesFilters(lead, query)) continue;
-    if (terms === null || meetsTerms(leadTerms(lead), terms)) byName.set(key, lead);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (!passesFilters(lead, query)) continue;
+    if (terms === null || meetsTerms(leadTerms(lead), terms)) found.push(lead);
   }
-  const leads = [...byName.values()].sort(compareLeads).slice(0, query.limit);
+  const leads = found.sort(compareLeads).slice(0, query.limit);
   const profiles = rows.length - refused;
   return { leads, profiles, refused, firstProblem, untoldFields: [...untold] };
 };

@@ -22,8 +22,8 @@ export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
   toRequest: (query: LeadQuery) => UpstreamRequest;
   /** The fields of the search that its request carries. */
   fieldsSent: (query: LeadQuery) => ReadonlySet<QueryField>;
-  /** The statuses that speak of the search, not of the service. */
-  refusals?: readonly number[];
+  /** Whether a bad answer speaks of the search, not of the service. */
+  refusesSearch: (answer: UpstreamAnswer) => boolean;
   /** What a bad answer says of itself, for the log: plain words of ours, or null. */
   explain?: (answer: UpstreamAnswer) => string | null;
   log: Log;
@@ -81,14 +81,14 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
     search: async (query, { signal }) => {
       signal.throwIfAborted();
       const blind = blindFilters.refused(query);
-      if (blind !== null) throw notTold(blind);
+      if (blind !== null) throw notTold(blind, { wasAsked: false });
       const sent = options.fieldsSent(query);
       const rowsAsked = rowsToAsk(query, { sent, filteredRows: options.filteredRows });
       const answer = await ask({ ...query, limit: rowsAsked }, signal);
       if (!isGood(answer.status)) {
         const reason = options.explain?.(answer) ?? null;
         const told = `status ${answer.status}${reason === null ? '' : `: ${reason}`}`;
-        throw options.refusals?.includes(answer.status) === true
+        throw options.refusesSearch(answer)
           ? new InconclusiveError({ message: notTaken, cause: told })
           : unavailable(new Error(told), answer.retryAfterSeconds);
       }
@@ -139,8 +139,9 @@ const doubtOf = (
   return new InconclusiveError({ cause: `no match in ${rows} rows, and there may be more` });
 };
 
-const notTold = (field: FilterField): InconclusiveError =>
+const notTold = (field: FilterField, { wasAsked } = { wasAsked: true }): InconclusiveError =>
   new InconclusiveError({
+    wasAsked,
     message: `The data source does not tell the ${field} of its profiles now. Search without ${field}, or try again later.`,
     cause: `no row tells its ${field}, which the search filters by`,
   });

@@ -4,7 +4,8 @@ import {
   loadForgotten,
   type ForgottenCopy,
 } from '../../../src/leads/postgres/forgotten-copy.ts';
-import { isPostgresThere, onPostgres } from '../../store/open-test-store.ts';
+import { createRecordedLog } from '../../cache/recorded-log.ts';
+import { dropSchema, isPostgresThere, onPostgres } from '../../store/open-test-store.ts';
 import { createLeadDatabase, noAbort, waitUntil, type LeadDatabase } from './lead-database.ts';
 
 describe.runIf(await isPostgresThere())('the list of forgotten people in PostgreSQL', () => {
@@ -60,5 +61,22 @@ describe.runIf(await isPostgresThere())('the list of forgotten people in Postgre
     await expect(forgotten.find(['anna'], { signal: noAbort() })).rejects.toThrow(/not read yet/);
     await waitUntil(() => forgotten.isKnown());
     expect(await forgotten.find(['bert', 'Anna'], { signal: noAbort() })).toEqual(new Set(['Anna']));
+  });
+
+  it('of an earlier database is asked, too, until the next start', async () => {
+    const keeper = await database.openKeeper();
+    await keeper.forget(['anna'], { signal: noAbort() });
+    const { log, lines } = createRecordedLog();
+    const { forgotten } = await database.openLeads({ log });
+    const find = () => forgotten.find(['anna', 'bert', 'carl'], { signal: noAbort() });
+    await waitUntil(() => forgotten.isKnown());
+    await dropSchema(database.schema);
+    const other = await database.openKeeper();
+    await other.forget(['bert'], { signal: noAbort() });
+    await waitUntil(async () => (await find()).has('bert'));
+    expect(await find()).toEqual(new Set(['anna', 'bert']));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: expect.stringMatching(/another one than before/) }),
+    );
   });
 });

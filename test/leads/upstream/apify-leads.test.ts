@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { createApifyLeads } from '../../../src/leads/upstream/apify-leads.ts';
+import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
 import { silentLog } from '../../../src/log.ts';
 import { readApifySettings } from './read-lead-sources.ts';
 import { startStubService, type StubService } from './stub-service.ts';
@@ -10,6 +11,7 @@ import { startStubService, type StubService } from './stub-service.ts';
 const token = 'apify_api_secret';
 /** As Apify's API answers in place of items (docs.apify.com/api/v2). */
 const refusals = {
+  'invalid-input': [400, 'Input is not valid: Field input.search must match a pattern'],
   'run-failed': [400, 'Actor run did not succeed (run ID: 55uatRrZib4xbZs, status: FAILED)'],
   'token-not-valid': [401, 'Authentication token is not valid.'],
   'not-enough-usage-to-run-paid-actor': [402, 'You have exceeded your usage limit.'],
@@ -140,6 +142,7 @@ describe('a run of an actor', () => {
       apify.answer({ kind: 'json', status, value: { error: { type, message } } });
       const error: unknown = await search().catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: 'upstream_error', status: 502 });
+      expect(error instanceof InconclusiveError).toBe(type === 'invalid-input');
       const { message: shown, cause } = error as AppError;
       expect(shown).not.toContain(type);
       expect(cause).toMatchObject({ message: expect.stringContaining(`status ${status}: `) });

@@ -9,7 +9,10 @@ const given: ReadWorkerData = workerData;
 const followed = followDatabase({
   ...given,
   onServing: (served) => tell({ kind: 'serving', served }),
-  onForgotten: (forgotten) => tell({ kind: 'forgotten', forgotten }),
+  onForgotten: (forgotten) => {
+    const message: ReadMessage = { kind: 'forgotten', forgotten };
+    parentPort?.postMessage(message, [forgotten.digests.buffer]);
+  },
   onUnanswering: (cause) => tell({ kind: 'unanswering', cause: String(cause) }),
   onConnectionBroken: (cause) => tell({ kind: 'connection-broken', cause: String(cause) }),
 });
