@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../../repeat.ts';
 import { hasRealSegments, searchedFiles } from './lead-folder.ts';
-import { ManifestUnreadableError, readManifest, type Manifest } from './manifest.ts';
+import { readableManifest } from './manifest.ts';
 
 /** How often a folder is looked at. */
 const lookMs = 250;
@@ -61,14 +61,5 @@ export const holdsReal = (folder: string): boolean => {
   } catch {
     // The folder is read again, and told about, by what is done next.
     return false;
-  }
-};
-
-const readableManifest = (folder: string): Manifest | null => {
-  try {
-    return readManifest(folder);
-  } catch (error) {
-    if (error instanceof ManifestUnreadableError) return null;
-    throw error;
   }
 };

@@ -52,6 +52,16 @@ export const readManifest = (folder: string): Manifest | null => {
   return { forgotten: null, ...value } as Manifest;
 };
 
+/** As `readManifest`; null also where there is one that cannot be read. */
+export const readableManifest = (folder: string): Manifest | null => {
+  try {
+    return readManifest(folder);
+  } catch (error) {
+    if (error instanceof ManifestUnreadableError) return null;
+    throw error;
+  }
+};
+
 /** Makes `manifest` the one that is searched by; on the disk when it returns. */
 export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>): Manifest => {
   const written: Manifest = { format: manifestFormat, ...manifest };

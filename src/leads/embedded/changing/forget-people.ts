@@ -4,7 +4,13 @@ import { LeadKeeperError } from '../../lead-keeper.ts';
 import { openForgottenPeople } from '../forgotten-people.ts';
 import { lockKeeper } from '../keeper-lock.ts';
 import { removeUnnamed, stagingFolder } from '../lead-folder.ts';
-import { ManifestUnreadableError, readManifest, writeManifest, type Manifest } from '../manifest.ts';
+import {
+  ManifestUnreadableError,
+  readableManifest,
+  readManifest,
+  writeManifest,
+  type Manifest,
+} from '../manifest.ts';
 import { openCurrentGeneration, type GenerationPart } from '../open-generation.ts';
 import { createRowMarks, type RowMarks } from '../row-marks.ts';
 import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
@@ -139,21 +145,12 @@ const storeDigests = (
  * the next import leaves these people out. What is searched is the same, and so is the generation.
  */
 const announce = (folder: string, { list, hasRows }: { list: string; hasRows: boolean }): void => {
-  const manifest = readWhole(folder);
+  // No import adds to what an unreadable one names.
+  const manifest = readableManifest(folder);
   if (manifest === null) return;
   const hasErased = manifest.hasErased || (hasRows && !manifest.synthetic);
   if (hasErased !== manifest.hasErased || list !== manifest.forgotten)
     writeManifest(folder, { ...manifest, hasErased, forgotten: list });
-};
-
-/** Null also when it cannot be read: no import adds to what it names then. */
-const readWhole = (folder: string): Manifest | null => {
-  try {
-    return readManifest(folder);
-  } catch (error) {
-    if (error instanceof ManifestUnreadableError) return null;
-    throw error;
-  }
 };
 
 /** Lets no search find them. Returns how many were found until now. */
