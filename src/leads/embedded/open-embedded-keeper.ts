@@ -1,5 +1,6 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nullWhenAbsent } from '../../null-when-absent.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { createBreather } from './changing/breather.ts';
@@ -113,10 +114,7 @@ const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T
 
 /** Of all files below `folder`; those that are removed meanwhile count as nothing. */
 const bytesIn = async (folder: string): Promise<number> => {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    if (isGone(error)) return [];
-    throw error;
-  });
+  const entries = (await nullWhenAbsent(readdir(folder, { withFileTypes: true }))) ?? [];
   const sizes = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name);
@@ -127,6 +125,3 @@ const bytesIn = async (folder: string): Promise<number> => {
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 };
-
-const isGone = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';
