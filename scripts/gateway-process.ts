@@ -18,9 +18,16 @@ export interface GatewayProcess {
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 
-/** Starts the gateway on a free port and reads its address and first key from what it prints. */
-export const startGatewayProcess = async (environment: Record<string, string>): Promise<GatewayProcess> => {
-  const child = spawn(process.execPath, gatewayArguments, {
+/**
+ * Starts the gateway on a free port and reads its address and first key from what it prints. `through` is a command that runs
+ * the words behind it in its own process.
+ */
+export const startGatewayProcess = async (
+  environment: Record<string, string>,
+  through: readonly string[] = [],
+): Promise<GatewayProcess> => {
+  const [command = process.execPath, ...words] = [...through, process.execPath, ...gatewayArguments];
+  const child = spawn(command, words, {
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

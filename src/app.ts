@@ -5,13 +5,19 @@ import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { brandTitle } from './config.ts';
 import { AppError } from './errors.ts';
-import { createMcpMount } from './mcp/mount-mcp.ts';
+import { createMcpMount, type McpRequestFacts } from './mcp/mount-mcp.ts';
+import { logRequest, type RequestNote } from './log-request.ts';
 import { loadPaymentRequiredSchema } from './payments/payment-required-schema.ts';
 import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs-page.ts';
+import { areOnSale } from './operations/is-on-sale.ts';
+import type { Operation } from './operations/operation.ts';
+import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { once } from './once.ts';
-import { refuseUnreadable } from './rest/refuse-unreadable.ts';
+import { isPaywallWanted } from './rest/paywall-wanted.ts';
+import { methodNotAllowed } from './rest/method-not-allowed.ts';
+import { refuseConnect, refuseUnreadable } from './rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
@@ -37,37 +43,71 @@ export const createApp = (services: GatewayServices): App => {
   const pages = createPages(services);
   let isRefusing = false;
 
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+  const answer = (request: IncomingMessage, response: ServerResponse, serve: typeof route): void => {
     const requestId = `req_${randomUUID()}`;
     response.setHeader('x-request-id', requestId);
+    const note = logRequest(request, response, { log, requestId });
     discardUnread(request, response);
     try {
-      const context = toContext(request, requestId);
-      const isHealth = context.url.pathname.startsWith('/health/');
-      if (isRefusing && !isHealth)
-        throw new AppError('shutting_down', 'The service is restarting. Try again.', {
-          headers: { connection: 'close' },
-        });
-      if (serveRest(request, response, context)) return;
-      if (serveMcp(request, response, context)) return;
-      pages(request, response);
+      serve(request, response, toContext(request, requestId, note));
     } catch (error) {
       writeError(response, error, { log, requestId });
     }
   };
 
-  const toContext = (request: IncomingMessage, requestId: string): RequestContext => ({
+  const route = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext & McpRequestFacts,
+  ): void => {
+    if (request.httpVersion === '1.1' && request.headers.host === undefined)
+      throw new AppError('invalid_value', 'The Host header is missing. HTTP/1.1 requires it.', {
+        headers: { connection: 'close' },
+      });
+    const isHealth = context.url.pathname.startsWith('/health/');
+    if (isRefusing && !isHealth)
+      throw new AppError('shutting_down', 'The service is restarting. Try again.', {
+        headers: { connection: 'close' },
+      });
+    if (serveRest(request, response, context)) return;
+    if (serveMcp(request, response, context)) return;
+    pages(request, response);
+  };
+
+  const refuseExpectation = (): never => {
+    throw new AppError('expectation_failed', 'The only Expect header that is met is 100-continue.');
+  };
+
+  const toContext = (
+    request: IncomingMessage,
+    requestId: string,
+    note: RequestNote,
+  ): RequestContext & McpRequestFacts => ({
     requestId,
+    note,
     url: readUrl(request),
     clientAddress: clientAddress(request, config.trustedProxyHops),
-    authenticate: () => authenticate(request.headers.authorization),
+    authenticate: async () => {
+      const caller = await authenticate(request.headers.authorization);
+      if (caller !== null) note.account = caller.accountId;
+      return caller;
+    },
   });
 
   const server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 60_000, requestTimeout: 300_000, maxHeaderSize },
-    handle,
+    {
+      keepAliveTimeout: 65_000,
+      headersTimeout: 60_000,
+      requestTimeout: 300_000,
+      maxHeaderSize,
+      // Node's own refusal has no body and no request id.
+      requireHostHeader: false,
+    },
+    (request, response) => answer(request, response, route),
   );
+  server.on('checkExpectation', (request, response) => answer(request, response, refuseExpectation));
   server.on('clientError', refuseUnreadable);
+  server.on('connect', (_request, socket) => refuseConnect(socket));
   return {
     server,
     refuseNew: () => {
@@ -90,38 +130,74 @@ const createPages = (services: GatewayServices): express.Express => {
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
+  pages.enable('strict routing');
+  pages.enable('case sensitive routing');
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
-  const openApi = once(() => makeOpenApi(services));
-  const docs = once(async () => createDocsPage(await openApi()));
+  const createDocuments = (operations: readonly Operation[]) => {
+    const openApi = once(() => makeOpenApi(operations, services));
+    return { openApi, docs: once(async () => createDocsPage(await openApi())) };
+  };
+  const ofAll = createDocuments(services.operations);
+  const ofUnpaid = createDocuments(services.operations.filter(({ payment }) => payment !== 'x402'));
+  /** The documents that describe what is on sale now. */
+  const documents = (): typeof ofAll => (areOnSale(services.operations, services) ? ofAll : ofUnpaid);
 
-  pages.get('/health/live', (_request, response) => void response.json({ status: 'live' }));
-  pages.get('/health/ready', async (_request, response) => {
-    const readiness = await services.readiness();
+  /** Answers GET and HEAD at the address; other methods are refused. */
+  const addPage = (path: string, serve: express.RequestHandler): void => {
+    pages.route(path).all((request, response, next) => {
+      if (request.method === 'GET' || request.method === 'HEAD') return serve(request, response, next);
+      throw methodNotAllowed('GET, HEAD');
+    });
+  };
+
+  addPage('/', ({ headers }, response) => {
+    const { page, text } = homePage(services.operations, services);
+    const isPage = isPaywallWanted(headers);
     response
-      .status(readiness.ready ? 200 : 503)
-      .set('retry-after', '1')
-      .json(readiness);
+      .set({ ...docsHeaders, vary: 'Accept' })
+      .type(isPage ? 'text/html' : 'text/plain')
+      .send(isPage ? page : text);
   });
-  pages.get('/openapi.json', async (_request, response) => {
+  addPage('/health/live', (_request, response) => void response.json({ status: 'live' }));
+  addPage('/health/ready', async (_request, response) => {
+    const readiness = await services.readiness();
+    if (!readiness.ready) response.status(503).set('retry-after', '1');
+    response.json(readiness);
+  });
+  addPage('/openapi.json', async (_request, response) => {
     response
       .set('access-control-allow-origin', '*')
       .type('application/json')
-      .send(await openApi());
+      .send(await documents().openApi());
   });
   for (const path of docsPaths)
-    pages.get(path, async (_request, response) => {
-      const { contentType, body } = (await docs())[path];
+    addPage(path, async (_request, response) => {
+      const { contentType, body } = (await documents().docs())[path];
       response.set(docsHeaders).type(contentType).send(body);
     });
-  for (const [path, read] of createWellKnown(services.x402))
-    pages.get(path, async (_request, response, next) => {
+  if (!config.search.isOn)
+    pages.all('/v1/search', () => {
+      throw new AppError('not_found', 'The search is switched off on this server.');
+    });
+  for (const [path, read] of createWellKnown(services))
+    addPage(path, async (_request, response, next) => {
       const text = await read();
       if (text === null) next();
       else response.set(wellKnownHeaders).type('application/json').send(text);
     });
-  pages.get('/results/:name', (request, response) =>
-    serveResult(request.params.name, {
+  pages.route(['/x402/verify', '/x402/settle']).all(({ method }, _response, next) => {
+    if (services.x402.supported() === null) next();
+    else if (method !== 'POST') throw methodNotAllowed('POST');
+    else
+      throw new AppError(
+        'facilitator_not_public',
+        'This facilitator settles the payments of this service alone. Send the payment with the request that it pays ' +
+          'for; for payments of your own, use a public facilitator.',
+      );
+  });
+  addPage('/results/:name', (request, response) =>
+    serveResult(String(request.params['name']), {
       request,
       response,
       requestId: requestIdOf(response),
@@ -144,7 +220,10 @@ const createPages = (services: GatewayServices): express.Express => {
   return pages;
 };
 
-const makeOpenApi = async ({ config, operations, publicUrl }: GatewayServices): Promise<string> =>
+const makeOpenApi = async (
+  operations: readonly Operation[],
+  { config, publicUrl }: GatewayServices,
+): Promise<string> =>
   JSON.stringify(
     createOpenApi({
       operations,

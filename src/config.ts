@@ -1,8 +1,11 @@
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
+import { keyFileSettings } from './key-files.ts';
 import { leadsEnvironment, leadsFileSchema, readLeads, type LeadsConfig } from './leads-config.ts';
 import { parseRate, parseUsd, type Nano, type Rate } from './money.ts';
+import { findUnknown, refuseMisspelt } from './setting-names.ts';
+import { unknownKey } from './unknown-key.ts';
 import { httpUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
 import { readX402, x402Environment, x402FileSchema, type X402Config } from './x402-config.ts';
 
@@ -29,6 +32,10 @@ export interface Config {
   databaseUrl: string | null;
   redisUrl: string | null;
   brand: string;
+  /** The API key that MCP over stdio acts with; null: none was named. */
+  stdioKey: string | null;
+  /** Variables that look like settings of ours and are none. */
+  unknownVariables: string[];
   logLevel: string;
   /** How many proxies in front are ours; 0 takes the socket's address for the client's. */
   trustedProxyHops: number;
@@ -53,8 +60,6 @@ export interface Config {
   acceptsWebhooks: boolean;
   /** For development: callbacks and inputs may also be on this machine, over plain HTTP. */
   allowsLoopbackUrls: boolean;
-  /** The ffmpeg that the sandbox films with; null: the one on the PATH, then the one from npm. */
-  ffmpegPath: string | null;
   /** How long SIGTERM waits for running answers. */
   drainMs: number;
   /** How many queued jobs one process runs at once. */
@@ -126,6 +131,8 @@ export interface ModelConfig {
   /** `chat` SKUs serve chat completions and responses. */
   kind: 'chat' | 'image' | 'video';
   price: Price;
+  /** Of chat SKUs: the most output tokens that are held and asked of an upstream. */
+  maxOutputTokens: number;
   /** In order of preference. */
   routes: RouteConfig[];
   /** Of video SKUs; null for others. */
@@ -143,6 +150,8 @@ export interface DurationRule {
 }
 
 export interface SearchConfig {
+  /** False where there is nothing to search, or no network to be paid on. */
+  isOn: boolean;
   pricing: 'dynamic' | 'flat';
   maxLimit: number;
   /** Whether a search without a match is charged. */
@@ -175,6 +184,11 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
     .default('causeway'),
+  CAUSEWAY_API_KEY: z.string().optional(),
+  // Read before all others, as it names the file; it is here for its name.
+  CAUSEWAY_CONFIG: z.string().optional(),
+  // Set by our own launcher.
+  CAUSEWAY_LAUNCHED: z.string().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   TRUSTED_PROXY_HOPS: integer(0, 10, 0),
   ALLOWED_ORIGINS: z
@@ -199,7 +213,6 @@ const environmentSchema = z.object({
     .transform((text) => text === 'on')
     .default(true),
   ALLOW_LOOPBACK_URLS: flag(false),
-  FFMPEG_PATH: z.string().min(1).optional(),
   MEDIA_DIR: z.string().min(1).optional(),
   MEDIA_URL: z
     .string()
@@ -217,7 +230,7 @@ const environmentSchema = z.object({
   S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
   SEARCH_PRICING: z.enum(['dynamic', 'flat']).default('dynamic'),
   SEARCH_MAX_LIMIT: integer(20, 100, 100),
-  SEARCH_CHARGE_EMPTY: flag(true),
+  SEARCH_CHARGE_EMPTY: flag(false),
   SEARCH_RATE_PER_MINUTE: integer(1, 1_000_000, 60),
   SYNTHETIC_PROFILES: integer(0, 5_000_000, 20_000).refine(
     (profiles) => profiles === 0 || profiles >= 100,
@@ -228,6 +241,8 @@ const environmentSchema = z.object({
 });
 
 type Environment = z.infer<typeof environmentSchema>;
+
+const settingNames = [...Object.keys(environmentSchema.shape), ...keyFileSettings];
 
 const decimal = <T>(read: (text: string) => T) =>
   z.union([z.string(), z.number()]).transform((value, context) => {
@@ -332,6 +347,7 @@ const fileSchema = z.strictObject({
       z.strictObject({
         kind: z.enum(['chat', 'image', 'video']),
         price: priceSchema,
+        max_output_tokens: z.int().min(1).max(65_536).optional(),
         duration: durationSchema.optional(),
         routes: z.array(z.strictObject({ provider: z.string(), model: z.string().min(1).optional() })).min(1),
       }),
@@ -343,12 +359,15 @@ const fileSchema = z.strictObject({
   x402: x402FileSchema,
 });
 
+const defaultMaxOutputTokens = 16_384;
+
 /** The SKUs of a gateway whose file names none: the contract's text and video models and an image model, by the sandbox. */
 const defaultModels = (): ModelConfig[] => {
   const text = (sku: string, input: string, output: string): ModelConfig => ({
     sku,
     kind: 'chat',
     price: { unit: 'token', input: parseRate(input), output: parseRate(output) },
+    maxOutputTokens: defaultMaxOutputTokens,
     routes: [{ provider: 'sandbox', model: sku }],
     duration: null,
   });
@@ -356,6 +375,7 @@ const defaultModels = (): ModelConfig[] => {
     sku,
     kind: 'video',
     price: { unit: 'second', rates },
+    maxOutputTokens: defaultMaxOutputTokens,
     routes: [{ provider: 'sandbox', model: sku }],
     duration,
   });
@@ -373,6 +393,7 @@ const defaultModels = (): ModelConfig[] => {
       sku: 'imagemodel-1.0',
       kind: 'image',
       price: { unit: 'call', price: parseUsd('0.04') },
+      maxOutputTokens: defaultMaxOutputTokens,
       routes: [{ provider: 'sandbox', model: 'imagemodel-1.0' }],
       duration: null,
     },
@@ -392,7 +413,8 @@ const defaultModels = (): ModelConfig[] => {
 };
 
 const firstIssue = (error: z.ZodError, source: string): ConfigError => {
-  const issue = error.issues[0];
+  // A misspelt key is why another one is missing.
+  const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0];
   const name = issue?.path.filter((part) => typeof part === 'string').join('.') ?? '';
   return new ConfigError(`${source}${name === '' ? '' : `${name}: `}${issue?.message ?? 'is wrong'}`);
 };
@@ -406,7 +428,7 @@ const readFileSettings = (yamlText: string | null): z.infer<typeof fileSchema> =
       `causeway.yaml: ${error instanceof Error ? error.message.split('\n')[0] : 'is not YAML'}`,
     );
   }
-  const parsed = fileSchema.safeParse(document);
+  const parsed = fileSchema.safeParse(document, { error: unknownKey });
   if (!parsed.success) throw firstIssue(parsed.error, 'causeway.yaml: ');
   return parsed.data;
 };
@@ -463,6 +485,11 @@ const readModels = (
 ): ModelConfig[] => {
   if (settings === undefined) return defaultModels();
   return Object.entries(settings).map(([sku, model]) => {
+    const named = new Set(model.routes.map((route) => providers[route.provider]?.type === 'sandbox'));
+    if (named.size > 1)
+      throw new ConfigError(
+        `causeway.yaml: models.${sku}.routes: names a real provider and the sandbox; nobody pays for what the sandbox made, so take one of them out, or give the sandbox a SKU of its own`,
+      );
     if (!pricedBy[model.kind].includes(model.price.unit))
       throw new ConfigError(
         `causeway.yaml: models.${sku}.price.unit: a SKU of kind ${model.kind} is priced by ${pricedBy[model.kind].join(' or ')}`,
@@ -471,10 +498,13 @@ const readModels = (
       throw new ConfigError(
         `causeway.yaml: models.${sku}.duration: must be there for a video SKU, and only for one`,
       );
+    if (model.kind !== 'chat' && model.max_output_tokens !== undefined)
+      throw new ConfigError(`causeway.yaml: models.${sku}.max_output_tokens: is for chat SKUs only`);
     return {
       sku,
       kind: model.kind,
       price: model.price,
+      maxOutputTokens: model.max_output_tokens ?? defaultMaxOutputTokens,
       duration: model.duration ?? null,
       routes: model.routes.map((route) => {
         const provider = Object.hasOwn(providers, route.provider) ? providers[route.provider] : undefined;
@@ -541,13 +571,13 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const fileWords = new Set(yamlText?.match(/\w+/g));
-  const unknown = Object.keys(present).find(
-    (name) =>
-      /^(?:X402|SEARCH|LEADS|S3)_/.test(name) &&
-      !Object.hasOwn(environmentSchema.shape, name) &&
-      // Keys of upstreams are in variables that the file names.
-      !fileWords.has(name),
+  // Keys of upstreams are in variables that the file names.
+  const own = Object.fromEntries(
+    Object.entries(present).filter(([name]) => !fileWords.has(name) || settingNames.includes(name)),
   );
+  refuseMisspelt(own, settingNames);
+  const unknownVariables = findUnknown(own, settingNames);
+  const unknown = unknownVariables.find((name) => /^(?:X402|SEARCH|LEADS|S3)_/.test(name));
   if (unknown !== undefined)
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
   const parsed = environmentSchema.safeParse(present);
@@ -555,6 +585,8 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
   const settings = parsed.data;
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, present);
+  const leads = readLeads({ settings, file: file.leads, variables: present });
+  const x402 = readX402(settings, file.x402);
   return {
     host: settings.HOST,
     port: settings.PORT,
@@ -565,6 +597,8 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     databaseUrl: settings.DATABASE_URL ?? null,
     redisUrl: settings.REDIS_URL ?? null,
     brand: settings.BRAND,
+    stdioKey: settings.CAUSEWAY_API_KEY ?? null,
+    unknownVariables,
     logLevel: settings.LOG_LEVEL,
     trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
     allowedOrigins: settings.ALLOWED_ORIGINS,
@@ -582,19 +616,19 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     bodyMemoryBytes: settings.BODY_MEMORY_BYTES,
     acceptsWebhooks: settings.WEBHOOKS,
     allowsLoopbackUrls: settings.ALLOW_LOOPBACK_URLS,
-    ffmpegPath: settings.FFMPEG_PATH ?? null,
     providers,
     models: readModels(file.models, providers),
     moderation: readModeration(file.moderation, providers),
     search: {
+      isOn: leads.sources.length > 0 && x402.networks.length > 0,
       pricing: settings.SEARCH_PRICING,
       maxLimit: settings.SEARCH_MAX_LIMIT,
       chargeEmpty: settings.SEARCH_CHARGE_EMPTY,
       ratePerMinute: settings.SEARCH_RATE_PER_MINUTE,
       syntheticProfiles: settings.SYNTHETIC_PROFILES,
     },
-    leads: readLeads({ settings, file: file.leads, variables: present }),
-    x402: readX402(settings, file.x402),
+    leads,
+    x402,
   };
 };
 

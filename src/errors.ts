@@ -8,6 +8,7 @@ const table = {
   insufficient_balance: [402, 'insufficient_quota'],
   payment_required: [402, 'payment_required'],
   invalid_json: [400, 'invalid_request_error'],
+  facilitator_not_public: [403, 'invalid_request_error'],
   invalid_parameter: [422, 'invalid_request_error'],
   unsupported_response_format: [422, 'invalid_request_error'],
   content_policy_violation: [400, 'invalid_request_error'],
@@ -32,6 +33,7 @@ const table = {
   payload_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
   range_not_satisfiable: [416, 'invalid_request_error'],
+  expectation_failed: [417, 'invalid_request_error'],
   rate_limit_exceeded: [429, 'rate_limit_exceeded'],
   too_many_active_jobs: [429, 'rate_limit_exceeded'],
   server_error: [500, 'server_error'],
@@ -104,14 +106,42 @@ export class AppError extends Error {
   }
 }
 
+/** A fault that knows its public face, such as an outage of the store; still never an expected refusal. */
+export abstract class KnownFault extends Error {
+  abstract toAppError(): AppError;
+}
+
 /** Any thrown value as an AppError; an unknown one keeps its cause for the log and shows nothing of it. */
-export const toAppError = (thrown: unknown): AppError =>
-  thrown instanceof AppError
-    ? thrown
+export const toAppError = (thrown: unknown): AppError => {
+  if (thrown instanceof AppError) return thrown;
+  if (thrown instanceof KnownFault) return thrown.toAppError();
+  return isNoRoom(thrown)
+    ? diskFull(thrown)
     : new AppError('server_error', 'The service had a temporary error. Try again.', { cause: thrown });
+};
+
+/** New work is refused so while the disk of the gateway is full. */
+export const diskFull = (cause: unknown): AppError =>
+  new AppError(
+    'upstream_unavailable',
+    'The service cannot take new work now, as its disk is full. Try again later.',
+    { cause, retryAfterSeconds: 30 },
+  );
+
+/** Whether a file could not be written for lack of room, or of quota. */
+const isNoRoom = (thrown: unknown): boolean =>
+  thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT');
 
 /** Every code with its status and type, for the OpenAPI document and the tests over all errors. */
 export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = table;
+
+/** Whether the same request may succeed later: a fault of the service, or an upstream that has too much to do. */
+export const isTransient = (code: ErrorCode): boolean =>
+  table[code][0] >= 500 || code === 'rate_limit_exceeded';
+
+/** The public code that a stored error names; a code that is not known any more counts as `server_error`. */
+export const toErrorCode = (code: string | undefined): ErrorCode =>
+  code !== undefined && Object.hasOwn(table, code) ? (code as ErrorCode) : 'server_error';
 
 /** A wrong setting: one clear line, exit code 2. */
 export class ConfigError extends Error {

@@ -1,7 +1,7 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
 import { isSandboxModel } from './config.ts';
-import { formatUsd, parseUsd } from './money.ts';
+import { parseUsd } from './money.ts';
 import type { GatewayServices } from './services.ts';
 
 const sandboxCredit = parseUsd('25.00');
@@ -10,14 +10,24 @@ const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 
 /**
  * On an empty store whose every SKU is served by the sandbox: an account with $25.00 of sandbox credit. Null where
- * there are accounts, or where a SKU costs the operator money: then accounts are the operator's to make.
+ * there are accounts, or where a SKU costs the operator money: then accounts are the operator's to make. `chosenKey`
+ * becomes its key, in place of a new one.
  */
-export const openFirstAccount = async (services: GatewayServices): Promise<{ apiKey: string } | null> => {
+export const openFirstAccount = async (
+  services: GatewayServices,
+  chosenKey: string | null = null,
+): Promise<{ apiKey: string } | null> => {
   const { store, clock, config } = services;
   if (!isSandboxOnly(config) || !(await isFirstStart(store))) return null;
   const account =
     (await store.getAccount(firstAccountId)) ??
-    (await store.createAccount({ id: firstAccountId, name: 'Sandbox', status: 'active', now: clock.now() }));
+    (await store.createAccount({
+      id: firstAccountId,
+      name: 'Sandbox',
+      status: 'active',
+      isSandbox: true,
+      now: clock.now(),
+    }));
   // The same entry under the same id is posted once, whatever ended an earlier start half way.
   await credit(
     { store, clock },
@@ -25,7 +35,12 @@ export const openFirstAccount = async (services: GatewayServices): Promise<{ api
   );
   const issued = await issueKey(
     { store, clock },
-    { accountId: account.id, label: 'first key', brand: config.brand },
+    {
+      accountId: account.id,
+      label: 'first key',
+      brand: config.brand,
+      ...(chosenKey === null ? {} : { key: chosenKey }),
+    },
   );
   if (issued.outcome !== 'issued') throw new Error(`the first key was not issued: ${issued.outcome}`);
   return { apiKey: issued.key };
@@ -61,18 +76,17 @@ const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolea
 /** What the operator of a gateway with real providers should know of its accounts, a line each. */
 export const accountNotices = async ({ store, config }: GatewayServices): Promise<string[]> => {
   if (isSandboxOnly(config)) return [];
-  const first = await store.getAccount(firstAccountId);
-  if (first !== null && first.status === 'active' && first.balance > 0n)
-    return [
-      `The account ${first.id} has $${formatUsd(first.balance)} of sandbox credit, which now buys from real providers. ` +
-        `To end that: npm run cli -- accounts suspend ${first.id}`,
-    ];
-  return (await store.listAccounts({ limit: 1 })).length > 0
-    ? []
-    : [
-        'There is no account yet: npm run cli -- accounts create --name NAME --approved, then keys issue and credit.',
-      ];
+  let page = await store.listAccounts({ limit: accountsAtOnce });
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    if (page.some(({ isSandbox }) => !isSandbox)) return [];
+    page = await store.listAccounts({ limit: accountsAtOnce, afterId: last.id });
+  }
+  return [
+    'There is no account yet that can buy real models: npm run cli -- accounts create --name NAME --approved, then keys issue and credit.',
+  ];
 };
+
+const accountsAtOnce = 100;
 
 /** No account, or the first one without a key: an earlier start ended half way. */
 const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> => {
@@ -83,8 +97,19 @@ const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> =
   );
 };
 
-/** What the first start prints: the key, once, and three calls to copy. */
-export const firstStartText = ({ apiKey, url }: { apiKey: string; url: string }): string => {
+/** What the first start prints where the key of the account was chosen: never that key. */
+export const chosenKeyText =
+  'This is the first start. An account was made with $25.00 of sandbox credit. Its API key is the one in CAUSEWAY_API_KEY.';
+
+interface FirstStart {
+  apiKey: string;
+  url: string;
+  isSearchOn: boolean;
+  takesRealMoney: boolean;
+}
+
+/** What the first start prints: the key, once, and calls to copy. */
+export const firstStartText = ({ apiKey, url, isSearchOn, takesRealMoney }: FirstStart): string => {
   const mcpConfig = {
     mcpServers: {
       causeway: { type: 'http', url: `${url}/mcp`, headers: { Authorization: `Bearer ${apiKey}` } },
@@ -104,12 +129,18 @@ ${JSON.stringify(mcpConfig, null, 2)}
 curl ${url}/v1/chat/completions \\
   -H "Authorization: Bearer ${apiKey}" -H "Content-Type: application/json" \\
   -d '{"model":"textmodel-3.5-flash","messages":[{"role":"user","content":"Hello"}]}'
+${isSearchOn ? searchText(url, takesRealMoney) : ''}`;
+};
 
-3. A search, paid with x402 by the wallet whose key you give (test USDC). With curl, it answers 402 and the terms:
+const searchText = (url: string, takesRealMoney: boolean): string => `
+3. A search, paid with x402 by the wallet whose key you give (${takesRealMoney ? 'real' : 'test'} USDC). With curl, it answers 402 and the terms:
 
 BUYER_EVM_PRIVATE_KEY=0x... npm run pay -- "${url}/v1/search?query=coffee&limit=20"
-
+${
+  takesRealMoney
+    ? ''
+    : `
    Without test USDC or internet: npm run chains, then npm start -- --env-file data/chains.env, then
    npm run pay -- --env-file data/chains.env "${url}/v1/search?query=coffee&limit=20"
-`;
-};
+`
+}`;

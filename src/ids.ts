@@ -19,6 +19,10 @@ export const randomBase62 = (length: number): string => {
 /** A new API key: `sk_<brand>_` and 43 base62 characters (256 bits). */
 export const newApiKey = (brand: string): string => `sk_${brand}_${randomBase62(43)}`;
 
+/** Whether `text` has the form of an API key of any brand, and is random, unlike the placeholder of an example. */
+export const isApiKey = (text: string): boolean =>
+  /^sk_[a-z]{2,20}_[0-9A-Za-z]{43}$/.test(text) && new Set(text.slice(-43)).size >= 12;
+
 /** Lower-case hex SHA-256; what is stored of a key, and what binds a request to an idempotency key. */
 export const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 

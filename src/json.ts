@@ -2,16 +2,34 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** JSON with sorted keys and without undefined members: equal data gives equal text. */
+/**
+ * JSON with sorted keys and without undefined members: equal data gives equal text. A number that JSON.rawJSON keeps is
+ * written as its value, unless digits would be lost.
+ */
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
 
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;
+  if (JSON.isRawJSON(value)) return isExact(value.rawJSON) ? Number(value.rawJSON) : value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== undefined)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, member]) => [key, sorted(member)]),
   );
+};
+
+/** Whether a JavaScript number holds all digits of the JSON number `text`. */
+const isExact = (text: string): boolean => decimalOf(text) === decimalOf(String(Number(text)));
+
+/** One text for each value: the digits without outer zeros, and their power of ten. Null for what is no JSON number. */
+const decimalOf = (text: string): string | null => {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text);
+  if (parts === null) return null;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const trimmed = digits.replace(/(?<!0)0+$/, '');
+  const power = Number(exponent) - fraction.length + digits.length - trimmed.length;
+  return trimmed === '' ? '0' : `${sign}${trimmed}e${power}`;
 };

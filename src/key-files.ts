@@ -14,6 +14,9 @@ const secretNames = [
   'X402_CDP_API_KEY_SECRET',
 ] as const;
 
+/** The settings that name such files. */
+export const keyFileSettings = secretNames.map((name) => `${name}_FILE`);
+
 /** Keys and PEM files are far shorter. */
 const maxBytes = 4_096;
 /** Rights of the group and of everybody. */

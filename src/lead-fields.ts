@@ -17,3 +17,18 @@ export const leadFields = [
 ] as const;
 
 export type LeadField = (typeof leadFields)[number];
+
+/** Values that an operator names for required fields which a row may lack. */
+export interface LeadDefaults {
+  full_name?: string;
+  following?: number;
+  is_verified?: boolean;
+  is_business?: boolean;
+}
+
+export const defaultableFields = [
+  'full_name',
+  'following',
+  'is_verified',
+  'is_business',
+] as const satisfies readonly (keyof LeadDefaults)[];

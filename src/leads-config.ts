@@ -14,7 +14,7 @@ export type { ApifyLeadsConfig, HttpLeadsConfig, LeadFieldPointers } from './lea
 
 /** Where searches are answered from. */
 export interface LeadsConfig {
-  /** In the order in which they are asked, at least one, each kind once. */
+  /** In the order in which they are asked, each kind once; none where the search is switched off. */
   sources: LeadSourceConfig[];
   /** For one search, all sources together. */
   timeoutMs: number;
@@ -50,8 +50,8 @@ const wholeNumber = (minimum: number, maximum: number, initial: number) =>
 export const leadsEnvironment = {
   LEADS_SOURCES: z
     .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(z.enum(sourceKinds, `must be of ${sourceKinds.join(', ')}, divided by commas`)).min(1))
+    .transform((text) => (text === 'none' ? [] : text.split(',').map((part) => part.trim())))
+    .pipe(z.array(z.enum(sourceKinds, `must be of ${sourceKinds.join(', ')}, divided by commas, or none`)))
     .refine((kinds) => new Set(kinds).size === kinds.length, 'names a source twice')
     .default(['embedded']),
   LEADS_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),

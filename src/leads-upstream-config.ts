@@ -12,7 +12,7 @@ import {
   type TextTemplate,
 } from './query-template.ts';
 import { httpUrl, plainUrl } from './url-settings.ts';
-import { leadFields, type LeadField } from './lead-fields.ts';
+import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from './lead-fields.ts';
 
 /** What all services of somebody else have in common. */
 export interface UpstreamLeadsConfig {
@@ -25,6 +25,8 @@ export interface UpstreamLeadsConfig {
   filteredRows: number;
   /** Where in a row a field is, in place of the usual names: JSON pointers, of which the first with a value counts. */
   fields: LeadFieldPointers;
+  /** For rows that lack a required field; without one for it they are not sold. */
+  defaults: LeadDefaults;
   /** `check`: what the upstream finds is compared with the words of the search once more. */
   words: 'upstream' | 'check';
   /** Another one with other settings; tells nothing of them. */
@@ -84,8 +86,22 @@ const fieldPointers = z
   )
   .default({});
 
+const defaults = z
+  .strictObject({
+    full_name: z.string().max(500).optional(),
+    following: z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1)
+      .optional(),
+    is_verified: z.boolean().optional(),
+    is_business: z.boolean().optional(),
+  })
+  .default({});
+
 const upstreamSettings = {
   fields: fieldPointers,
+  defaults,
   words: z.enum(['upstream', 'check']).default('upstream'),
   timeout_ms: z.int().min(1).max(longestSearchMs).optional(),
   max_response_bytes: z
@@ -148,16 +164,26 @@ interface UpstreamSources {
 
 const toUpstream = (
   section: z.infer<z.ZodObject<typeof upstreamSettings>>,
-  timeoutMs: number,
-): Omit<UpstreamLeadsConfig, 'filteredRows'> => ({
-  timeoutMs,
-  maxResponseBytes: section.max_response_bytes,
-  maxRows: section.max_rows,
-  fields: section.fields,
-  words: section.words,
-  // Of what the file says: a variable's name stands for the secret in it.
-  revision: sha256(canonicalJson(section)).slice(0, 16),
-});
+  { setting, timeoutMs }: { setting: string; timeoutMs: number },
+): Omit<UpstreamLeadsConfig, 'filteredRows'> => {
+  const untold = defaultableFields.find(
+    (field) => section.fields[field]?.length === 0 && section.defaults[field] === undefined,
+  );
+  if (untold !== undefined)
+    throw new ConfigError(
+      `${setting}.fields.${untold}: no row is a profile without it; say where it is, or name ${setting}.defaults.${untold}`,
+    );
+  return {
+    timeoutMs,
+    maxResponseBytes: section.max_response_bytes,
+    maxRows: section.max_rows,
+    fields: section.fields,
+    defaults: section.defaults,
+    words: section.words,
+    // Of what the file says: a variable's name stands for the secret in it.
+    revision: sha256(canonicalJson(section)).slice(0, 16),
+  };
+};
 
 /** Throws ConfigError with one line that names the setting. */
 export const readHttp = (
@@ -182,7 +208,7 @@ export const readHttp = (
   if (!isTold) refuseUntold(section.words, { setting, where: 'parameters or in body' });
   return {
     kind: 'http',
-    ...toUpstream(section, timeoutMs),
+    ...toUpstream(section, { setting, timeoutMs }),
     filteredRows: section.filtered_rows ?? mostLimit,
     method,
     url: section.url,
@@ -224,7 +250,7 @@ export const readApify = (
   if (!hasField(template, 'query')) refuseUntold(section.words, { setting, where: 'input' });
   return {
     kind: 'apify',
-    ...toUpstream(section, timeoutMs),
+    ...toUpstream(section, { setting, timeoutMs }),
     // Rows cost money there: no more than the search asks for, unless the operator says so.
     filteredRows: section.filtered_rows ?? 1,
     baseUrl: section.base_url,

@@ -1,9 +1,10 @@
 import { pino, type Logger } from 'pino';
+import { createLogOutput, type LogOutput } from './log-output.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
 /** The process's log: JSON lines on stderr, so that stdout stays free for stdio MCP and command output. */
-export const createLog = (level: string): Log =>
+export const createLog = (level: string, output: LogOutput = createLogOutput()): Log =>
   pino(
     {
       level,
@@ -12,7 +13,7 @@ export const createLog = (level: string): Log =>
         paths: ['*.apiKey', '*.privateKey', '*.authorization', 'apiKey', 'privateKey', 'authorization'],
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    output,
   );
 
 /** A log that says nothing, for tests and for commands. */

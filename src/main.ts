@@ -1,16 +1,18 @@
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { readConfig, type Config } from './config.ts';
 import { ConfigError } from './errors.ts';
-import { accountNotices, firstStartText, localKey, openFirstAccount } from './first-start.ts';
+import { accountNotices, chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
 import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
+import { isApiKey } from './ids.ts';
+import { createLogOutput } from './log-output.ts';
 import { createLog, type Log } from './log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
+import { isOnSale } from './operations/is-on-sale.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 import { whenOrphaned } from './when-orphaned.ts';
@@ -23,6 +25,14 @@ const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
 Settings: docs/configuration.md`;
 
 const lastWordsMs = 2_000;
+/** How long the end of the process waits for the last lines of the log. */
+const logFlushMs = 1_000;
+const logOutput = createLogOutput();
+
+const end = async (code: number): Promise<never> => {
+  await logOutput.flush(logFlushMs);
+  process.exit(code);
+};
 
 interface Arguments {
   envFile: string | undefined;
@@ -67,16 +77,6 @@ const readYaml = async (file: string, isRequired: boolean): Promise<string | nul
   } catch (error) {
     if (!isRequired && error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw new ConfigError(`CAUSEWAY_CONFIG: ${file} cannot be read`, { cause: error });
-  }
-};
-
-/** A bare name is looked for on the PATH when the first video is made. */
-const checkFfmpeg = async ({ ffmpegPath }: Config): Promise<void> => {
-  if (ffmpegPath === null || !ffmpegPath.includes('/')) return;
-  try {
-    await access(ffmpegPath, constants.X_OK);
-  } catch (error) {
-    throw new ConfigError(`FFMPEG_PATH: ${ffmpegPath} is no program that can be run`, { cause: error });
   }
 };
 
@@ -131,10 +131,10 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   let draining: Promise<void> | null = null;
   const onSignal = (): void => {
     draining ??= drain().then(
-      () => process.exit(0),
+      () => end(0),
       (error: unknown) => {
         log.error({ err: error }, 'draining failed');
-        process.exit(1);
+        return end(1);
       },
     );
   };
@@ -146,25 +146,50 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
   return onSignal;
 };
 
+const notApiKey = ({ brand }: Config): ConfigError =>
+  new ConfigError(
+    `CAUSEWAY_API_KEY: is not an API key, which is sk_${brand}_ and 43 random letters or digits. Remove it: the assistant ` +
+      'then acts for the first account of its own folder. Or set a key that "npm run cli -- keys issue ACCOUNT_ID" made',
+  );
+
 const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   // What is written here is the operator's and the customers' alone.
   process.umask(0o077);
   const config = await loadConfig(envFile);
-  await checkFfmpeg(config);
-  const log = createLog(config.logLevel);
+  // Without --stdio the variable is another program's, such as the contract suite's.
+  const stdioKey = isStdio ? config.stdioKey : null;
+  if (stdioKey !== null && !isApiKey(stdioKey)) throw notApiKey(config);
+  const log = createLog(config.logLevel, logOutput);
+  process.stdout.once('error', (error) =>
+    log.error(
+      { err: error },
+      'standard output cannot be written: what the start printed, a first API key too, may be lost ' +
+        '(npm run cli -- keys issue ACCOUNT_ID makes another key)',
+    ),
+  );
   const lock = await prepareDataDir(config);
   const services = await createServices(config, log);
   const app = createApp(services);
   const stop = drainOnSignal(app, services, lock.release, log);
   const url = await listen(app, config);
   services.listeningAt(url);
-  const first = await openFirstAccount(services);
+  const first = await openFirstAccount(services, stdioKey);
   // Over stdio, standard output belongs to the protocol.
   const print = (text: string): void => void (isStdio ? process.stderr : process.stdout).write(`${text}\n`);
   print(`Causeway is listening on ${url}`);
   for (const notice of services.notices()) print(notice);
   for (const notice of first === null ? await accountNotices(services) : []) print(notice);
-  if (first !== null) print(firstStartText({ apiKey: first.apiKey, url: services.publicUrl() }));
+  if (first !== null)
+    print(
+      stdioKey === null
+        ? firstStartText({
+            apiKey: first.apiKey,
+            url: services.publicUrl(),
+            isSearchOn: services.operations.some((one) => one.payment === 'x402' && isOnSale(one, services)),
+            takesRealMoney: config.x402.takesRealMoney,
+          })
+        : chosenKeyText,
+    );
   print('Stop it with Ctrl-C or SIGTERM; running answers finish first.');
   services.begin();
   if (isStdio) {
@@ -172,13 +197,15 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
       services,
       operations: services.operations,
       authenticate: createAuthenticate(services),
-      apiKey: process.env['CAUSEWAY_API_KEY'] || (first?.apiKey ?? (await localKey(services))),
+      apiKey: stdioKey ?? first?.apiKey ?? (await localKey(services)),
     });
     stop();
   }
 };
 
 const main = async (): Promise<void> => {
+  // Without a listener, an output that cannot be written would end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readArguments();
   if (options.isHelp) {
     process.stdout.write(`${usage}\n`);
@@ -190,5 +217,5 @@ const main = async (): Promise<void> => {
 main().catch((error: unknown) => {
   const isSetting = error instanceof ConfigError;
   process.stderr.write(`${isSetting ? error.message : `Causeway could not start: ${String(error)}`}\n`);
-  process.exit(isSetting ? 2 : 1);
+  return end(isSetting ? 2 : 1);
 });

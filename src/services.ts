@@ -1,15 +1,19 @@
 import { join } from 'node:path';
 import { accountLimits } from './catalog/account-limits.ts';
 import { createCatalogs } from './catalog/catalog.ts';
+import { openRealSales } from './catalog/open-real-sales.ts';
 import { systemClock } from './clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { brandTitle, isSandboxModel, type Config } from './config.ts';
+import { brandTitle, isSandboxModel, type Config, type ModelConfig } from './config.ts';
 import { randomBase62 } from './ids.ts';
+import { ifSold } from './jobs/if-sold.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
+import { outliveOutage } from './jobs/outlive-outage.ts';
 import { createRunChat } from './jobs/run-chat.ts';
 import { createRunImage } from './jobs/run-image.ts';
 import { createRunResponses } from './jobs/run-responses.ts';
 import { createRunVideo } from './jobs/run-video.ts';
+import { within } from './cache/within.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
@@ -24,15 +28,19 @@ import { createMediaLibrary } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
 import { createSweeps, type PlaceState } from './media/sweeps.ts';
 import { toVideoInput } from './media/to-video-input.ts';
+import { ConfigError } from './errors.ts';
 import { describeSearch } from './mcp/describe-search.ts';
 import { createHistoryCursors } from './operations/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
+import { classifyLiteral } from './outbound/check-url.ts';
 import { createOutbound } from './outbound/create-outbound.ts';
 import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
 import { createX402Gate } from './purchases/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
+import { StoreError } from './store/store-error.ts';
+import type { Job, Store } from './store/store.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** What the server needs beside what operations need. */
@@ -52,23 +60,40 @@ export interface GatewayServices extends Services {
 
 export interface Readiness {
   ready: boolean;
-  store: 'ready' | 'unavailable';
-  search: 'ready' | 'building';
+  /** Whether the process is ending. */
+  draining: boolean;
+  store: StoreState;
+  /**
+   * `empty`: nobody has been imported, and every search finds nobody. `not_on_sale`: only fictional profiles are there,
+   * which are not sold for real money. `building` alone is a condition of `ready`.
+   */
+  search: 'ready' | 'empty' | 'building' | 'not_on_sale' | 'off';
   /** Told, but no condition of `ready`: text and search go on without it. */
   media: PlaceState;
   payments: { network: string; label: string; ready: boolean }[];
 }
 
+/** `disk_full`: what is stored can be read, and no new work is taken. */
+type StoreState = 'ready' | 'disk_full' | 'unavailable';
+
+/** Supervisors ask within a second or two; a store that is frozen would keep them waiting. */
+const probeTimeoutMs = 1_500;
+/** Anybody may ask for readiness, and a probe writes to the disk. */
+const probeEveryMs = 1_000;
+
 /** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
 const webhookDrainMs = 2_000;
 
-/** The whole gateway, wired. Opens the store; everything slower is loaded after it listens. */
+/** The whole gateway, wired. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
 export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
+  refuseLocalPublicUrl(config);
   const clock = systemClock;
   let listeningUrl = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? listeningUrl;
 
   const store = await openStore(config, { log });
+  const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, config.providers);
+  const realSales = await openRealSales(store, !config.models.every(isServedBySandbox));
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
     allowsLoopback: config.allowsLoopbackUrls,
@@ -78,6 +103,23 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   const mediaFiles = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });
+  const catalogs = createCatalogs(config.models, {
+    isSandboxModel: isServedBySandbox,
+    realSales,
+  });
+  const isSold = async ({ id: jobId, accountId, model }: Job, signal: AbortSignal): Promise<boolean> => {
+    const account = await outliveOutage(
+      async () => {
+        await catalogs.refresh();
+        return store.getAccount(accountId);
+      },
+      { what: 'reading the account of a job', jobId, log, signal },
+    );
+    if (account === null) throw new Error(`there is no account ${accountId}`);
+    // An account's own list of SKUs is asked when the job is admitted.
+    const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
+    return catalog.list().some(({ sku }) => sku === model);
+  };
   const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
   const jobs = createJobRunner({
     store,
@@ -89,26 +131,40 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     executors: {
       chat: createRunChat({ routesFor: providers.text, log }),
       responses: createRunResponses({ routesFor: providers.text, clock, log }),
-      video: createRunVideo({
-        routesFor: providers.video,
-        openInput: toVideoInput(media),
-        moderator: providers.moderator,
-        saveResult: media.save,
-        clock,
-        log,
-      }),
-      image: createRunImage({
-        routesFor: providers.image,
-        readInput: media.read,
-        saveResult: media.save,
-        keepMs: config.mediaRetentionMs,
-        memoryBytes: config.bodyMemoryBytes,
-        log,
-      }),
+      video: ifSold(
+        isSold,
+        createRunVideo({
+          routesFor: providers.video,
+          openInput: toVideoInput(media),
+          moderator: providers.moderator,
+          saveResult: media.save,
+          store,
+          clock,
+          log,
+        }),
+      ),
+      image: ifSold(
+        isSold,
+        createRunImage({
+          routesFor: providers.image,
+          readInput: media.read,
+          saveResult: media.save,
+          keepMs: config.mediaRetentionMs,
+          memoryBytes: config.bodyMemoryBytes,
+          log,
+        }),
+      ),
     },
   });
-  const leads = await openLeads(config, { redis, log });
-  const wallets = await assignWallets({ networks: config.x402.networks, dataDir: config.dataDir });
+  const { isOn: isSearchOn } = config.search;
+  const sources = isSearchOn ? config.leads.sources : [];
+  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
+  const networks = isSearchOn ? config.x402.networks : [];
+  const wallets = await assignWallets({
+    networks,
+    dataDir: config.dataDir,
+    agreeOn: (value) => store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
+  });
   const operations = createOperations(config.search);
   const discovery = describeSearch(operations, { serviceName: brandTitle(config) });
   const x402 = createX402Gate({
@@ -121,17 +177,19 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     owner: jobs.owner,
     pricing: config.search.pricing,
     headerBytes: config.x402.headerBytes,
+    timeouts: { settleMs: config.x402.settleMs },
+    uncheckedLimit: config.x402.uncheckedLimit,
     describe: () =>
       leads.status().synthetic ? 'Influencer search over generated, fictional profiles' : 'Influencer search',
   });
   const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
-  const catalogs = createCatalogs(config.models);
   const accountLimiter = createAccountLimiter({
     limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
     redis,
   });
   const sweeps = createSweeps({ store, files: mediaFiles, inputFolder, clock, log });
   const background = new AbortController();
+  const probeStore = createStoreProbe(store);
 
   return {
     config,
@@ -151,20 +209,19 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
     publicUrl,
     media,
+    providers,
     outbound,
     fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
     streamInput: createStreamInput({ download: outbound.download }),
     inputFolder,
     readiness: async () => {
-      const isStoreReady = await store.ping().then(
-        () => true,
-        () => false,
-      );
-      const isSearchReady = leads.status().ready;
+      const storeState = await probeStore();
+      const search = searchState(config, leads.status());
       return {
-        ready: isStoreReady && isSearchReady && !jobs.isDraining(),
-        store: isStoreReady ? 'ready' : 'unavailable',
-        search: isSearchReady ? 'ready' : 'building',
+        ready: storeState === 'ready' && search !== 'building' && !jobs.isDraining(),
+        draining: jobs.isDraining(),
+        store: storeState,
+        search,
         media: sweeps.place(),
         payments: x402.status().map(({ network, label, ready }) => ({ network, label, ready })),
       };
@@ -172,14 +229,21 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     listeningAt: (url) => {
       listeningUrl = url;
     },
-    notices: () => startNotices(config, { walletNotice: wallets.notice, leads: leads.status() }),
+    notices: () =>
+      startNotices(config, {
+        walletNotice: wallets.notice,
+        leads: leads.status(),
+        isRealSold: realSales.hasBegun(),
+      }),
     begin: () => {
+      void redis?.check();
       jobs.begin();
       webhooks.begin();
       void sweeps.begin(background.signal);
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
+      if (!isSearchOn) return;
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
@@ -206,32 +270,97 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   };
 };
 
+/** Asks the store at most once in `probeEveryMs`, and gives the same answer to all who ask meanwhile. */
+const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
+  let lastAt = -Infinity;
+  let last: Promise<StoreState>;
+  return () => {
+    const now = performance.now();
+    if (now - lastAt >= probeEveryMs) {
+      lastAt = now;
+      last = within(probeTimeoutMs, store.probe()).then(
+        () => 'ready',
+        (error: unknown) =>
+          error instanceof StoreError && error.reason === 'full' ? 'disk_full' : 'unavailable',
+      );
+    }
+    return last;
+  };
+};
+
+/** Buyers sign terms with this address for real money, so it must not name their own machine to them. */
+const refuseLocalPublicUrl = ({ publicUrl, search, x402 }: Config): void => {
+  if (!search.isOn || !x402.takesRealMoney) return;
+  const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
+  if (publicUrl === null) throw new ConfigError(`PUBLIC_URL: is not set; ${why}`);
+  const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');
+  if (classifyLiteral(host) === 'loopback' || host === '0.0.0.0' || host === '::')
+    throw new ConfigError(`PUBLIC_URL: ${publicUrl} is an address of this machine alone; ${why}`);
+};
+
 /** Loaded only where it is used: the client costs a third of a second of start. */
 const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => {
   const { createRedisConnection } = await import('./cache/redis-connection.ts');
   return createRedisConnection({ url, log });
 };
 
+const searchState = (
+  { search, x402 }: Config,
+  { ready, synthetic, profiles }: LeadStatus,
+): Readiness['search'] => {
+  if (!search.isOn) return 'off';
+  if (synthetic && x402.takesRealMoney) return 'not_on_sale';
+  if (!ready) return 'building';
+  return profiles === 0 ? 'empty' : 'ready';
+};
+
+const searchNotices = (config: Config, leads: LeadStatus): string[] => {
+  switch (searchState(config, leads)) {
+    case 'off':
+      return ['The search is switched off: X402_NETWORKS or LEADS_SOURCES is none.'];
+    case 'not_on_sale':
+      return [
+        'The search is not on sale: only fictional profiles are there, and X402_NETWORKS names main networks. ' +
+          'Import profiles (leads import) or name another source (LEADS_SOURCES).',
+      ];
+    case 'empty':
+      return ['There are no profiles to search: every search finds nobody, and costs nothing.'];
+    case 'building':
+    case 'ready':
+      return leads.synthetic ? ['Searches run over a generated, fictional data set.'] : [];
+  }
+};
+
 const startNotices = (
   config: Config,
-  { walletNotice, leads }: { walletNotice: string | null; leads: LeadStatus },
+  {
+    walletNotice,
+    leads,
+    isRealSold,
+  }: { walletNotice: string | null; leads: LeadStatus; isRealSold: boolean },
 ): string[] => {
   const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
   const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
-  const remote = config.x402.networks.flatMap(({ facilitator }) =>
+  const networks = config.search.isOn ? config.x402.networks : [];
+  const remote = networks.flatMap(({ facilitator }) =>
     facilitator.kind === 'remote' ? facilitator.endpoints.map(({ url }) => url) : [],
   );
   return [
+    ...config.unknownVariables.map(
+      (name) => `${name} is set, but there is no such setting (docs/configuration.md).`,
+    ),
     ...(isSandbox
-      ? ['Models without a configured provider are served by the sandbox: no real model answers.']
+      ? [
+          `Models without a configured provider are served by the sandbox: no real model answers.${isRealSold ? ' They are for sandbox accounts only (accounts create --sandbox).' : ''}`,
+        ]
       : []),
     ...(isPublic && config.publicUrl === null
       ? ['PUBLIC_URL is not set: result URLs and payment terms name this machine as localhost.']
       : []),
-    ...(leads.synthetic ? ['Searches run over a generated, fictional data set.'] : []),
+    ...searchNotices(config, leads),
     ...(walletNotice === null ? [] : [walletNotice]),
     ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),
-    ...config.x402.networks
+    ...networks
       .filter(({ facilitator }) => facilitator.kind === 'remote' && facilitator.rpcUrl === null)
       .map(
         ({ network }) =>

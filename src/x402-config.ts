@@ -1,11 +1,20 @@
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
+import { parseUsd, type Nano } from './money.ts';
+import { unknownKey } from './unknown-key.ts';
 import { nodeUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
 
 export interface X402Config {
+  /** None: nothing is sold for x402 payments. */
   networks: X402NetworkConfig[];
+  /** Whether the networks are main networks; main and test networks are never mixed. */
+  takesRealMoney: boolean;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
+  /** How long a settlement may take, waiting for the chain included. */
+  settleMs: number;
+  /** What payments of one network may come to that are settled by a facilitator's word alone. */
+  uncheckedLimit: Nano;
   /** The keys that an operator's refunds are signed with. The server does not use them. */
   refundKeys: RefundKeys;
 }
@@ -87,8 +96,10 @@ const solanaKey = z
 export const x402Environment = {
   X402_NETWORKS: z
     .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas')).min(1))
+    .transform((text) => (text === 'none' ? [] : text.split(',').map((part) => part.trim())))
+    .pipe(
+      z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas, or none')),
+    )
     .default([baseSepolia, solanaDevnet]),
   X402_FACILITATOR_URL: z
     .string()
@@ -102,6 +113,17 @@ export const x402Environment = {
     .transform(Number)
     .pipe(z.number().min(1_000).max(14_000))
     .default(defaultHeaderBytes),
+  X402_SETTLE_MS: z
+    .string()
+    .regex(/^\d{4,6}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(1_000).max(240_000))
+    .default(30_000),
+  X402_UNCHECKED_USD: z
+    .string()
+    .regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be an amount such as 5.00')
+    .transform(parseUsd)
+    .default(0n),
   X402_CDP_API_KEY_ID: z.string().min(1).max(512).optional(),
   X402_CDP_API_KEY_SECRET: z.string().min(1).max(4_096).optional(),
   X402_EVM_PAY_TO: evmAddress.optional(),
@@ -167,7 +189,7 @@ export const x402FileSchema = z
         const read: Record<string, NetworkSettings> = {};
         for (const [id, settings] of Object.entries(networks)) {
           const schema = id.startsWith('solana:') ? solanaNetwork : evmNetwork;
-          const parsed = schema.safeParse(settings);
+          const parsed = schema.safeParse(settings, { error: unknownKey });
           if (parsed.success) read[id] = parsed.data;
           else
             for (const { message, path } of parsed.error.issues)
@@ -318,7 +340,10 @@ export const readX402 = (env: Environment, file: FileSettings): X402Config => {
   });
   return {
     networks,
+    takesRealMoney: mainCount > 0,
     headerBytes: env.X402_HEADER_BYTES,
+    settleMs: env.X402_SETTLE_MS,
+    uncheckedLimit: env.X402_UNCHECKED_USD,
     refundKeys: { evm: env.X402_EVM_REFUND_KEY ?? null, solana: env.X402_SOLANA_REFUND_KEY ?? null },
   };
 };

@@ -30,6 +30,27 @@ describe('a gateway with nothing configured', () => {
   });
 });
 
+describe('the output limit of a SKU', () => {
+  const sku = (kind: string, more: string): string =>
+    `models: { sold: { kind: ${kind}, price: { unit: call, price_usd: 1 }, ${more} routes: [{ provider: sandbox }] } }`;
+
+  it('is 16,384 tokens unless the file has another', () => {
+    const limitOf = (text: string | null) => readConfig({}, text).models[0]?.maxOutputTokens;
+    expect([null, sku('chat', ''), sku('chat', 'max_output_tokens: 65536,')].map(limitOf)).toEqual([
+      16_384, 16_384, 65_536,
+    ]);
+  });
+
+  it.each([
+    ['chat', 0],
+    ['chat', 65_537],
+    ['image', 100],
+  ])('of a %s SKU cannot be %i', (kind, limit) => {
+    const text = sku(kind, `max_output_tokens: ${limit},`);
+    expect(() => readConfig({}, text)).toThrow(/^causeway\.yaml: models\.sold\.max_output_tokens: /);
+  });
+});
+
 const s3Keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
 
 describe('the limits', () => {
@@ -44,7 +65,6 @@ describe('the limits', () => {
       bodyMemoryBytes: 268_435_456,
       acceptsWebhooks: true,
       allowsLoopbackUrls: false,
-      ffmpegPath: null,
       mediaDir: null,
       s3: null,
     });
@@ -62,7 +82,6 @@ describe('the limits', () => {
           BODY_MEMORY_BYTES: '1048576',
           WEBHOOKS: 'off',
           ALLOW_LOOPBACK_URLS: 'true',
-          FFMPEG_PATH: '/opt/ffmpeg',
           MEDIA_DIR: '/media',
         },
         null,
@@ -76,7 +95,6 @@ describe('the limits', () => {
       bodyMemoryBytes: 1_048_576,
       acceptsWebhooks: false,
       allowsLoopbackUrls: true,
-      ffmpegPath: '/opt/ffmpeg',
       mediaDir: '/media',
     });
   });
@@ -159,6 +177,10 @@ describe('a wrong setting', () => {
     [{ X402_NETWORKS: 'eip155:8453' }, /^X402_EVM_PAY_TO: /],
     [{ X402_NETWORKS: 'eip155:8453', X402_EVM_PAY_TO: `0x${'1'.repeat(40)}` }, /^X402_FACILITATOR_URL: /],
     [{ X402_EVM_FACILITATOR_KEY: `0x${'1'.repeat(64)}` }, /^X402_EVM_RPC_URL: /],
+    [{ X402_SETTLE_MS: '30s' }, /^X402_SETTLE_MS: must be a whole number/],
+    [{ X402_SETTLE_MS: '240001' }, /^X402_SETTLE_MS: /],
+    [{ X402_UNCHECKED_USD: '-1' }, /^X402_UNCHECKED_USD: must be an amount/],
+    [{ X402_UNCHECKED_USD: '$5' }, /^X402_UNCHECKED_USD: must be an amount/],
   ])('%j is one line that names it', (env, line) => {
     const read = () => readConfig(env, null);
     expect(read).toThrow(ConfigError);
@@ -186,6 +208,10 @@ describe('a wrong setting', () => {
       'providers: { up: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key_env: UP_KEY } }',
       /the environment variable UP_KEY is not set/,
     ],
+    [
+      'providers: { up: { type: openai, base_url: "http://127.0.0.1:1/v1" } }\nmodels: { a: { kind: image, price: { unit: call, price_usd: "0.1" }, routes: [{ provider: up }, { provider: sandbox }] } }',
+      /^causeway\.yaml: models\.a\.routes: names a real provider and the sandbox; .* SKU of its own$/,
+    ],
     ['moderation: { provider: nobody, model: m }', /moderation.provider: there is no provider "nobody"/],
     ['moderation: { provider: sandbox, model: m }', /"sandbox" of type openai/],
   ])('%j in the file is one line that names it', (text, line) => {
@@ -212,13 +238,13 @@ moderation: { provider: up, model: omni-moderation-latest }
       yaml(`
 providers: { up: { type: openai, base_url: "http://127.0.0.1:9/v1/", api_key_env: UP_KEY, idle_ms: 5 } }
 models:
-  mine: { kind: chat, price: { unit: token, input_usd_per_1m: 0.5, output_usd_per_1m: "1.50" }, routes: [{ provider: up, model: llama }, { provider: sandbox }] }
+  mine: { kind: chat, price: { unit: token, input_usd_per_1m: 0.5, output_usd_per_1m: "1.50" }, routes: [{ provider: up, model: llama }, { provider: up }] }
 `),
     );
     expect(config.models).toHaveLength(1);
     expect(config.models[0]?.routes).toEqual([
       { provider: 'up', model: 'llama' },
-      { provider: 'sandbox', model: 'mine' },
+      { provider: 'up', model: 'mine' },
     ]);
     expect(config.providers['up']).toMatchObject({
       type: 'openai',
@@ -331,6 +357,12 @@ x402:
         { url: cdp, cdpKey: { id: 'id', secret: 'secret' } },
       ],
     });
+  });
+
+  it('reads how long a settlement may take, and what may be delivered unchecked', () => {
+    expect(readConfig({}, null).x402).toMatchObject({ settleMs: 30_000, uncheckedLimit: 0n });
+    const set = { X402_SETTLE_MS: '60000', X402_UNCHECKED_USD: '2.50' };
+    expect(readConfig(set, null).x402).toMatchObject({ settleMs: 60_000, uncheckedLimit: 2_500_000_000n });
   });
 
   it('refuses to sell the same for test money as for money', () => {

@@ -150,6 +150,21 @@ describe('a wrong setting of the leads', () => {
     ],
     [
       onHttp,
+      { http: { ...http, fields: { following: null } } },
+      /^causeway\.yaml: leads\.http\.fields\.following: no row .* leads\.http\.defaults\.following$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, defaults: { bio: 'x' } } },
+      /^causeway\.yaml: leads\.http\.defaults: Unrecognized key/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, defaults: { following: -1 } } },
+      /^causeway\.yaml: leads\.http\.defaults\.following: /,
+    ],
+    [
+      onHttp,
       { http: { ...http, parameters: { q: 'yoga' }, body: ['{limit}'] } },
       /^causeway\.yaml: leads\.http: \{query\} must be in parameters or in body, .*words: check$/,
     ],

@@ -8,4 +8,6 @@ export interface Caller {
   available: Nano;
   /** The account's own SKUs, rates and limits (`Account.terms`). */
   terms: string | null;
+  /** `Account.isSandbox` */
+  isSandbox: boolean;
 }

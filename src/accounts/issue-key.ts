@@ -9,6 +9,8 @@ export interface IssueKeyInput {
   label: string;
   /** The word in `sk_<brand>_`. */
   brand: string;
+  /** The key itself, where its holder has chosen it; a new one unless told. */
+  key?: string;
 }
 
 export type IssueKeyOutcome =
@@ -21,12 +23,11 @@ export type IssueKeyOutcome =
 /** Makes a new key for an active account and stores its hash and display form. */
 export const issueKey = async (
   { store, clock }: { store: Pick<Store, 'getAccount' | 'createKey'>; clock: Clock },
-  { accountId, label, brand }: IssueKeyInput,
+  { accountId, label, brand, key = newApiKey(brand) }: IssueKeyInput,
 ): Promise<IssueKeyOutcome> => {
   const account = await store.getAccount(accountId);
   if (account === null) return { outcome: 'no_account' };
   if (account.status !== 'active') return { outcome: 'not_active', account };
-  const key = newApiKey(brand);
   const apiKey = await store.createKey({
     id: newId(),
     accountId,

@@ -27,5 +27,6 @@ export const createAuthenticate =
       keyId: found.key.id,
       available: account.balance - account.held,
       terms: account.terms,
+      isSandbox: account.isSandbox,
     };
   };

@@ -18,6 +18,8 @@ export interface RedisConnection {
    * command given up may still be carried out.
    */
   attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
+  /** Dials now, so that the log tells at once when Redis does not answer. Never rejects. */
+  check(): Promise<void>;
   /** Redis as the store of a cache: a fault reads as a miss, and a write that fails is lost. */
   openStore(options: { timeoutMs: number }): CacheStore;
   close(): Promise<void>;
@@ -62,7 +64,10 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   const store = new KeyvRedis<string>(client, { throwOnErrors: true });
   const breaker = createCircuitBreaker({ maxFailures: breakerMaxFailures, openMs: breakerOpenMs });
   const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
-    log.warn({ err: error, leftOut }, 'Redis does not answer: limits hold per process and nothing is cached');
+    log.warn(
+      { err: error, leftOut, redis: new URL(url).host },
+      'Redis does not answer: until it does, limits hold per process and nothing is cached. Start it, or correct REDIS_URL',
+    );
   });
   let isClosed = false;
   const onFault = (error: unknown): void => {
@@ -94,6 +99,9 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   return {
     client,
     attempt,
+    check: async () => {
+      await attempt(() => client.ping(), connectTimeoutMs + pingIntervalMs);
+    },
     openStore: ({ timeoutMs }) => guardedStore(store, (command) => attempt(command, timeoutMs)),
     async close() {
       if (isClosed) return;

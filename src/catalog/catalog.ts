@@ -2,6 +2,7 @@ import type { ModelConfig } from '../config.ts';
 import type { JsonObject } from '../json.ts';
 import { formatRate, formatUsd } from '../money.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
+import type { RealSales } from './open-real-sales.ts';
 import { remember } from './remember.ts';
 
 /** The SKUs on sale to one account. A SKU without a price cannot be in it, so nothing is ever free by omission. */
@@ -19,18 +20,44 @@ export interface Buyer {
   accountId: string;
   /** `Account.terms`; null: the operator's defaults. */
   terms: string | null;
+  /** `Account.isSandbox` */
+  isSandbox: boolean;
+}
+
+export interface CatalogsOptions {
+  /** Whether the sandbox serves a SKU. */
+  isSandboxModel(model: ModelConfig): boolean;
+  realSales: RealSales;
 }
 
 /** What each account is offered, by its own terms. */
 export interface Catalogs {
   /** Throws on terms that cannot be read: such an account is sold nothing rather than something at a wrong price. */
   for(buyer: Buyer): Catalog;
+  /** To be awaited before `for`, which holds to what the store said last. Rejects when the store does not answer. */
+  refresh(): Promise<void>;
 }
 
 /** How many different terms are kept read. */
 const mostCatalogs = 1_000;
 
-export const createCatalogs = (models: readonly ModelConfig[]): Catalogs => {
+/**
+ * Sandbox credit buys what the sandbox makes, and real money what real models make. While nothing real was ever on sale,
+ * every account may use the sandbox.
+ */
+export const createCatalogs = (
+  models: readonly ModelConfig[],
+  { isSandboxModel, realSales }: CatalogsOptions,
+): Catalogs => {
+  const sandbox = catalogsOf(models.filter(isSandboxModel));
+  const real = catalogsOf(models.filter((model) => !isSandboxModel(model)));
+  return {
+    for: (buyer) => (buyer.isSandbox || !realSales.hasBegun() ? sandbox : real).for(buyer),
+    refresh: realSales.refresh,
+  };
+};
+
+const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
   const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
   const byTerms = remember(mostCatalogs, (text: string) => {
     const terms = parseAccountTerms(text);

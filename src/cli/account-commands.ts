@@ -40,11 +40,13 @@ const addCreate = (accounts: Command, context: CommandContext): void => {
     )
     .requiredOption('--name <name>', 'what you call the customer (required)', readText(200))
     .option('--approved', 'make it active at once')
-    .action((options: { name: string; approved?: true }) =>
+    .option('--sandbox', 'its money is sandbox credit: it buys what the sandbox makes, and no real models')
+    .action((options: { name: string; approved?: true; sandbox?: true }) =>
       context.runCreating(async (session) => {
         const account = await createAccount(session, {
           name: options.name,
           status: options.approved === true ? 'active' : 'pending',
+          isSandbox: options.sandbox === true,
         });
         const next = account.status === 'active' ? 'keys issue' : 'accounts approve';
         return {
@@ -57,6 +59,7 @@ const addCreate = (accounts: Command, context: CommandContext): void => {
   addExamples(create, [
     'causeway accounts create --name "Acme Ltd"',
     'causeway accounts create --name "Acme Ltd" --approved --json',
+    'causeway accounts create --name "Acme Ltd, trial" --approved --sandbox',
   ]);
 };
 

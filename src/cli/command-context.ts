@@ -38,6 +38,8 @@ export interface CommandContext {
   run(work: Work): Promise<void>;
   /** The same, but makes an embedded store where there is none yet. */
   runCreating(work: Work): Promise<void>;
+  /** Reads the whole configuration and opens nothing. Throws CommandError where there is no store yet. */
+  runOnConfig(work: (config: Config) => Promise<Answer>): Promise<void>;
   /** Opens what keeps the profiles, and not the store. With `isNewAllowed` it is made where there is none yet. */
   runOnLeads(place: { to: LeadPlaceName | undefined; isNewAllowed?: true }, work: LeadWork): Promise<void>;
 }

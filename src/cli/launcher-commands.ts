@@ -27,10 +27,11 @@ export const addLauncherCommands = (program: Command): void => {
     .summary('run the gateway and serve MCP over stdin and stdout too')
     .description(
       'Runs the gateway and serves its MCP tools over stdin and stdout too, as local assistants start their servers. ' +
-        'The key in CAUSEWAY_API_KEY opens the generation tools.',
+        'The assistant acts for the account of the key in CAUSEWAY_API_KEY; without it, on a folder of its own with ' +
+        'sandbox models, for the first account.',
     )
     .action(refuse('causeway mcp'));
-  addExamples(mcp, ['causeway mcp', 'CAUSEWAY_API_KEY=sk_causeway_... causeway mcp --env-file .env']);
+  addExamples(mcp, ['causeway mcp', 'causeway mcp --env-file .env']);
 };
 
 const refuse = (command: string) => (): void => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { shownColumn } from '../leads/import/column-names.ts';
 import type {
   ColumnMap,
@@ -18,7 +19,13 @@ import {
 import type { Answer, CommandContext } from './command-context.ts';
 import { addExamples } from './examples.ts';
 import { importAnswer, rejectedLines, type Rejections } from './lead-import-answer.ts';
-import { inputFormats, readColumn, readDelimiter, readRejectedLimit } from './lead-import-options.ts';
+import {
+  inputFormats,
+  readColumn,
+  readDefault,
+  readDelimiter,
+  readRejectedLimit,
+} from './lead-import-options.ts';
 import { countOf } from './lead-figures.ts';
 import { placeOption } from './lead-place-option.ts';
 import type { LeadPlaceName } from './lead-place.ts';
@@ -40,6 +47,7 @@ const isPassing = (file: string): boolean =>
 interface ImportOptions {
   format?: InputFormat;
   column?: ColumnMap;
+  default?: LeadDefaults;
   delimiter?: string;
   /** False with --no-header. */
   header: boolean;
@@ -64,6 +72,7 @@ const toInputOptions = (files: readonly string[], options: ImportOptions): LeadI
   hasHeader: options.header,
   ...(options.format === undefined ? {} : { format: options.format }),
   ...(options.column === undefined ? {} : { columns: options.column }),
+  ...(options.default === undefined ? {} : { defaults: options.default }),
   ...(options.delimiter === undefined ? {} : { delimiter: options.delimiter }),
 });
 
@@ -202,8 +211,9 @@ const importProfiles = async (
 };
 
 const fieldsHelp = `
-Fields: username and followers (needed), full_name, following, is_verified, is_business, category, bio,
-public_email, media_count, gender (male, female), profile_pic_url, country (two letters), city.
+Fields: username, followers, full_name, following, is_verified, is_business (needed, the last four unless --default
+names a value), category, bio, public_email, media_count, gender (male, female), profile_pic_url, country (two
+letters), city.
 Columns are found by these names and common others (handle, followers_count, biography, ...); --column names one
 that is called otherwise, by its name, its number (#3), or its way into a JSON object (/owner/username).`;
 
@@ -226,6 +236,11 @@ export const addImportCommand = (leads: Command, context: CommandContext): void 
       ),
     )
     .option('--column <field=column>', 'read a field from this column; can be repeated', readColumn)
+    .option(
+      '--default <field=value>',
+      'for rows without full_name, following, is_verified or is_business, which are refused else; can be repeated',
+      readDefault,
+    )
     .option(
       '--delimiter <character>',
       'what divides columns of CSV, or tab (default: found out)',

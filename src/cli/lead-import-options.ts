@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { ColumnMap, InputFormat } from '../leads/import/input-options.ts';
-import { leadFields } from '../lead-fields.ts';
+import { checkLead } from '../leads/check-lead.ts';
+import { defaultableFields, leadFields, type LeadDefaults } from '../lead-fields.ts';
 import type { RejectedLimit } from './lead-watched-input.ts';
 
 export const inputFormats = ['csv', 'jsonl', 'parquet'] as const satisfies readonly InputFormat[];
@@ -16,6 +17,29 @@ export const readColumn = (text: string, before: ColumnMap = {}): ColumnMap => {
     );
   if (before[field] !== undefined) throw new InvalidArgumentError(`${field} has a column already.`);
   return { ...before, [field]: text.slice(at + 1) };
+};
+
+/** Adds one `field=value` to those before it. Throws InvalidArgumentError. */
+export const readDefault = (text: string, before: LeadDefaults = {}): LeadDefaults => {
+  const at = text.indexOf('=');
+  const name = text.slice(0, Math.max(at, 0)).trim();
+  const field = defaultableFields.find((known) => known === name);
+  if (field === undefined)
+    throw new InvalidArgumentError(
+      `Write a field, =, and the value of rows without it, such as following=0. The fields: ${defaultableFields.join(', ')}.`,
+    );
+  if (before[field] !== undefined) throw new InvalidArgumentError(`${field} has a default already.`);
+  const checked = checkLead({
+    username: 'anybody',
+    full_name: '',
+    followers: 0,
+    following: 0,
+    is_verified: false,
+    is_business: false,
+    [field]: text.slice(at + 1),
+  });
+  if ('problem' in checked) throw new InvalidArgumentError(checked.problem);
+  return { ...before, [field]: checked.lead[field] };
 };
 
 /** Throws InvalidArgumentError. */

@@ -18,9 +18,11 @@ export interface NamesGiven {
   file?: string;
 }
 
+const anybody = { full_name: '', followers: 0, following: 0, is_verified: false, is_business: false };
+
 /** A name as profiles have it, without its at-sign. Throws CommandError, which says where it stands. */
 const readName = (text: string, where: string): string => {
-  const checked = checkLead({ username: text, followers: 0 });
+  const checked = checkLead({ ...anybody, username: text });
   if ('lead' in checked) return checked.lead.username;
   throw new CommandError('invalid_usage', printable(`${where}${checked.problem} Nothing was changed.`));
 };

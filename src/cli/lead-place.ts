@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { readConfig } from '../config.ts';
 import { ConfigError } from '../errors.ts';
 import { leadsEnvironment } from '../leads-config.ts';
+import { refuseMisspelt } from '../setting-names.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { userName } from '../user-name.ts';
 import { CommandError } from './command-error.ts';
@@ -36,6 +37,8 @@ export interface LeadPlaceOptions extends StoreOptions {
   to?: LeadPlaceName;
 }
 
+const placeSettings = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'DATA_DIR'];
+
 /** What LEADS_SOURCES names that is kept here. Throws ConfigError, but where the operator has named the place. */
 const readPlaceNames = (all: Environment, isNeeded: boolean): LeadPlaceName[] | null => {
   const { success, data, error } = leadsEnvironment.LEADS_SOURCES.safeParse(all.LEADS_SOURCES || undefined);
@@ -65,6 +68,7 @@ export const readLeadPlace = (
   { to, dataDir, envFile }: LeadPlaceOptions,
 ): LeadPlace => {
   const all = withEnvFile(environment, envFile);
+  refuseMisspelt({ ...all, DATA_DIR: dataDir ?? all.DATA_DIR }, placeSettings);
   const searched = readPlaceNames(all, to === undefined);
   const kind = to ?? searched?.[0] ?? 'embedded';
   const isSearched = searched?.includes(kind) ?? true;

@@ -49,14 +49,18 @@ export const tellPayment = (payment: Payment, now: number): PaymentStory => {
         advice: askChain,
       };
     case 'settled':
-    case 'delivered':
+    case 'delivered': {
+      const settled = payment.isUnchecked
+        ? 'A facilitator says that the payment is settled. No node of the chain has confirmed that so far.'
+        : 'The chain has the payment.';
       return {
         happened:
           state === 'settled'
-            ? 'The chain has the payment. That its buyer was answered is not written down; the same proof gets the answer.'
-            : 'The chain has the payment, and its buyer was answered.',
-        advice: 'It can be given back: "causeway payments refund".',
+            ? `${settled} That its buyer was answered is not written down; the same proof gets the answer.`
+            : `${settled} Its buyer was answered.`,
+        advice: payment.isUnchecked ? askChain : 'It can be given back: "causeway payments refund".',
       };
+    }
     case 'rejected':
       return {
         happened: `The proof was refused${because(payment)}. Nothing was charged.`,

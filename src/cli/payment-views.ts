@@ -56,6 +56,7 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
     payer: payment.payer,
     pay_to: payment.payTo,
     transaction: payment.transaction,
+    unchecked: payment.isUnchecked,
     reason: payment.reason,
     facilitator: payment.facilitator,
     payment_id: payment.paymentId,

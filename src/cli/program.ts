@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { addAccountCommands } from './account-commands.ts';
+import { addBackupCommand } from './backup-command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { addKeyCommands } from './key-commands.ts';
@@ -48,6 +49,7 @@ export const createProgram = (
   addPaymentCommands(program, context);
   addWebhookCommands(program, context);
   addLeadCommands(program, context);
+  addBackupCommand(program, context);
   addExamples(program, [
     'causeway accounts create --name "Acme Ltd" --approved',
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,

@@ -53,6 +53,11 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       await carryOut(settings, work);
     },
     runCreating: async (work) => carryOut(settingsOf(program), work),
+    runOnConfig: async (work) => {
+      const config = await readGatewayConfig(environment, program.opts<GlobalOptions>());
+      assertDataExists(config);
+      answerWith(await work(config));
+    },
     runOnLeads: async ({ to, isNewAllowed }, work) => {
       const place = readLeadPlace(environment, {
         ...program.opts<GlobalOptions>(),

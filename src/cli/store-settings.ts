@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readConfig, type Config } from '../config.ts';
+import { refuseMisspelt } from '../setting-names.ts';
 import { assertEnvFilePrivate, readKeyFiles } from '../key-files.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { CommandError } from './command-error.ts';
@@ -32,10 +33,9 @@ export const readStoreSettings = (
       'invalid_setting',
       'DATABASE_URL: it is set, so the data is in PostgreSQL; leave out --data-dir, or unset it',
     );
-  return readConfig(
-    { DATABASE_URL: all.DATABASE_URL, DATA_DIR: dataDir ?? all.DATA_DIR, BRAND: all.BRAND },
-    null,
-  );
+  const settings = { DATABASE_URL: all.DATABASE_URL, DATA_DIR: dataDir ?? all.DATA_DIR, BRAND: all.BRAND };
+  refuseMisspelt({ ...all, ...settings }, Object.keys(settings));
+  return readConfig(settings, null);
 };
 
 /**

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../errors.ts';
 import { LeadInputError } from '../leads/import/lead-input-error.ts';
 import { LeadKeeperError, type LeadKeeperProblem } from '../leads/lead-keeper.ts';
-import { StoreError } from '../store/store-error.ts';
+import { StoreError, type StoreFailure } from '../store/store-error.ts';
 import { CommandError, type CommandErrorCode } from './command-error.ts';
 import { signedForm } from './read-amount.ts';
 
@@ -53,7 +53,10 @@ const usageMessage = ({ code, message }: CommanderError): string => {
     : `${sentence} Add --help to see how the command is written.`;
 };
 
+/** Reasons after which nothing was changed. */
+const changedNothing: readonly StoreFailure[] = ['overloaded', 'closed', 'full'];
+
 const storeMessage = ({ reason, message }: StoreError): string =>
-  reason === 'timeout' || reason === 'crashed'
-    ? `The store failed, and whether the change was made is not known; look before you repeat it: ${message}`
-    : `The store failed: ${message}`;
+  changedNothing.includes(reason)
+    ? `The store failed: ${message}`
+    : `The store failed, and whether a change was made is not known; look before you repeat it: ${message}`;

@@ -9,6 +9,7 @@ export const accountJson = (account: Account): JsonObject => ({
   id: account.id,
   name: account.name,
   status: account.status,
+  sandbox: account.isSandbox,
   balance_usd: formatUsd(account.balance - account.held),
   held_usd: formatUsd(account.held),
   ledger_usd: formatUsd(account.balance),
@@ -39,6 +40,7 @@ export const accountTable = (accounts: readonly Account[]): string =>
     [
       { title: 'ACCOUNT' },
       { title: 'STATUS' },
+      { title: 'SANDBOX' },
       { title: 'BALANCE USD', align: 'right' },
       { title: 'HELD USD', align: 'right' },
       { title: 'CREATED' },
@@ -47,6 +49,7 @@ export const accountTable = (accounts: readonly Account[]): string =>
     accounts.map((account) => [
       account.id,
       account.status,
+      account.isSandbox ? 'yes' : 'no',
       formatUsd(account.balance - account.held),
       formatUsd(account.held),
       toIso(account.createdAt),

@@ -1,5 +1,6 @@
 import { toIso } from '../clock.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { parseVerbatim } from '../json-text.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import type { Job } from '../store/store.ts';
 
@@ -12,7 +13,7 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
     model: job.model,
     created_at: toIso(job.createdAt),
     finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
-    custom_data: job.customData === null ? {} : (JSON.parse(job.customData) as JsonObject),
+    custom_data: customDataOf(job),
     data: Array.isArray(result) ? result : [],
     error: job.error === null ? null : { ...job.error },
     usage: {
@@ -23,6 +24,10 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
     ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
   };
 };
+
+/** The caller's own data, which `toJsonText` writes as it was sent. */
+export const customDataOf = ({ customData }: Job): JsonObject =>
+  customData === null ? {} : parseVerbatim(customData);
 
 const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
 

@@ -9,12 +9,12 @@ export const outputItemId = (prefix: ItemPrefix, jobId: string, outputIndex: num
   `${prefix}_${jobId}_${outputIndex}`;
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const responsePattern = new RegExp(`^resp_(${uuid})$`, 'i');
+export const responseIdPattern = new RegExp(`^resp_(${uuid})$`, 'i');
 const itemPattern = new RegExp(`^(?:msg|fc|rs)_(${uuid})_\\d{1,6}$`);
 
 /** The job of a response id; null when it is none. */
 export const jobIdOfResponse = (id: string): string | null =>
-  responsePattern.exec(id)?.[1]?.toLowerCase() ?? null;
+  responseIdPattern.exec(id)?.[1]?.toLowerCase() ?? null;
 
 /** The job of an output item's id; null when it is none of ours. */
 export const jobIdOfItem = (id: string): string | null => itemPattern.exec(id)?.[1] ?? null;

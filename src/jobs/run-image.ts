@@ -29,7 +29,7 @@ export interface ImageJobRequest {
 }
 
 export interface RunImageOptions {
-  routesFor: (sku: string) => RoutedImage;
+  routesFor: (sku: string) => Pick<RoutedImage, 'generate'>;
   /** The bytes of a saved input; null when they are gone. */
   readInput: (id: string) => Promise<Readable | null>;
   saveResult: SaveResult;

@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../json.ts';
 import { createMemoryBudget, type MemoryBudget } from '../limits/memory-budget.ts';
 import type { Log } from '../log.ts';
+import { digesting } from '../digesting.ts';
 import { parseUsd } from '../money.ts';
 import type { Moderator } from '../providers/moderation/moderator.ts';
 import { ProviderError } from '../providers/provider-error.ts';
 import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../providers/video/routed-video.ts';
 import type { VideoInput, VideoReport, VideoRequest } from '../providers/video/video-provider.ts';
 import { pause } from '../repeat.ts';
-import type { Job } from '../store/store.ts';
+import type { Job, Store } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from './executor.ts';
 import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
 import { toFailedOutcome } from './provider-failure.ts';
@@ -52,12 +54,13 @@ export interface VideoJobResult extends JsonObject {
 type TaskRecord = { state: 'starting' } | ({ state: 'started' } & StartedVideo);
 
 export interface RunVideoOptions {
-  routesFor: (sku: string) => RoutedVideo;
+  routesFor: (sku: string) => Pick<RoutedVideo, 'start' | 'resume'>;
   /** Makes a saved input readable to an adapter. */
   openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
   /** Looks at requests with `nsfw_check`; null: their upstream does. */
   moderator: Moderator | null;
   saveResult: SaveResult;
+  store: Pick<Store, 'noteMadeClip'>;
   clock: Clock;
   log: Log;
 }
@@ -220,21 +223,44 @@ const collect = async (
   context: ExecutorContext,
   options: RunVideoOptions,
 ): Promise<JobOutcome> => {
-  const fetchPart = (part: 'video' | 'last_frame'): Promise<ResultMedia | null> =>
+  const fetchPart = (part: 'video' | 'last_frame'): Promise<SavedPart | null> =>
     fetchAndSave({ job, part, request, handle: begun.handle }, context, options);
   const video = await fetchPart('video');
   if (video === null)
     throw new ProviderError('a finished task had no video', { failure: 'fatal', code: 'upstream_error' });
+  const seconds = secondsOf(job);
+  if (seconds !== null)
+    await outliveOutage(
+      () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
+      {
+        what: 'noting the length of a video',
+        jobId: job.id,
+        log: options.log,
+        signal: context.signal,
+      },
+    );
   const lastFrame = request.returnLastFrame ? await fetchPart('last_frame') : null;
   const result: VideoJobResult = { has_last_frame: lastFrame !== null };
   return {
     status: 'done',
     result,
     charge: parseUsd(priceUsd),
-    media: lastFrame === null ? [video] : [video, lastFrame],
+    media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
     metadata: { sandbox: begun.started.isSandbox, provider: begun.started.provider },
   };
 };
+
+/** For how many whole seconds it was asked; an edit for those of its video. */
+const secondsOf = (job: Job): number | null => {
+  const { duration } = JSON.parse(job.parameters ?? '{}') as { duration?: number };
+  return duration ?? null;
+};
+
+interface SavedPart {
+  media: ResultMedia;
+  /** SHA-256 in hexadecimal. */
+  digest: string;
+}
 
 /**
  * Copies one part into our own keeping, at the pace of both ends; tried again when the upstream breaks off, and for longer
@@ -254,20 +280,21 @@ const fetchAndSave = async (
   },
   { signal }: ExecutorContext,
   { saveResult, clock, log }: RunVideoOptions,
-): Promise<ResultMedia | null> => {
+): Promise<SavedPart | null> => {
   const keepUntil = clock.now() + keepingOutageMs;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const content = await handle.fetch(part, { request, signal });
       if (content === null) return null;
+      const hash = createHash('sha256');
       const { id, role, contentType, sizeBytes } = await saveResult({
         accountId: job.accountId,
         role: part,
         contentType: content.contentType,
-        source: content.body,
+        source: digesting(content.body, hash),
         signal,
       });
-      return { id, role, contentType, sizeBytes, keepMs: videoKeepMs };
+      return { media: { id, role, contentType, sizeBytes, keepMs: videoKeepMs }, digest: hash.digest('hex') };
     } catch (error) {
       signal.throwIfAborted();
       const isOver = error instanceof ProviderError ? attempt >= fetchAttempts : clock.now() >= keepUntil;

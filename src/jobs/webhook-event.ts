@@ -2,7 +2,9 @@ import { toIso } from '../clock.ts';
 import type { ErrorEnvelope } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { toJsonText } from '../json-text.ts';
 import type { Job } from '../store/store.ts';
+import { customDataOf } from './public-job.ts';
 
 /** How a job ended, as its callback tells it. */
 interface JobEnd {
@@ -30,9 +32,9 @@ export const toWebhookEvent = (
     model: job.model,
     created_at: toIso(job.createdAt),
     finished_at: toIso(finishedAt),
-    custom_data: job.customData === null ? {} : (JSON.parse(job.customData) as JsonObject),
+    custom_data: customDataOf(job),
     data: status === 'done' && Array.isArray(result) ? result : [],
     error: error === null ? null : { ...error },
   };
-  return { eventId, body: JSON.stringify(body) };
+  return { eventId, body: toJsonText(body) };
 };

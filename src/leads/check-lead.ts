@@ -1,11 +1,14 @@
+import type { LeadDefaults } from '../lead-fields.ts';
 import { shownValue } from './import/shown-value.ts';
 import type { Lead } from './lead-source.ts';
 
 /** A profile as the contract has it, or why there is none: one sentence naming field, value and what would be right. */
-export type CheckedLead = { lead: Lead } | { problem: string };
+export type CheckedLead = { lead: Lead } | Wrong;
 
 interface Wrong {
   problem: string;
+  /** The field that the row lacks, where a default could stand for it. */
+  lacks?: keyof LeadDefaults;
 }
 
 /** What followers, following and media_count can be at most; the index stores 31 bits. */
@@ -18,8 +21,9 @@ export const longestCategory = 200;
  * The profile that `fields` describes, under the contract's field names. Values come as files and services give
  * them: text, numbers, bigints, booleans, null.
  *
- * `username` and `followers` are required. A field that is empty (missing, null, blank) is left out, and so is a gender
- * that is neither male nor female. Words that stand for nothing (`null`, `none`, `nan`, `n/a`) are empty in every field
+ * `username`, `followers`, `following`, `full_name`, `is_verified` and `is_business` are required; `defaults` stand for the
+ * last four where a row lacks them. A full name may be an empty text, as of a person who shows none. Any other field that
+ * is empty (missing, null, blank) is left out, and so is a gender that is neither male nor female. Words that stand for nothing (`null`, `none`, `nan`, `n/a`) are empty in every field
  * but `username`, `full_name` and `bio`, where they may be what somebody is called or has written; `\N` is empty in all.
  * Any other value that cannot be what its field says refuses the whole row: to leave it out silently would make filters
  * miss people (a column of "United States" in place of "US"), and to keep it would sell wrong data; a refused row is
@@ -28,20 +32,27 @@ export const longestCategory = 200;
  *
  * Hot: called for each row of a file of millions.
  */
-export const checkLead = (fields: Record<string, unknown>): CheckedLead => {
+export const checkLead = (
+  fields: Record<string, unknown>,
+  defaults: LeadDefaults = noDefaults,
+): CheckedLead => {
   const username = readUsername(fields['username']);
   if (typeof username !== 'string') return username;
-  const fullName = readProse(fields['full_name'], 'full_name', 500);
+  const fullName = readFullName(fields['full_name']) ?? defaults.full_name;
   if (typeof fullName === 'object') return fullName;
   const followers = readCount(fields['followers'], 'followers');
   if (typeof followers === 'object') return followers;
   if (followers === undefined) return missing('followers', 'a whole number');
-  const following = readCount(fields['following'], 'following');
+  if (fullName === undefined) return lacking('full_name', 'text');
+  const following = readCount(fields['following'], 'following') ?? defaults.following;
   if (typeof following === 'object') return following;
-  const isVerified = readFlag(fields['is_verified'], 'is_verified');
+  if (following === undefined) return lacking('following', countForm);
+  const isVerified = readFlag(fields['is_verified'], 'is_verified') ?? defaults.is_verified;
   if (typeof isVerified === 'object') return isVerified;
-  const isBusiness = readFlag(fields['is_business'], 'is_business');
+  if (isVerified === undefined) return lacking('is_verified', flagForm);
+  const isBusiness = readFlag(fields['is_business'], 'is_business') ?? defaults.is_business;
   if (typeof isBusiness === 'object') return isBusiness;
+  if (isBusiness === undefined) return lacking('is_business', flagForm);
   const category = readText(fields['category'], 'category', longestCategory);
   if (typeof category === 'object') return category;
   const bio = readProse(fields['bio'], 'bio', 5000);
@@ -61,7 +72,7 @@ export const checkLead = (fields: Record<string, unknown>): CheckedLead => {
     username,
     full_name: fullName,
     followers,
-    following: following ?? 0,
+    following,
     is_verified: isVerified,
     is_business: isBusiness,
   };
@@ -85,6 +96,13 @@ const missing = (field: string, right: string): Wrong => ({
   problem: `${field} is missing; it must be ${right}.`,
 });
 
+const lacking = (field: keyof LeadDefaults, right: string): Wrong => ({
+  ...missing(field, right),
+  lacks: field,
+});
+
+const noDefaults: LeadDefaults = {};
+
 const nothingWords = new Set(['null', 'none', 'nan', 'n/a', '\\n', 'undefined']);
 
 /** Whether a text that is not free prose stands for nothing. */
@@ -105,6 +123,11 @@ const readProse = (value: unknown, field: string, most: number): string | Wrong 
   if (text === '\\N') return '';
   return text.isWellFormed() ? text : text.toWellFormed();
 };
+
+const readFullName = (value: unknown): string | undefined | Wrong =>
+  value === undefined || value === null || (typeof value === 'string' && value.trim() === '\\N')
+    ? undefined
+    : readProse(value, 'full_name', 500);
 
 const readText = (value: unknown, field: string, most: number): string | Wrong => {
   const text = readProse(value, field, most);
@@ -160,28 +183,29 @@ const readCount = (value: unknown, field: string): number | undefined | Wrong =>
 };
 
 const flags = new Map<unknown, boolean>([
-  [undefined, false],
-  [null, false],
   [true, true],
   [false, false],
   [1, true],
   [0, false],
   [1n, true],
   [0n, false],
-  ['', false],
   ...['true', 't', 'yes', 'y', '1', '1.0', 'True', 'TRUE'].map((word) => [word, true] as const),
   ...['false', 'f', 'no', 'n', '0', '0.0', 'False', 'FALSE'].map((word) => [word, false] as const),
 ]);
 
-const readFlag = (value: unknown, field: string): boolean | Wrong => {
+const flagForm = 'true or false';
+
+const readFlag = (value: unknown, field: string): boolean | undefined | Wrong => {
   const flag = flags.get(value);
   if (flag !== undefined) return flag;
+  if (value === undefined || value === null || Number.isNaN(value)) return undefined;
   if (typeof value === 'string') {
     const word = value.trim().toLowerCase();
-    const known = meansNothing(word) ? false : flags.get(word);
+    if (meansNothing(word)) return undefined;
+    const known = flags.get(word);
     if (known !== undefined) return known;
-  } else if (Number.isNaN(value)) return false;
-  return wrong(field, value, 'true or false');
+  }
+  return wrong(field, value, flagForm);
 };
 
 const readGender = (value: unknown): 'male' | 'female' | undefined => {

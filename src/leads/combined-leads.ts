@@ -37,18 +37,23 @@ const usualRetrySeconds = 5;
 const longestRetrySeconds = 300;
 
 /**
- * Several sources as one: the first one that answers wins, an empty answer included. One that is not ready, is late,
- * fails, or failed too often lately is passed over. Throws AppError `upstream_error` when none is left.
+ * Several sources as one: the first one that answers wins, an empty answer included. One that is not ready, has no
+ * profiles, is late, fails, or failed too often lately is passed over. Where none has profiles, nobody is found. Throws
+ * AppError `upstream_error` when none is left.
  *
  * Fictional profiles never stand in for real ones: of several sources, one whose profiles are generated is not asked.
  */
 export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource => {
   const { sources, timeoutMs, log, nowMs = () => performance.now() } = options;
   const members = sources.map((each) => createMember(each, { log, nowMs }));
-  const serves = ({ ready, synthetic }: LeadStatus): boolean => ready && !(synthetic && sources.length > 1);
+  const isEmpty = ({ ready, profiles }: LeadStatus): boolean => ready && profiles === 0;
+  const serves = (status: LeadStatus): boolean =>
+    status.ready && (sources.length === 1 || !(status.synthetic || isEmpty(status)));
+  const areEmpty = (): boolean => members.length > 0 && members.every(({ status }) => isEmpty(status()));
 
   return {
     search: async (query, { signal }) => {
+      if (areEmpty()) return [];
       const endMs = nowMs() + timeoutMs;
       const failures: unknown[] = [];
       for (const member of members) {
@@ -67,7 +72,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
       const states = members.map(({ status }) => status());
       const first = states.find(serves);
       return {
-        ready: first !== undefined,
+        ready: first !== undefined || areEmpty(),
         synthetic: first?.synthetic ?? false,
         profiles: first === undefined ? 0 : first.profiles,
         // Pages that are kept of a source that cannot answer now are not given out.

@@ -57,8 +57,6 @@ export interface LeadSource {
 
 /** The leads of a gateway. */
 export interface Leads extends LeadSource {
-  /** Whether all profiles that may be found are kept here: a page below its limit has all that match. */
-  readonly isWhole: boolean;
   /** For profiles that were found earlier. Rejects with AppError `upstream_error`, or the signal's reason. */
   findForgotten: FindForgotten;
 }

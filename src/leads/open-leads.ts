@@ -43,18 +43,17 @@ export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptio
     const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
     return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, lists);
   };
-  const isWhole = sources.every(({ name }) => isKeptHere(name));
   const findForgotten = createFindForgotten(lists);
   const [first, ...others] = sources;
   // The index keeps its own time, and says better than "unavailable" what it waits for.
   if (first?.name === 'embedded' && others.length === 0)
-    return { ...keepPages(first.source, first.name), isWhole, findForgotten };
+    return { ...keepPages(first.source, first.name), findForgotten };
   // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
   const each = sources.map((one) => ({
     ...one,
     keep: (guarded: LeadSource) => keepPages(guarded, one.name),
   }));
-  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), isWhole, findForgotten };
+  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), findForgotten };
 };
 
 const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads');
@@ -68,7 +67,7 @@ const withPages = (
 ): LeadSource => {
   if (cacheMs === 0) return source;
   const cache = createCache({
-    namespace: `leads-v3-${name}`,
+    namespace: `leads-v4-${name}`,
     ttlMs: cacheMs,
     maxEntries: cacheEntries,
     redis,

@@ -16,6 +16,7 @@ export interface LimitedCaller {
   accountId: string;
   /** `Account.terms`, which may have a limit of their own. */
   terms: string | null;
+  isSandbox: boolean;
 }
 
 export interface AccountLimiterOptions extends Pick<

@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../errors.ts';
+import { logFailure } from '../log-failure.ts';
 import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
@@ -37,12 +38,11 @@ export const createCallTool =
       return toResult(answer, services);
     } catch (thrown) {
       const error = toAppError(thrown);
-      if (error.status >= 500)
-        // Work that ends because its client has gone is no fault.
-        services.log[context.mcpReq.signal.aborted ? 'debug' : 'error'](
-          { err: error.cause ?? error, requestId, tool: operation.name, code: error.code },
-          'a tool call failed',
-        );
+      logFailure(services.log, error, {
+        what: 'a tool call',
+        facts: { requestId, tool: operation.name },
+        isClientGone: context.mcpReq.signal.aborted,
+      });
       return toErrorResult(error);
     }
   };
@@ -65,7 +65,8 @@ const toCall = async ({
   services,
 }: ToCallInput): Promise<Call> => {
   const caller = await visitor.caller();
-  if (caller === null && needsKey(operation)) throw new AppError('invalid_api_key', visitor.keyHint);
+  if (caller === null && needsKey(operation))
+    throw new AppError('invalid_api_key', `This tool needs an API key. ${visitor.keyHint}`);
   const payment = mcpReq._meta?.['x402/payment'];
   const progressToken = mcpReq._meta?.progressToken;
   return {

@@ -1,6 +1,8 @@
 import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
 import { brandTitle } from '../config.ts';
+import { areOnSale } from '../operations/is-on-sale.ts';
+import { withoutKeys } from '../log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
 import { toInstructions } from './instructions.ts';
@@ -13,7 +15,13 @@ export interface ServerFactoryOptions {
   operations: readonly Operation[];
 }
 
-/** How long a client may keep a tool list (protocol 2026-07-28); it changes only with a new version or another key. */
+/** Characters of a tool's name, which strangers may invent, in the log. */
+const maxShownName = 64;
+
+/**
+ * How long a client may keep a tool list (protocol 2026-07-28). It changes with a new version, another key, and when
+ * something goes on sale or off it.
+ */
 const listLifeMs = 300_000;
 
 /**
@@ -31,6 +39,9 @@ export const createServerFactory = ({
     .filter(isTool)
     .filter(({ sells }) => sells === undefined || onSale.has(sells));
   const tools = createToolList({ operations: toolOperations });
+  const unpaidOperations = toolOperations.filter(({ payment }) => payment !== 'x402');
+  const unpaidTools = createToolList({ operations: unpaidOperations });
+  const isAllOnSale = (): boolean => areOnSale(toolOperations, services);
   const callTool = createCallTool({ tools, services });
   const resources = createResources(operations, services);
   const identity = {
@@ -38,26 +49,57 @@ export const createServerFactory = ({
     title: brandTitle(services.config),
     version: packageJson.version,
   };
+  /** Tells the log what is called. */
+  const logged = async <T>(
+    visitor: Visitor,
+    call: string,
+    answer: (visitor: Visitor) => T | Promise<T>,
+  ): Promise<T> => {
+    if (!visitor.logsCalls) {
+      visitor.note.call = call;
+      return answer(visitor);
+    }
+    const requestId = visitor.requestId();
+    const startedAt = performance.now();
+    try {
+      return await answer({ ...visitor, requestId: () => requestId });
+    } finally {
+      const ms = Math.round(performance.now() - startedAt);
+      services.log.info({ requestId, ms, ...visitor.note, call }, 'request');
+    }
+  };
   const cacheHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
 
   return (visitor) => {
     const { group, hasKey } = visitor;
     const server = new Server(identity, {
       capabilities: { tools: {}, ...(group === 'search' ? {} : { resources: {} }) },
-      instructions: toInstructions({ operations: toolOperations, group, hasKey }),
+      instructions: toInstructions({
+        operations: isAllOnSale() ? toolOperations : unpaidOperations,
+        group,
+        hasKey,
+      }),
       cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
     });
     if (group !== 'search') {
       server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
-        resources.list(visitor, mcpReq.signal),
+        logged(visitor, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
       );
-      server.setRequestHandler('resources/templates/list', () => resources.templates(visitor));
+      server.setRequestHandler('resources/templates/list', () =>
+        logged(visitor, 'resources/templates/list', resources.templates),
+      );
       server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
-        resources.read(params.uri, visitor, mcpReq.signal),
+        logged(visitor, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
       );
     }
-    server.setRequestHandler('tools/list', () => tools.list(group, hasKey));
-    server.setRequestHandler('tools/call', ({ params }, context) => callTool(params, context, visitor));
+    server.setRequestHandler('tools/list', () =>
+      logged(visitor, 'tools/list', () => (isAllOnSale() ? tools : unpaidTools).list(group, hasKey)),
+    );
+    server.setRequestHandler('tools/call', ({ params }, context) =>
+      logged(visitor, `tools/call ${withoutKeys(params.name).slice(0, maxShownName)}`, (known) =>
+        callTool(params, context, known),
+      ),
+    );
     return server;
   };
 };

@@ -14,8 +14,6 @@ const outputExample = {
       following: 310,
       is_verified: false,
       is_business: true,
-      category: 'Food',
-      country: 'US',
     },
   ],
   count: 1,

@@ -11,6 +11,7 @@ import { AppError } from '../errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
+import type { RequestNote } from '../log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
@@ -24,6 +25,7 @@ export interface McpRequestFacts {
   url: URL;
   /** By the trusted proxy hops. */
   clientAddress: string;
+  note: RequestNote;
 }
 
 /** Serves the request when it is for one of the MCP addresses; else answers false and touches nothing. */
@@ -82,7 +84,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { group, requestId, clientAddress }: McpRequestFacts & { group: ToolGroup },
+    { group, requestId, clientAddress, note }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
     const gone = new AbortController();
     const closed = Promise.withResolvers<void>();
@@ -94,6 +96,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
       const caller = await authenticate(request.headers.authorization);
+      if (caller !== null) note.account = caller.accountId;
       // Strangers have nothing large to say, and hold up nobody's memory.
       const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
       const announced = request.headers['content-length'];
@@ -113,9 +116,11 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
         caller: () => Promise.resolve(caller),
         clientAddress,
         requestId: () => requestId,
+        note,
+        logsCalls: false,
         memory,
         keyHint:
-          'This tool needs an API key. Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
+          'Set the header "Authorization: Bearer <API_KEY>" for this server in the MCP ' +
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
       const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };

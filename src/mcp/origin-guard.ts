@@ -22,6 +22,8 @@ export const createOriginGuard = ({ publicUrl, allowedOrigins }: OriginGuardOpti
   return (request, response) => {
     const { origin } = request.headers;
     if (origin === undefined) return true;
+    // The library takes an empty value for none, and reads no further than the host.
+    if (origin === '' || origin.includes('@')) request.headers.origin = 'null';
     isAllowed ??= originValidation([
       ...localhostAllowedOrigins(),
       new URL(publicUrl()).hostname,

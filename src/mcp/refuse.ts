@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorHeaders } from '../error-headers.ts';
 import { toAppError } from '../errors.ts';
+import { logFailure } from '../log-failure.ts';
 import type { Log } from '../log.ts';
 
 /** Answers a request that never reached the protocol, with the error envelope of the whole service. */
@@ -10,8 +11,7 @@ export const refuse = (
   { log, requestId }: { log: Log; requestId: string },
 ): void => {
   const error = toAppError(thrown);
-  if (error.status >= 500)
-    log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a request to /mcp failed');
+  logFailure(log, error, { what: 'a request to /mcp', facts: { requestId } });
   if (response.headersSent) {
     response.destroy();
     return;

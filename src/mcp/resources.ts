@@ -8,6 +8,9 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { AppError, toAppError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { toJsonText } from '../json-text.ts';
+import { logFailure } from '../log-failure.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
 import { findVideo } from '../operations/find-video.ts';
@@ -39,7 +42,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
   const { store, media: library, accountLimiter, clock, publicUrl } = services;
   const scheme = `${services.config.brand}://`;
 
-  const runJson = async (name: string, input: object, call: AccountCall): Promise<unknown> => {
+  const runJson = async (name: string, input: object, call: AccountCall): Promise<JsonObject> => {
     const operation = operations.find((candidate) => candidate.name === name);
     if (operation === undefined) throw new Error(`there is no operation ${name}`);
     const answer = await execute(operation, input, call, services);
@@ -48,7 +51,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
   };
 
   const asJson = async (uri: string, name: string, input: object, call: AccountCall) => ({
-    contents: [{ uri, mimeType: json, text: JSON.stringify(await runJson(name, input, call)) }],
+    contents: [{ uri, mimeType: json, text: toJsonText(await runJson(name, input, call)) }],
   });
 
   const asBlob = async (
@@ -160,7 +163,8 @@ export const createResources = (operations: readonly Operation[], services: Serv
     read: async (uri, visitor, signal) => {
       try {
         const call = await toCall(visitor, signal);
-        if (call === null) throw new AppError('invalid_api_key', visitor.keyHint);
+        if (call === null)
+          throw new AppError('invalid_api_key', `Resources need an API key. ${visitor.keyHint}`);
         return await readOwn(uri, { visitor, call });
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });
@@ -221,11 +225,6 @@ const toProtocolError = (
     error.status >= 500 || error.status === 429
       ? ProtocolErrorCode.InternalError
       : ProtocolErrorCode.InvalidParams;
-  if (error.status >= 500)
-    // Work that ends because its client has gone is no fault.
-    log[signal.aborted ? 'debug' : 'error'](
-      { err: error.cause ?? error, uri, code: error.code },
-      'reading a resource failed',
-    );
+  logFailure(log, error, { what: 'reading a resource', facts: { uri }, isClientGone: signal.aborted });
   return new ProtocolError(code, error.message, toErrorResult(error).structuredContent);
 };

@@ -39,11 +39,14 @@ export const serveStdio = async ({
 }: ServeStdioOptions): Promise<void> => {
   const { config, log } = services;
   const authorization = apiKey === null ? undefined : `Bearer ${apiKey}`;
-  await authenticate(authorization).catch((cause: unknown) => {
+  const caller = await authenticate(authorization).catch((cause: unknown) => {
     throw cause instanceof AppError
-      ? new ConfigError('CAUSEWAY_API_KEY: the key is unknown, revoked or of an account that is not active', {
-          cause,
-        })
+      ? new ConfigError(
+          'CAUSEWAY_API_KEY: the key is unknown here, revoked, or of an account that is not active. Set a key of ' +
+            'this gateway ("npm run cli -- keys issue ACCOUNT_ID" makes one), or remove it: on a folder with ' +
+            'sandbox models alone the assistant then acts for the first account',
+          { cause },
+        )
       : cause;
   });
   const visitor: Visitor = {
@@ -52,9 +55,11 @@ export const serveStdio = async ({
     caller: () => authenticate(authorization),
     clientAddress: '127.0.0.1',
     requestId: () => `req_${randomUUID()}`,
+    note: caller === null ? {} : { account: caller.accountId },
+    logsCalls: true,
     memory: unboundedMemory,
     keyHint:
-      'This tool needs an API key. Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
+      'Set CAUSEWAY_API_KEY in the environment of this server, in the settings of the ' +
       `assistant; the operator of ${services.publicUrl()} issues keys.`,
   };
   const createServer = createServerFactory({ services, operations });

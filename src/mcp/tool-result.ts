@@ -1,23 +1,17 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { AppError } from '../errors.ts';
+import { toJsonText } from '../json-text.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
 
 /** A result as structured content and as text, for clients that read only that. */
-const inBoth = (
-  body: object,
-  text = JSON.stringify(body),
-): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
-  content: [{ type: 'text', text }],
+const inBoth = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
+  content: [{ type: 'text', text: toJsonText(body) }],
   structuredContent: { ...body },
 });
 
-/**
- * The tool result of an answer: its body, a link for each medium, and marks in `_meta`. The protocol would have the
- * body's JSON as text too; an operation that has a text of its own is read in that, as clients hand all text to the
- * model, which would pay for the same data twice.
- */
+/** The tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. */
 export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
-  const { content, structuredContent } = inBoth(answer.body, answer.text?.());
+  const { content, structuredContent } = inBoth(answer.body);
   const meta = {
     ...(answer.isSandbox ? { [`${brand}/sandbox`]: true } : {}),
     ...(answer.headers['idempotent-replayed'] === undefined

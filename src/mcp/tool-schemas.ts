@@ -42,11 +42,8 @@ export const toOutputSchema = (operation: Operation): ObjectSchema => ({
   properties: toObjectSchema(operation.output, 'output').properties,
 });
 
-/**
- * Of what goes in, bounds of texts are left to the refusals, which name them. Of what comes out, the names and types of
- * the members are enough.
- */
-const leftOut = { input: ['minLength', 'maxLength', 'pattern'], output: ['required', 'description'] };
+/** The names and types of the members of an answer are enough for a model. */
+const notListed = ['required', 'description'];
 
 const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema => {
   const written: JsonSchema = JSON.parse(
@@ -55,7 +52,7 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
   const { properties, required } = simplifySchema(written, { isInput: io === 'input' });
   return {
     type: 'object',
-    properties: isSchema(properties) ? mapMembers(properties, leftOut[io]) : {},
+    properties: isSchema(properties) ? mapMembers(properties, io === 'input' ? [] : notListed) : {},
     ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
 };

@@ -1,4 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
+import type { RequestNote } from '../log-request.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
 
@@ -13,6 +14,10 @@ export interface Visitor {
   clientAddress: string;
   /** Names one call in the log. */
   requestId(): string;
+  /** Completed by what is called, for the log. */
+  note: RequestNote;
+  /** Whether each call has a line of its own in the log, as over stdio, where no HTTP request has one. */
+  logsCalls: boolean;
   /** What the request holds of memory. */
   memory: RequestMemory;
   /** What the sender has to do to get and send a key. */

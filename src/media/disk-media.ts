@@ -5,6 +5,7 @@ import { addAbortSignal } from 'node:stream';
 import { nullWhenAbsent } from '../null-when-absent.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
+import { syncToDisk } from '../sync-to-disk.ts';
 
 /** An empty file whose time says since when the folder has been used. */
 const markName = 'used-since';
@@ -44,7 +45,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       try {
         const sizeBytes = await copyInto(handle, source, signal);
         await rename(temporary, file);
-        await syncFolder(folder);
+        await syncToDisk(folder);
         return sizeBytes;
       } catch (error) {
         // What cannot be removed now goes with its row, or as a leftover.
@@ -73,7 +74,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       const { folder, file, temporary } = placeOf(id);
       await rm(temporary, { force: true });
       await rm(file, { force: true });
-      const isThere = await nullWhenAbsent(syncFolder(folder).then(() => true));
+      const isThere = await nullWhenAbsent(syncToDisk(folder).then(() => true));
       // Without its folder it may never have been written; the other folder says whether anything ever was.
       if (isThere === null && (await nullWhenAbsent(stat(temporaryFolder))) === null) throw awayError();
     },
@@ -140,20 +141,9 @@ const createMakeFolder = (): ((folder: string) => Promise<void>) => {
     if (firstMade === undefined && synced.has(folder)) return;
     const last = firstMade === undefined ? dirname(folder) : dirname(firstMade);
     for (let path = dirname(folder); ; path = dirname(path)) {
-      await syncFolder(path);
+      await syncToDisk(path);
       if (path === last || path === dirname(path)) break;
     }
     synced.add(folder);
   };
-};
-
-/** A change of names is durable once its folder is; Windows has no such call and needs none. */
-const syncFolder = async (folder: string): Promise<void> => {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 };

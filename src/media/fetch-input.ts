@@ -1,12 +1,16 @@
+import type { Metadata, Sharp } from 'sharp';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { checkImage } from '../providers/image/check-image.ts';
+import { isConverted } from '../providers/image/input-image-type.ts';
 import { isDataUri } from './data-uri-input.ts';
 import { refuseImage } from './refuse-image.ts';
+import { refuseInput } from './refuse-input.ts';
 import type { InputKind } from './sniff-input.ts';
 import { createStreamInput, type StreamInputOptions } from './stream-input.ts';
 
 const megabyte = 1024 ** 2;
+const photographQuality = 92;
 
 /** Bytes of one input, decoded. */
 export const mostInputBytes: Record<InputKind, number> = {
@@ -20,14 +24,14 @@ export const mostInputBytes: Record<InputKind, number> = {
 
 export interface FetchedInput {
   kind: InputKind;
-  /** By the bytes' own magic number. */
+  /** By the bytes' own magic number; of images PNG, JPEG or WebP. */
   contentType: string;
   bytes: Uint8Array;
 }
 
 /**
  * Takes in what a caller named, whole and in memory: a public `https://` URL or a `data:<mime>;base64,<data>` URI. Images
- * are decoded once to see that they can be. Throws AppError (`invalid_parameter` with the field, text and issue;
+ * are decoded once to see that they can be; GIF and AVIF are converted. Throws AppError (`invalid_parameter` with the field, text and issue;
  * `overloaded`), or the signal's reason. For videos there is `StreamInput`, which keeps nothing.
  */
 export type FetchInput = (text: string, options: FetchInputOptions) => Promise<FetchedInput>;
@@ -53,12 +57,10 @@ export const createFetchInput = ({
   const fetchInput: FetchInput = async (text, options) => {
     const { kind, contentType, source } = await streamInput(text, options);
     const bytes = await gather(source);
-    if (kind === 'image') {
-      const problem = await checkImage(bytes, options);
-      if (problem !== null) throw refuseImage(problem, options.param);
-    }
-    await options.keep?.(bytes.byteLength);
-    return { kind, contentType, bytes };
+    const taken =
+      kind === 'image' ? await takeImage({ contentType, bytes }, options) : { contentType, bytes };
+    await options.keep?.(taken.bytes.byteLength);
+    return { kind, ...taken };
   };
 
   return async (text, options) => {
@@ -71,6 +73,28 @@ export const createFetchInput = ({
       release();
     }
   };
+};
+
+/** The image as upstreams take it: of a GIF or AVIF the first picture, as PNG, or as JPEG where nothing of it is see-through. */
+const takeImage = async (
+  { contentType, bytes }: Omit<FetchedInput, 'kind'>,
+  options: FetchInputOptions,
+): Promise<Omit<FetchedInput, 'kind'>> => {
+  let taken = { contentType, bytes };
+  const convert = async (image: Sharp, { hasAlpha }: Metadata): Promise<void> => {
+    const isPhotograph = contentType === 'image/avif' && !hasAlpha;
+    taken = isPhotograph
+      ? { contentType: 'image/jpeg', bytes: await image.jpeg({ quality: photographQuality }).toBuffer() }
+      : { contentType: 'image/png', bytes: await image.png().toBuffer() };
+  };
+  const problem = await checkImage(bytes, options, isConverted(bytes) ? convert : undefined);
+  if (problem !== null) throw refuseImage(problem, options.param);
+  if (taken.bytes.byteLength > options.maxBytes)
+    throw refuseInput(
+      options.param,
+      `has more than ${options.maxBytes / megabyte} MB as ${taken.contentType}`,
+    );
+  return taken;
 };
 
 const gather = async (source: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> => {

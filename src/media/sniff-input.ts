@@ -1,4 +1,4 @@
-import { imageContentType } from '../providers/image/image-content-type.ts';
+import { inputImageType } from '../providers/image/input-image-type.ts';
 import { audioContentType } from '../providers/video/audio-content-type.ts';
 import { videoContentType } from '../providers/video/video-content-type.ts';
 
@@ -6,13 +6,13 @@ export type InputKind = 'image' | 'video' | 'audio';
 
 /** The types that a kind may be, in the words of a refusal. */
 const kindNames: Record<InputKind, string> = {
-  image: 'PNG, JPEG or WebP image',
+  image: 'PNG, JPEG, WebP, GIF or AVIF image',
   video: 'MP4 or MOV video',
   audio: 'MP3 or WAV audio file',
 };
 
 const contentTypeOf: Record<InputKind, (bytes: Uint8Array) => string | null> = {
-  image: imageContentType,
+  image: inputImageType,
   video: videoContentType,
   audio: audioContentType,
 };
@@ -32,7 +32,7 @@ export const sniffInput = (
   return null;
 };
 
-/** What was expected, as in "is not a PNG, JPEG or WebP image". */
+/** What was expected, as in "is not a PNG, JPEG, WebP, GIF or AVIF image". */
 export const expectedInput = (kinds: readonly InputKind[]): string =>
   kinds.map((kind) => `${kind === 'image' ? 'a' : 'an'} ${kindNames[kind]}`).join(' or ');
 

@@ -135,7 +135,9 @@ const refusing = async <Result>(
 const tooLarge = (maxBytes: number): string => `is larger than ${Math.floor(maxBytes / 1024 ** 2)} MB`;
 
 const failureTexts: Record<Exclude<OutboundFailure, 'busy' | 'too_large'>, string> = {
-  bad_url: 'is not an https:// URL on port 443 without user name and password',
+  bad_url: 'is not an https:// URL without user name and password',
+  loopback:
+    'its host is this machine itself, which only a gateway for development with ALLOW_LOOPBACK_URLS=true reads',
   not_public: 'its host is not a public address',
   unresolved: 'its host has no address',
   unreachable: 'its host could not be reached',

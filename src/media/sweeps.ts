@@ -11,11 +11,13 @@ const leftoversEveryMs = 3_600_000;
 /** A write may take so long before what it left counts as forgotten. */
 const leftoverAgeMs = 24 * 3_600_000;
 const checkMs = 30_000;
-const keyBatch = 1_000;
-const mostKeyBatches = 100;
+/** A video that was made here is known again for so long, far longer than it can be downloaded. */
+const madeClipKeptMs = 30 * 24 * 3_600_000;
+const rowBatch = 1_000;
+const mostRowBatches = 100;
 
 export interface SweepsOptions {
-  store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys'>;
+  store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys' | 'sweepMadeClips'>;
   files: Pick<MediaFiles, 'place' | 'remove' | 'removeLeftovers' | 'check' | 'usedSince'>;
   inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
@@ -36,7 +38,7 @@ export interface Sweeps {
 
 export type PlaceState = 'unknown' | 'ready' | 'unavailable';
 
-/** What goes on in the background so that nothing outlives its time: bytes, leftovers of dead writes, idempotency keys. */
+/** What goes on in the background so that nothing outlives its time: bytes, leftovers of dead writes, rows. */
 export const createSweeps = ({
   store,
   files,
@@ -77,7 +79,15 @@ export const createSweeps = ({
         if (removed > 0) log.info({ removed }, 'unfinished media were removed');
       }),
       every(leftoversEveryMs, 'removing unfinished inputs', () => inputFolder.sweep()),
-      every(sweepEveryMs, 'removing idempotency keys', () => sweepKeys({ store, clock, signal })),
+      every(sweepEveryMs, 'removing idempotency keys', () =>
+        sweepRows((limit) => store.sweepIdempotencyKeys({ now: clock.now(), limit }), signal),
+      ),
+      every(leftoversEveryMs, 'forgetting videos that were made here', () =>
+        sweepRows(
+          (limit) => store.sweepMadeClips({ madeBefore: clock.now() - madeClipKeptMs, limit }),
+          signal,
+        ),
+      ),
     ]);
   };
   return { begin, place: () => place };
@@ -99,13 +109,7 @@ const askPlace = async (
   }
 };
 
-const sweepKeys = async ({
-  store,
-  clock,
-  signal,
-}: Pick<SweepsOptions, 'store' | 'clock'> & { signal: AbortSignal }): Promise<void> => {
-  for (let batch = 0; batch < mostKeyBatches && !signal.aborted; batch += 1) {
-    const swept = await store.sweepIdempotencyKeys({ now: clock.now(), limit: keyBatch });
-    if (swept < keyBatch) return;
-  }
+const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {
+  for (let batch = 0; batch < mostRowBatches && !signal.aborted; batch += 1)
+    if ((await sweep(rowBatch)) < rowBatch) return;
 };

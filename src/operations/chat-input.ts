@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import { addIssues } from './add-issues.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
@@ -20,8 +21,8 @@ const contentPart = z.discriminatedUnion('type', [
       url: z
         .string()
         .regex(
-          /^(?:data:image\/(?:png|jpeg|webp|gif);base64,|https?:\/\/)/i,
-          'must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP or GIF',
+          /^(?:data:image\/(?:png|jpeg|webp|gif|avif);base64,|https?:\/\/)/i,
+          'must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP, GIF or AVIF',
         ),
       detail: z.string().optional(),
     }),
@@ -58,8 +59,21 @@ const namedFunction = z
   .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
   .catchall(z.json());
 
+/** Why the functions of a request cannot meet its tool choice; null when they can. */
+export const unmetToolChoice = (
+  choice: 'required' | { name: unknown },
+  functions: ReadonlySet<unknown>,
+): string | null => {
+  if (choice === 'required') return functions.size === 0 ? 'required needs a function in tools' : null;
+  return functions.has(choice.name) ? null : 'must name a function in tools';
+};
+
+/** Of a `response_format` of type `json_schema`. */
+const schemaFormat = z.object({ json_schema: z.object({ schema: jsonObject }) });
+
 const onlyOne = z.int().max(1, 'above 1 is not supported; leave it out or send 1').nullish();
 
+/** A caller may name as many; the SKU's `maxOutputTokens` lowers it. */
 export const mostOutputTokens = 65_536;
 const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
 
@@ -75,7 +89,9 @@ export const chatInput = z
     stream: z.boolean().nullish(),
     conversation_id: optionalString,
     max_tokens: outputLimit,
-    max_completion_tokens: outputLimit.describe('Output limit, up to 65536; the price is held up to it.'),
+    max_completion_tokens: outputLimit.describe(
+      'Output limit, up to 65536; lowered to that of the SKU. The price is held up to it.',
+    ),
     n: z.literal(1, 'only 1 is supported; leave it out or send 1').nullish(),
     best_of: onlyOne,
     candidate_count: onlyOne,
@@ -127,6 +143,13 @@ export const chatInput = z
         path: ['max_tokens'],
         message: 'use only one of max_tokens and max_completion_tokens',
       });
+    const { tool_choice: choice, response_format: format } = request;
+    const named = choice === 'required' ? choice : typeof choice === 'object' ? choice?.function : undefined;
+    const functions = new Set((request.tools ?? []).map((offered) => offered.function.name));
+    const unmet = named === undefined ? null : unmetToolChoice(named, functions);
+    if (unmet !== null) context.addIssue({ code: 'custom', path: ['tool_choice'], message: unmet });
+    if (format?.['type'] === 'json_schema')
+      addIssues(context, { schema: schemaFormat, value: format, path: ['response_format'] });
   });
 
 export type ChatInput = z.infer<typeof chatInput>;

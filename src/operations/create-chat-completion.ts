@@ -116,7 +116,8 @@ export const createChatCompletion: JobOperation<ChatInput> = {
       const replayed = await findReplay(services, accountId, idempotency);
       if (replayed !== null) return { job: replayed, isReplayed: true };
       // Nobody has images fetched for a job that the account cannot pay.
-      if (available < leastTextHold(model, { promptTokens, outputLimit })) throw insufficientBalance();
+      const needed = leastTextHold(model, { promptTokens, outputLimit });
+      if (available < needed) throw insufficientBalance({ needed, available });
       call.memory.settleBody(textJobShare);
       messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
     }
@@ -155,10 +156,19 @@ export const createChatCompletion: JobOperation<ChatInput> = {
 const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
   'cache-control': 'no-store',
   'x-chat-completion-id': `chatcmpl-${job.id}`,
-  ...(typeof request.conversation_id === 'string' && /^[\x20-\x7e]{1,256}$/.test(request.conversation_id)
-    ? { 'x-conversation-id': request.conversation_id }
-    : {}),
+  ...conversationHeader(request.conversation_id ?? ''),
 });
+
+/** In UTF-8. Percent-encoded, three times as many fit into the 16 KiB that common clients read of all headers. */
+const mostConversationIdBytes = 4_096;
+
+const conversationHeader = (id: string): Record<string, string> => {
+  if (id === '' || Buffer.byteLength(id) > mostConversationIdBytes) return {};
+  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
+  // A percent sign is encoded beside others, so that decoding gives the id.
+  const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);
+  return { 'x-conversation-id': isPlain ? id : encoded };
+};
 
 const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
   if (!isTerminal(job))

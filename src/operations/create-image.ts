@@ -7,11 +7,13 @@ import { leaseMs } from '../jobs/job-runner.ts';
 import type { ImageJobInput, ImageJobRequest } from '../jobs/run-image.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import { refuseInput } from '../media/refuse-input.ts';
+import { sourceText } from '../json-text.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import { aspectRatios, type AspectRatio } from '../providers/image/image-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../webhooks/webhook-target.ts';
+import { assertRoute } from './assert-route.ts';
 import { customData } from './custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
@@ -46,7 +48,8 @@ const input = z.object({
     .min(1)
     .nullish()
     .describe('With async=true: public HTTPS address that is told of the end, signed.'),
-  custom_data: customData.optional().describe('Stored and echoed unchanged.'),
+  custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
+  stream: z.literal(false, 'images are not streamed; leave it out').nullish(),
   async: z
     .boolean()
     .default(false)
@@ -81,10 +84,11 @@ export const createImage: JobOperation<Input> = {
       'unsupported_response_format',
       'invalid_parameter',
       'webhook_temporarily_unavailable',
+      'upstream_unavailable',
     ],
   },
-  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
-  idempotentPart: ({ async: _async, ...rest }) => rest,
+  tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
+  idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
   open: async (request, call, services, idempotency) => {
     const { caller } = call;
@@ -101,8 +105,10 @@ export const createImage: JobOperation<Input> = {
     const named = namedImages(request);
     const { price } = model.price;
     // Nobody has images fetched for a job that the account cannot pay.
-    if (named.length > 0 && caller.available < price) throw insufficientBalance();
+    if (named.length > 0 && caller.available < price)
+      throw insufficientBalance({ needed: price, available: caller.available });
 
+    if (request.async) await assertRoute(services.providers.image(model.sku));
     const inputs = await takeImageInputs(named, call, services);
     call.memory.settleBody(parsedShare);
     const order = { request, model: model.sku, price, inputs, caller, idempotency };
@@ -157,7 +163,7 @@ const openImage = async (
       maxAttempts,
       deadlineAt: now + queueDeadlineMs,
       request: JSON.stringify(work),
-      customData: request.custom_data === undefined ? null : JSON.stringify(request.custom_data),
+      customData: sourceText(request.custom_data) ?? null,
       parameters: null,
       webhookUrl: request.webhook_url ?? null,
     },
@@ -165,7 +171,8 @@ const openImage = async (
     idempotency,
     inputs: inputs.map(({ id }) => id),
   });
-  if (opened.outcome === 'insufficient') throw insufficientBalance();
+  if (opened.outcome === 'insufficient')
+    throw insufficientBalance({ needed: price, available: opened.available });
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 

@@ -4,9 +4,11 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { VideoJobRequest } from '../jobs/run-video.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
+import { sourceText } from '../json-text.ts';
 import { formatUsd, type Nano } from '../money.ts';
 import type { VideoRatio } from '../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../purchases/prepaid.ts';
+import { assertRoute } from './assert-route.ts';
 import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from './operation.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
@@ -49,7 +51,7 @@ export const createVideo: JobOperation<VideoInputBody> = {
     ],
   },
   tool: {
-    unlisted: ['webhook_url'],
+    unlisted: ['webhook_url', 'custom_data'],
     readOnly: false,
     idempotent: false,
     openWorld: true,
@@ -73,6 +75,7 @@ export const createVideo: JobOperation<VideoInputBody> = {
     const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
     const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
     const resolution = request.resolution ?? '720p';
+    await assertRoute(services.providers.video(model.sku));
     const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
     if (named.length > 0) await assertAdmissible(least, call, services);
     const inputs = await takeVideoInputs(named, call, services);
@@ -109,7 +112,7 @@ const leastPrice = (
 
 /** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
 const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
-  if (caller.available < least) throw insufficientBalance();
+  if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
   const { activeVideos } = accountLimits(caller, services);
   const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
   if (active >= activeVideos) throw tooManyActive();
@@ -191,7 +194,7 @@ const openVideo = async (
     referenceSeconds,
   });
   const generateAudio = request.generate_audio ?? true;
-  const outputFormat = request.output_format ?? 'mp4';
+  const outputFormat = request.output_format === 'mov' ? 'mov' : 'mp4';
   const work: VideoJobRequest = {
     request: {
       prompt,
@@ -228,7 +231,7 @@ const openVideo = async (
       maxAttempts,
       deadlineAt: services.clock.now() + deadlineMs,
       request: JSON.stringify(work),
-      customData: null,
+      customData: sourceText(request.custom_data) ?? null,
       parameters: JSON.stringify(parameters),
       webhookUrl: null,
     },
@@ -237,7 +240,8 @@ const openVideo = async (
     activeLimit: accountLimits(caller, services).activeVideos,
     inputs: inputs.map(({ id }) => id),
   });
-  if (opened.outcome === 'insufficient') throw insufficientBalance();
+  if (opened.outcome === 'insufficient')
+    throw insufficientBalance({ needed: price, available: opened.available });
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 

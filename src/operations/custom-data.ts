@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import { parseVerbatim, sourceText } from '../json-text.ts';
 
 const mostBytes = 4_096;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textOf = (data: JsonObject): string => sourceText(data) ?? JSON.stringify(data);
 
 /** A number that was read into a double and may have lost digits by it, such as a long order number. */
 const hasInexactNumber = (value: unknown): boolean => {
@@ -13,19 +16,21 @@ const hasInexactNumber = (value: unknown): boolean => {
 };
 
 /**
- * The caller's own JSON object, taken as it is: a schema that rebuilt it could lose a member. A number that would lose
- * its last digits is refused.
+ * The caller's own JSON object, with its source text (`sourceText`). The MCP library hands over values only, so there
+ * a number that has lost its last digits is refused.
  */
 export const customData = z
   .custom<JsonObject>(isObject, 'must be a JSON object')
   .superRefine((data, { addIssue }) => {
     if (!isObject(data)) return;
-    if (Buffer.byteLength(JSON.stringify(data)) > mostBytes)
+    if (Buffer.byteLength(textOf(data)) > mostBytes)
       addIssue({ code: 'custom', message: `must be at most ${mostBytes} bytes as JSON` });
-    else if (hasInexactNumber(data))
+    else if (sourceText(data) === undefined && hasInexactNumber(data))
       addIssue({
         code: 'custom',
         message: 'must not have a number above 2^53, which would lose digits; send it as a string',
       });
   })
-  .meta({ type: 'object', additionalProperties: true });
+  .meta({ type: 'object', additionalProperties: true })
+  // A copy: a slice of the body's text would keep the whole body in memory as long as the job.
+  .transform((data) => parseVerbatim(Buffer.from(textOf(data)).toString()));

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError, isTransient } from '../errors.ts';
 import { sha256 } from '../ids.ts';
 import { canonicalJson, type JsonObject } from '../json.ts';
 import type { Receipt } from '../purchases/x402-answers.ts';
@@ -14,6 +14,7 @@ import type {
   PaidOperation,
   Services,
 } from './operation.ts';
+import { isOnSale } from './is-on-sale.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -67,7 +68,7 @@ const openOrReplay = async (
   }
 };
 
-/** Tells the client that this is an earlier answer, a refusal too, which the same key will only repeat. */
+/** Tells the client that this is an earlier answer. The same key only repeats a refusal, but for a transient one, which frees it. */
 const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
   const replayed = { 'idempotent-replayed': 'true' };
   try {
@@ -75,7 +76,8 @@ const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
     if ('headers' in answer) Object.assign(answer.headers, replayed);
     return answer;
   } catch (error) {
-    if (error instanceof AppError) Object.assign(error.headers, replayed, { 'x-should-retry': 'false' });
+    if (error instanceof AppError)
+      Object.assign(error.headers, replayed, isTransient(error.code) ? {} : { 'x-should-retry': 'false' });
     throw error;
   }
 };
@@ -101,38 +103,49 @@ const executePaid = async (
     produce: async (signal) => {
       // After the proof was looked up: what is paid for already is still given out.
       assertNotDraining(services);
+      assertOnSale(operation, services, null);
       made = await operation.produce(input, services, signal);
+      assertOnSale(operation, services, made);
       return JSON.stringify(made);
     },
-    isFree: () => made !== null && operation.isFree(made),
+    isFree: () => made !== null && operation.isFree(made, services),
     signal: call.signal,
   });
-  if (paid.outcome === 'unpaid')
+  if (paid.outcome === 'unpaid') {
+    assertOnSale(operation, services, null);
     return {
       kind: 'payment_required',
       isSandbox: operation.isSandbox(services, null),
       challenge: paid.challenge,
       ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
     };
+  }
   const result: JsonObject = made ?? JSON.parse(paid.result);
   const { receipt } = paid;
   const body =
     made === null ? await replay(operation, result, { services, signal: call.signal, receipt }) : result;
-  const isSandbox = operation.isSandbox(services, body);
-  const { text } = operation;
   return {
     kind: 'json',
     status: 200,
     body,
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
-    isSandbox,
-    ...(text === undefined
-      ? {}
-      : { text: () => text(input, body, { services, isSandbox, isShortened: body !== result }) }),
+    isSandbox: operation.isSandbox(services, body),
     links: [],
     ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
   };
 };
+
+/** `result` is what is about to be sold; null: whatever would be made now. */
+const assertOnSale = (operation: PaidOperation, services: Services, result: JsonObject | null): void => {
+  if (isOnSale(operation, services, result)) return;
+  throw new AppError(
+    'upstream_unavailable',
+    'This is not on sale now: only fictional profiles are there, which are not sold for real money. Nothing was charged.',
+    { retryAfterSeconds: notOnSaleSeconds },
+  );
+};
+
+const notOnSaleSeconds = 300;
 
 const replay = async (
   { replay: leaveOut }: PaidOperation,
@@ -155,13 +168,14 @@ const replay = async (
 };
 
 /** The call with its account, counted against the account's limit. */
-const admit = async (call: Call, { accountLimiter }: Services): Promise<AccountCall> => {
+const admit = async (call: Call, { accountLimiter, catalogs }: Services): Promise<AccountCall> => {
   const { caller } = call;
   if (caller === null)
     throw new AppError(
       'invalid_api_key',
       'This needs an API key. Send it as "Authorization: Bearer <API_KEY>"; the operator of this service issues keys.',
     );
+  await catalogs.refresh();
   await accountLimiter.consume(caller);
   return { ...call, caller };
 };

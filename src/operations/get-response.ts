@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import { isSandboxJob } from '../jobs/public-job.ts';
-import { jobIdOfResponse, responseId } from '../jobs/response-ids.ts';
+import { jobIdOfResponse, responseId, responseIdPattern } from '../jobs/response-ids.ts';
 import { asJson, readResponse } from '../jobs/response-object.ts';
 import { waitLimit, waitWithProgress } from './job-answer.ts';
 import type { ReadOperation } from './operation.ts';
 import { responseSchema } from './response-schema.ts';
 
 const input = z.object({
-  response_id: z.string().describe('resp_ and the job id.'),
+  response_id: z
+    .string()
+    .regex(responseIdPattern, 'must be resp_ followed by a UUID')
+    .describe('resp_ and the job id.'),
   wait_ms: z.int().min(0).max(45_000).optional().describe('As in get_job.'),
 });
 

@@ -18,7 +18,7 @@ import { createSearchLeads } from './search-leads.ts';
 
 /** Everything a gateway with these settings does, in the order that tool lists and documents show. */
 export const createOperations = (search: SearchConfig): readonly Operation[] => [
-  createSearchLeads(search),
+  ...(search.isOn ? [createSearchLeads(search)] : []),
   listModels,
   getModel,
   getBalance,

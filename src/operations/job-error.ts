@@ -1,14 +1,12 @@
-import { AppError, errorTable, type ErrorCode } from '../errors.ts';
+import { AppError, errorTable, toErrorCode } from '../errors.ts';
 import type { Job } from '../store/store.ts';
-
-const isErrorCode = (code: string): code is ErrorCode => code in errorTable;
 
 /** How long a client should wait before it repeats a request that an upstream refused for load. */
 const retryAfterSeconds = 5;
 
 /** The refusal that a failed job answers with. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
-  const code = job.error !== null && isErrorCode(job.error.code) ? job.error.code : 'server_error';
+  const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];
   return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
     headers,

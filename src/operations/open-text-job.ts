@@ -7,7 +7,6 @@ import { textJobShare } from '../limits/memory-budget.ts';
 import { leaseMs } from '../jobs/job-runner.ts';
 import { unitsAffordable, type Nano } from '../money.ts';
 import { insufficientBalance, openPrepaid } from '../purchases/prepaid.ts';
-import { mostOutputTokens } from './chat-input.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from './operation.ts';
 
 /** Balances move between reading and holding; then the limit is lowered again, this often at most. */
@@ -39,7 +38,7 @@ export interface TextJobOrder {
   model: ModelConfig;
   /** An upper bound, see `promptTokensUpperBound`. */
   promptTokens: number;
-  /** The caller's output limit; null: as much as the balance affords, up to 65,536. */
+  /** The caller's output limit; null: as much as the balance affords. In both cases at most the SKU's `maxOutputTokens`. */
   outputLimit: number | null;
   /** What the job runs from. It stays in this process, which alone runs the job. */
   toWork(terms: TextJobTerms): object;
@@ -55,11 +54,14 @@ export const leastTextHold = (
   model: ModelConfig,
   { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
 ): Nano =>
-  chargeFor(freezePrice(model.price), { promptTokens, completionTokens: Math.max(outputLimit ?? 1, 1) });
+  chargeFor(freezePrice(model.price), {
+    promptTokens,
+    completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
+  });
 
 /**
  * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt, and the output
- * limit, lowered to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
+ * limit, lowered to the SKU's, and to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
  * `insufficient_balance`.
  */
 export const openTextJob = async (
@@ -72,7 +74,8 @@ export const openTextJob = async (
 
   let { available } = caller;
   for (let attempt = 1; ; attempt += 1) {
-    const limit = outputLimit ?? affordableOutput(model, available - holdFor(0));
+    const affordable = outputLimit ?? affordableOutput(model, available - holdFor(0));
+    const limit = Math.min(affordable, model.maxOutputTokens);
     const hold = holdFor(Math.max(limit, 1));
     const terms = { maxOutputTokens: limit, price };
     const now = services.clock.now();
@@ -102,8 +105,12 @@ export const openTextJob = async (
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
     available = opened.available;
-    if (outputLimit !== null || attempt >= openAttempts || available < holdFor(1))
-      throw insufficientBalance();
+    const least = holdFor(1);
+    if (outputLimit !== null || attempt >= openAttempts || available < least)
+      throw insufficientBalance({
+        needed: outputLimit === null && available < least ? least : hold,
+        available,
+      });
   }
 };
 
@@ -111,6 +118,4 @@ const toText = (value: object | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value);
 
 const affordableOutput = (model: ModelConfig, budget: Nano): number =>
-  model.price.unit === 'token'
-    ? Math.min(mostOutputTokens, unitsAffordable(budget, model.price.output))
-    : mostOutputTokens;
+  model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;

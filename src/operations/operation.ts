@@ -18,6 +18,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
 import type { Nano } from '../money.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
 import type { HistoryCursors } from './history-cursor.ts';
@@ -66,13 +67,6 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
   answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
 }
 
-export interface AboutResult {
-  services: Services;
-  isSandbox: boolean;
-  /** Whether it is an earlier result, of which something was left out. */
-  isShortened: boolean;
-}
-
 /** Paid for call by call with x402; no account. */
 export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   payment: 'x402';
@@ -87,10 +81,8 @@ export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
   /** What may still be given out of a result that was made, and paid for, earlier: the same object when all of it. */
   replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** What a model reads of a result in place of its JSON; outside text in it must not pass for anything else. */
-  text?(input: Input, result: JsonObject, about: AboutResult): string;
   /** Whether a result is given away. */
-  isFree(result: JsonObject): boolean;
+  isFree(result: JsonObject, services: Services): boolean;
   /**
    * Whether the result is marked as sandbox data; null: what would be made now. A result may have been made long ago, so
    * it is asked itself where it can tell.
@@ -166,8 +158,6 @@ export interface JsonAnswer {
   headers: Record<string, string>;
   /** Whether the sandbox made it, or synthetic data is in it. */
   isSandbox: boolean;
-  /** What a model reads in place of the body's JSON. */
-  text?: () => string;
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
   /** The settled payment, on paid operations. */
@@ -238,6 +228,8 @@ export interface Services {
   streamInput: StreamInput;
   /** Where videos lie while they are taken in. */
   inputFolder: InputFolder;
+  /** The routes of what is sold. */
+  providers: Pick<Providers, 'image' | 'video'>;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }

@@ -60,7 +60,7 @@ export const responseInput = z.looseObject({
     .int()
     .meta({ minimum: 1, maximum: 65_536 })
     .nullish()
-    .describe('1 to 65536; the price is held up to it.'),
+    .describe('1 to 65536; lowered to that of the SKU. The price is held up to it.'),
   tools: z
     .array(tool)
     .nullish()

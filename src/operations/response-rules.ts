@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { mostOutputTokens } from './chat-input.ts';
+import { mostOutputTokens, unmetToolChoice } from './chat-input.ts';
 import type { ResponseInput } from './response-input.ts';
 import {
   isResponseItemType,
@@ -98,12 +98,13 @@ const checkTools = ({ tools, tool_choice: choice }: ResponseInput): void => {
   if (typeof choice === 'string') {
     if (!toolChoices.includes(choice))
       throw invalidValue('tool_choice', 'must be auto, none, required or {type: "function", name}.');
-    if (choice === 'required' && names.size === 0)
-      throw invalidValue('tool_choice', 'required needs a function in tools.');
+    const unmet = choice === 'required' ? unmetToolChoice(choice, names) : null;
+    if (unmet !== null) throw invalidValue('tool_choice', `${unmet}.`);
     return;
   }
   if (choice['type'] !== 'function') throw invalidValue('tool_choice.type', 'must be function.');
-  if (!names.has(choice['name'])) throw invalidValue('tool_choice.name', 'must name a function in tools.');
+  const unmet = unmetToolChoice({ name: choice['name'] }, names);
+  if (unmet !== null) throw invalidValue('tool_choice.name', `${unmet}.`);
 };
 
 const checkItems = (input: ResponseInput['input']): void => {

@@ -7,8 +7,6 @@ import { queryProblem, type QueryProblem } from '../leads/search-terms.ts';
 import { isSynthetic } from '../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../money.ts';
 import { countryHint, isCountryCode } from './country-hint.ts';
-import { mostFollowers } from './most-followers.ts';
-import { searchText } from './search-text.ts';
 import { invalidQuery } from './validate.ts';
 import type { PaidOperation, Services } from './operation.ts';
 
@@ -23,8 +21,8 @@ const followers = z
     error: ({ code }) =>
       code === 'invalid_type' ? 'must be a whole number in digits, such as 10000' : undefined,
   })
-  .min(0)
-  .max(mostFollowers);
+  .min(0);
+const largestMinimum = 1_000_000_000;
 const text = (longest: number) =>
   z
     .string()
@@ -35,10 +33,8 @@ const text = (longest: number) =>
 /** Models write null for what they leave out, and some an empty text. */
 const leftOut = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
 /** Some also write numbers as texts. */
-const asNumber = (value: unknown): unknown => {
-  if (value === null) return undefined;
-  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value;
-};
+const asNumber = (value: unknown): unknown =>
+  typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : leftOut(value);
 
 const createInput = (maxLimit: number) =>
   z.object({
@@ -62,7 +58,10 @@ const createInput = (maxLimit: number) =>
       .preprocess(leftOut, z.enum(['male', 'female']).optional())
       .optional()
       .describe('Predicted; leaves out profiles without one.'),
-    min_followers: z.preprocess(asNumber, followers.optional()).optional().describe('Inclusive.'),
+    min_followers: z
+      .preprocess(asNumber, followers.max(largestMinimum).optional())
+      .optional()
+      .describe('Inclusive.'),
     max_followers: z
       .preprocess(asNumber, followers.optional())
       .optional()
@@ -121,11 +120,13 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
       'rate_limit_exceeded',
       'server_error',
       'upstream_error',
+      'upstream_unavailable',
       'payment_pending',
       'payment_unavailable',
     ],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: true },
+  // It charges, anew with each payment.
+  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
 
   price: ({ limit }) => searchPrices[search.pricing](limit),
   priceRange: { least: searchPrices[search.pricing](1), most: searchPrices[search.pricing](search.maxLimit) },
@@ -153,16 +154,8 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     return { ...result, results, count: results.length };
   },
 
-  text: ({ limit }, result, { isSandbox, isShortened, services: { leads } }) =>
-    searchText(profilesOf(result), {
-      limit,
-      maxLimit: search.maxLimit,
-      isSandbox,
-      // Of others' data nobody here knows how much there is, nor in which order they choose what they give.
-      isWhole: leads.isWhole && !isShortened,
-    }),
-
-  isFree: ({ count }) => count === 0 && !search.chargeEmpty,
+  // Where there are no profiles at all, nothing was searched.
+  isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
 
   isSandbox: ({ leads }, result) =>
     (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
@@ -187,10 +180,11 @@ const countryText = (given: string): string => {
   return /^[A-Z]{2}$/.test(given) ? `${example}; ${given} is the code of no country` : example;
 };
 
-const priceInWords = ({ pricing }: SearchConfig): string =>
-  pricing === 'flat'
+const priceInWords = ({ pricing, chargeEmpty }: SearchConfig): string =>
+  (pricing === 'flat'
     ? '$0.50'
-    : '$0.10 for up to 20 results, and $0.002 for each result asked for above that';
+    : '$0.10 for up to 20 results, and $0.002 for each result asked for above that') +
+  (chargeEmpty ? '' : '; nothing when nobody matches');
 
 const queryProblems: Record<QueryProblem, string> = {
   no_words: 'must contain a letter or a digit',

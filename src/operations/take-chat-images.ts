@@ -2,6 +2,7 @@ import { isDataUri } from '../media/data-uri-input.ts';
 import { textJobCostPerByte } from '../limits/memory-budget.ts';
 import { mostInputBytes } from '../media/fetch-input.ts';
 import { refuseInput } from '../media/refuse-input.ts';
+import { isConverted } from '../providers/image/input-image-type.ts';
 import type { ChatInput } from './chat-input.ts';
 import type { AccountCall, Services } from './operation.ts';
 
@@ -17,17 +18,27 @@ type Message = ChatInput['messages'][number];
 type Part = Exclude<NonNullable<Message['content']>, string>[number];
 type ImagePart = Part & { type: 'image_url' };
 
-/** The place of an image part that names an address. */
+/** The place of an image part that names an address, or holds an image of a type that is converted. */
 interface RemoteImage {
   part: ImagePart;
   param: string;
 }
 
+/** In base64; enough to tell the type by. */
+const sniffedLength = 4_096;
+
+/** By its address, or of a type that is converted, whatever it is called. */
+const isTaken = (url: string): boolean => {
+  if (!isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url)) return true;
+  const data = url.indexOf(',') + 1;
+  return isConverted(Buffer.from(url.slice(data, data + sniffedLength), 'base64'));
+};
+
 const remoteImages = (messages: readonly Message[]): RemoteImage[] =>
   messages.flatMap(({ content }, message) =>
     Array.isArray(content)
       ? content.flatMap((part, index) =>
-          part.type === 'image_url' && !isDataUri(part.image_url.url)
+          part.type === 'image_url' && isTaken(part.image_url.url)
             ? [{ part, param: `messages.${message}.content.${index}.image_url.url` }]
             : [],
         )
@@ -37,8 +48,8 @@ const remoteImages = (messages: readonly Message[]): RemoteImage[] =>
 export const namesRemoteImages = (messages: readonly Message[]): boolean => remoteImages(messages).length > 0;
 
 /**
- * The messages with every image that is named by its address downloaded and in its place as a data URI: a model gets
- * bytes, never an address. The request holds the memory that they take. Throws AppError, or the signal's reason when the client has gone.
+ * The messages with every image that is named by its address downloaded and in its place as a data URI, and every GIF and
+ * AVIF converted: a model gets bytes, never an address. The request holds the memory that they take. Throws AppError, or the signal's reason when the client has gone.
  */
 export const takeChatImages = async (
   messages: readonly Message[],
@@ -52,7 +63,10 @@ export const takeChatImages = async (
   const images = remoteImages(messages);
   const excess = images[mostDownloads];
   if (excess !== undefined)
-    throw refuseInput(excess.param, `is one too many: at most ${mostDownloads} images are downloaded`);
+    throw refuseInput(
+      excess.param,
+      `is one too many: at most ${mostDownloads} images are downloaded or converted`,
+    );
   const taken = new Map<Part, ImagePart>();
   const failed = new AbortController();
   const ended = AbortSignal.any([signal, failed.signal]);

@@ -1,23 +1,37 @@
 import { jsonExcess } from '../bounded-json.ts';
 import { AppError, type ValidationIssue } from '../errors.ts';
-import { fieldIssues } from './field-issues.ts';
+import { nearestName } from '../nearest-name.ts';
+import { fieldIssues, type FieldIssue } from './field-issues.ts';
 import type { Operation } from './operation.ts';
 
 const mostIssues = 20;
+/** Between an unknown parameter and the known one that it is taken for. */
+const mostEdits = 2;
 
 /** The checked input, or a 422 that names every wrong field and where it came from. */
 export const validate = (operation: Operation, raw: unknown): unknown => {
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
-  if (parsed.success) return parsed.data;
+  // Ignored like any unknown field, a slip in a name would be paid for.
+  const slips = operation.payment === 'x402' ? misspelledFields(raw, operation.rest.query) : [];
+  if (parsed.success && slips.length === 0) return parsed.data;
+  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
   throw invalid(
-    fieldIssues(parsed.error.issues, mostIssues).map(({ path, ...issue }) => ({
+    issues.slice(0, mostIssues).map(({ path, ...issue }) => ({
       loc: [source(operation, String(path[0] ?? '')), ...path],
       ...issue,
     })),
   );
 };
+
+const misspelledFields = (raw: unknown, known: readonly string[]): FieldIssue[] =>
+  Object.keys(typeof raw === 'object' && raw !== null ? raw : {}).flatMap((name) => {
+    const meant = known.includes(name) ? null : nearestName(name.toLowerCase(), known, mostEdits);
+    return meant === null
+      ? []
+      : [{ path: [name], msg: `is not a parameter; did you mean ${meant}?`, type: 'extra_forbidden' }];
+  });
 
 /** A 422 for a rule of a query parameter that a schema cannot say. */
 export const invalidQuery = (field: string, msg: string): AppError =>

@@ -1,5 +1,5 @@
 import { toIso } from '../clock.ts';
-import { isSandboxJob } from '../jobs/public-job.ts';
+import { customDataOf, isSandboxJob } from '../jobs/public-job.ts';
 import { videoKeepMs, type VideoJobResult } from '../jobs/run-video.ts';
 import type { JsonObject } from '../json.ts';
 import { formatUsd, type Nano } from '../money.ts';
@@ -43,10 +43,12 @@ const toPublicVideo = (job: Job, available: Nano): JsonObject => {
     expires_at: isDone && job.finishedAt !== null ? toIso(job.finishedAt + videoKeepMs) : null,
     ...parameters,
     has_last_frame: resultOf(job).has_last_frame,
+    ...(job.customData === null ? {} : { custom_data: customDataOf(job) }),
     error: job.error === null ? null : { ...job.error },
     usage: {
       ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
-      billed_seconds: billedSeconds,
+      // A failed video costs nothing.
+      billed_seconds: job.status === 'failed' ? 0 : billedSeconds,
       balance_remaining_usd: formatUsd(available),
     },
     ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { videoResolutions } from '../config.ts';
 import { videoRatios } from '../providers/video/video-provider.ts';
+import { customData } from './custom-data.ts';
 
 const mostParts = 64;
 const url = z.string().min(1);
@@ -49,7 +50,8 @@ export const videoInput = z
     generate_audio: z.boolean().nullish().describe('Default true.'),
     nsfw_check: z.boolean().nullish(),
     return_last_frame: z.boolean().nullish(),
-    output_format: z.enum(['mp4', 'mov']).nullish(),
+    output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
+    custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
     webhook_url: z.never('is not accepted here; leave it out and poll the video').optional(),
   })
   .superRefine((request, context) => {

@@ -18,6 +18,7 @@ export const videoSchema = z.looseObject({
   generate_audio: z.boolean(),
   output_format: z.enum(['mp4', 'mov']),
   has_last_frame: z.boolean(),
+  custom_data: z.record(z.string(), z.unknown()).optional().describe('As it was sent.'),
   error: envelope.nullable(),
   usage: z.looseObject({
     cost_usd: z.string().optional(),

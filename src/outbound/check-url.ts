@@ -16,8 +16,8 @@ export interface CheckedUrl {
 const maxCharacters = 8_192;
 
 /**
- * Reads a URL that a user or a redirect named: https on port 443 of a host that is not a literal private address, without
- * credentials. With `allowsLoopback`, plain http and other ports are read too, for addresses of this machine alone.
+ * Reads a URL that a user or a redirect named: https, on any port, of a host that is not a literal private address, without
+ * credentials. With `allowsLoopback`, addresses of this machine are read too, over plain http as well.
  * Throws OutboundError; its message is safe to show to whoever wrote the URL.
  */
 export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boolean }): CheckedUrl => {
@@ -25,18 +25,23 @@ export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boo
   if (/\p{Cc}/u.test(text)) throw badUrl('has a control character in it');
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) throw badUrl('is not a complete URL');
-  const isPlainHttp = url.protocol === 'http:' && allowsLoopback;
-  if (url.protocol !== 'https:' && !isPlainHttp) throw badUrl('must begin with https://');
-  if (url.username !== '' || url.password !== '') throw badUrl('must not have a user name or password in it');
-  const isStandard = url.protocol === 'https:' && url.port === '';
-  if (!isStandard && !allowsLoopback) throw badUrl('must be on port 443');
+  const isHttps = url.protocol === 'https:';
+  if (!isHttps && url.protocol !== 'http:') throw badUrl('must begin with https://');
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const literalClass = classifyLiteral(host);
+  if (literalClass === 'loopback' && !allowsLoopback)
+    throw new OutboundError(
+      'loopback',
+      'The host of the URL is this machine itself. The operator of a gateway for development allows that with ' +
+        'ALLOW_LOOPBACK_URLS=true.',
+    );
+  if (!isHttps && !allowsLoopback) throw badUrl('must begin with https://');
+  if (url.username !== '' || url.password !== '') throw badUrl('must not have a user name or password in it');
   if (host === '') throw badUrl('has no host');
   const allows = (addressClass: AddressClass): boolean =>
-    addressClass === 'public' ? isStandard : addressClass === 'loopback' && allowsLoopback;
-  const literalClass = classifyLiteral(host);
+    addressClass === 'public' ? isHttps : addressClass === 'loopback' && allowsLoopback;
   if (literalClass !== null && !allows(literalClass))
-    throw literalClass === 'public' ? badUrl('must be on https and port 443') : notPublic();
+    throw literalClass === 'public' ? badUrl('must begin with https://') : notPublic();
   return { url, host, port: portOf(url), allows };
 };
 
@@ -44,7 +49,7 @@ export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boo
 export const isLoopbackName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
 /** Of a host that needs no look-up; null: a name. */
-const classifyLiteral = (host: string): AddressClass | null => {
+export const classifyLiteral = (host: string): AddressClass | null => {
   if (isLoopbackName(host)) return 'loopback';
   return isIP(host) === 0 ? null : classifyAddress(host);
 };

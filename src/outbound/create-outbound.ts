@@ -131,7 +131,11 @@ export const createOutbound = ({
           ca,
         });
         end();
-        return { status: answer.statusCode };
+        const retryAfter = answer.headers['retry-after'];
+        return {
+          status: answer.statusCode,
+          retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+        };
       } finally {
         call.end();
       }

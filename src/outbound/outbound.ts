@@ -2,8 +2,10 @@ import type { Readable } from 'node:stream';
 
 /** Why a call to an address that a user named came to nothing. */
 export type OutboundFailure =
-  /** Not https on port 443, has credentials, or is malformed. */
+  /** Not https, has credentials, or is malformed. */
   | 'bad_url'
+  /** The URL itself names this machine, which only a gateway for development may reach. */
+  | 'loopback'
   /** A host that resolves to an address that is not public. */
   | 'not_public'
   | 'unresolved'
@@ -44,16 +46,16 @@ export interface DownloadOptions {
 }
 
 /**
- * HTTP to addresses that users name. Only public https addresses on port 443 are reached, checked when the connection is
+ * HTTP to addresses that users name. Only public https addresses are reached, on any port, checked when the connection is
  * made, on every hop and every attempt. Throws OutboundError, or the signal's reason after it aborts.
  */
 export interface Outbound {
   /** A GET, with at most three redirects. The body is streamed, and throws OutboundError when it grows beyond `maxBytes`. */
   download(url: string, options: DownloadOptions): Promise<{ contentType: string | null; body: Readable }>;
-  /** A POST without redirects; the answer's body is not read. Any status is an answer. */
+  /** A POST without redirects; the answer's body is not read. Any status is an answer. `retryAfter` is the header of that name. */
   post(
     url: string,
     options: { body: string; headers: Record<string, string>; totalMs: number; signal: AbortSignal },
-  ): Promise<{ status: number }>;
+  ): Promise<{ status: number; retryAfter: string | undefined }>;
   close(): Promise<void>;
 }

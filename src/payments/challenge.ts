@@ -19,6 +19,8 @@ export interface PaymentMethod {
   network: PaymentNetwork;
   payTo: string;
   facilitator: Facilitator;
+  /** What a payment's source holds, in the asset's smallest unit; null when no node answers. */
+  readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
 }
 
 /** What is owed, for every dialect of x402. */
@@ -81,6 +83,22 @@ const toV1 = (
   asset: requirements.asset,
   extra: requirements.extra,
 });
+
+/** What is settled in this process, as facilitators tell it; null when that is nothing. */
+export const supportedKinds = (methods: readonly PaymentMethod[]) => {
+  const locals = methods.filter(({ facilitator }) => facilitator.name === 'local');
+  const kinds = locals.flatMap((method) => {
+    const { network, facilitator } = method;
+    const supported = facilitator.supports();
+    if (supported === null || supported === 'unsupported') return [];
+    const { extra } = supported;
+    return [
+      { x402Version: 2, scheme: 'exact', network: network.id, extra },
+      ...(suitsV1(method) ? [{ x402Version: 1, scheme: 'exact', network: network.v1Name, extra }] : []),
+    ];
+  });
+  return locals.length === 0 ? null : { kinds, extensions: [], signers: {} };
+};
 
 /** The terms of every method that can be offered now, in the order of `methods`. */
 export const offeredTerms = (

@@ -5,9 +5,10 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { X402NetworkConfig } from '../config.ts';
 import { ConfigError } from '../errors.ts';
+import { syncToDisk } from '../sync-to-disk.ts';
 import { addressProblem } from './address-problem.ts';
 import { encodeBase58 } from './base58.ts';
-import { requireNetwork } from './networks.ts';
+import { requireNetwork, type NetworkFamily } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 
 const fileName = 'wallets.json';
@@ -60,15 +61,6 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-};
-
 /** Whole or not at all, for this user only, and never over another: false when there is one by now. */
 const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean> => {
   await mkdir(dataDir, { recursive: true });
@@ -82,7 +74,7 @@ const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean>
       await file.close();
     }
     await link(temporary, join(dataDir, fileName));
-    await syncFolder(dataDir);
+    await syncToDisk(dataDir);
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
@@ -92,15 +84,36 @@ const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean>
   }
 };
 
-const findOrCreate = async (dataDir: string): Promise<Wallets> => {
+type Addresses = Record<NetworkFamily, string>;
+
+const addressesSchema = z.object({ evm: z.string(), solana: z.string() });
+const addressesOf = ({ evm, solana }: Wallets): Addresses => ({ evm: evm.address, solana: solana.address });
+
+const findOrCreate = async (dataDir: string): Promise<{ wallets: Wallets; isNew: boolean }> => {
   const path = join(dataDir, fileName);
   const existing = await readWallets(path);
-  if (existing !== null) return existing;
+  if (existing !== null) return { wallets: existing, isNew: false };
   const made = { evm: await createEvmWallet(), solana: await createSolanaWallet() };
-  if (await writeWallets(dataDir, made)) return made;
+  if (await writeWallets(dataDir, made)) return { wallets: made, isNew: true };
   const others = await readWallets(path);
   if (others === null) throw new ConfigError(`DATA_DIR: ${fileName} cannot be made`);
-  return others;
+  return { wallets: others, isNew: false };
+};
+
+/**
+ * The addresses that every process on one store offers: those of the first that asked. Only they are shared, as being
+ * paid takes no key. The key is on the disk of its maker before anybody is told the address.
+ */
+const agreeOnAddresses = async (
+  dataDir: string,
+  agreeOn: (value: string) => Promise<string>,
+): Promise<{ addresses: Addresses; hasKey: boolean }> => {
+  const { wallets, isNew } = await findOrCreate(dataDir);
+  const own = JSON.stringify(addressesOf(wallets));
+  const agreed = await agreeOn(own);
+  // Nobody was told of this wallet, and nobody ever will be.
+  if (agreed !== own && isNew) await rm(join(dataDir, fileName), { force: true });
+  return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
 
 export interface AssignedWallets {
@@ -119,15 +132,16 @@ const refuseWrongWallet = (network: string, payTo: string | null): void => {
 };
 
 /**
- * The networks with a wallet each. Those without one in the configuration (test networks only) get the wallet in
- * `dataDir`, which is made at the first start and kept. Throws ConfigError when its file is damaged, and for a
- * wallet that cannot be right.
+ * Returns the networks with a wallet each. Those without one in the configuration (test networks only) get a wallet that
+ * is generated into `dataDir` and kept; `agreeOn` stores the first value that any process gives it, and returns that.
+ * Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
   dataDir: string;
+  agreeOn: (value: string) => Promise<string>;
 }): Promise<AssignedWallets> => {
-  const { networks, dataDir } = options;
+  const { networks, dataDir, agreeOn } = options;
   for (const { network, payTo } of networks) refuseWrongWallet(network, payTo);
   if (networks.every(({ payTo }) => payTo !== null))
     return {
@@ -136,11 +150,11 @@ export const assignWallets = async (options: {
       ),
       notice: null,
     };
-  const wallets = await findOrCreate(dataDir);
+  const { addresses, hasKey } = await agreeOnAddresses(dataDir, agreeOn);
   const assigned = networks.map((network) => {
     const { family, label } = requireNetwork(network.network);
     const isGenerated = network.payTo === null;
-    return { ...network, payTo: network.payTo ?? wallets[family].address, label, isGenerated };
+    return { ...network, payTo: network.payTo ?? addresses[family], label, isGenerated };
   });
   const places = assigned
     .filter(({ isGenerated }) => isGenerated)
@@ -148,7 +162,11 @@ export const assignWallets = async (options: {
   return {
     networks: assigned.map(({ label: _label, isGenerated: _isGenerated, ...network }) => network),
     notice:
-      `No wallet is configured: payments with test money go on ${places.join(' and on ')}, a wallet generated into ` +
-      `${join(dataDir, fileName)}. Set X402_EVM_PAY_TO and X402_SOLANA_PAY_TO to be paid into your own.`,
+      `No wallet is configured: payments with test money go on ${places.join(' and on ')}, ` +
+      (hasKey
+        ? `a wallet generated into ${join(dataDir, fileName)}. `
+        : `a wallet that another gateway on this store generated; its key is in ${fileName} of that one's DATA_DIR. If this gateway ` +
+          `made it and that file is gone, so is the key, unless there is a copy. `) +
+      `Set X402_EVM_PAY_TO and X402_SOLANA_PAY_TO to be paid into your own.`,
   };
 };

@@ -16,6 +16,7 @@ import { createRemoteOutcome } from './facilitators/remote-outcome.ts';
 import type { SenderTurn } from './facilitators/sender-turn.ts';
 import { withSelfCheck } from './facilitators/self-check.ts';
 import type { PaymentNetwork } from './networks.ts';
+import { readFunds } from './read-funds.ts';
 
 /** A network of the configuration whose wallet is known. */
 export interface PayableNetwork {
@@ -29,7 +30,7 @@ export interface PayableNetwork {
 
 export interface PaymentMethodsOptions {
   networks: readonly PayableNetwork[];
-  /** The `{base_url}`, which is the facilitator address of payments that are settled in this process. */
+  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that are settled in this process. */
   publicUrl: () => string;
   log: Log;
   now: () => number;
@@ -38,6 +39,8 @@ export interface PaymentMethodsOptions {
   turnOf: (sender: string) => SenderTurn;
   /** Told when a facilitator elsewhere begins to fail: what can be offered may have changed. */
   onTrouble?: () => void;
+  /** Whether the word of a facilitator elsewhere may count while no node of the chain answers. */
+  takesUnchecked: boolean;
   fetch?: typeof globalThis.fetch;
 }
 
@@ -49,7 +52,13 @@ const createRemote = (
   options: PaymentMethodsOptions & { timeouts: FacilitatorTimeouts },
 ): Facilitator => {
   const { log, now, timeouts, onTrouble = () => undefined, fetch } = options;
-  const outcome = createRemoteOutcome({ network, rpcUrl: rpcUrl ?? network.publicRpcUrl, timeouts, now });
+  const outcome = createRemoteOutcome({
+    network,
+    rpcUrl: rpcUrl ?? network.publicRpcUrl,
+    timeouts,
+    takesUnchecked: options.takesUnchecked,
+    now,
+  });
   const [first, ...others] = endpoints.map((endpoint): RemoteFacilitator =>
     createRemoteFacilitator({
       ...endpoint,
@@ -76,26 +85,27 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
           ...facilitator,
           network,
           payTo,
-          address: publicUrl,
+          address: () => `${publicUrl()}/x402`,
           timeouts,
           turnOf,
           log,
           now,
         })
       : createRemote(network, facilitator, { ...options, timeouts });
-  const checked = (
-    facilitator: Facilitator,
-    { network, payTo, rpcUrl }: { network: PaymentNetwork; payTo: string; rpcUrl: string | null },
-  ): Facilitator => {
-    if (rpcUrl === null) return facilitator;
-    const rpc = createJsonRpc({ url: rpcUrl, timeoutMs: timeouts.rpcMs });
-    return withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs });
-  };
   return networks.map((configured) => {
     const { payTo, asset } = configured;
     const { rpcUrl } = configured.facilitator;
     const network = configuredNetwork(configured.network, asset ?? null);
+    const { family } = network;
+    const rpc = createJsonRpc({ url: rpcUrl ?? network.publicRpcUrl, timeoutMs: timeouts.rpcMs });
+    const node = { rpc, timeoutMs: timeouts.queryMs };
     const facilitator = createFacilitator(network, configured);
-    return { network, payTo, facilitator: checked(facilitator, { network, payTo, rpcUrl }) };
+    return {
+      network,
+      payTo,
+      // A public node is not asked for more than has to be.
+      facilitator: rpcUrl === null ? facilitator : withSelfCheck(facilitator, { network, payTo, ...node }),
+      readFunds: (of) => readFunds({ family, ...node }, of),
+    };
   });
 };

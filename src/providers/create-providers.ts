@@ -9,6 +9,7 @@ import {
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
+import { checkProvider, type RemoteConfig } from './check-provider.ts';
 import type { ImageProvider } from './image/image-provider.ts';
 import { createModelarkVideo } from './modelark/modelark-video.ts';
 import type { Moderator } from './moderation/moderator.ts';
@@ -47,7 +48,10 @@ export interface Providers {
   video(sku: string): RoutedVideo;
   /** Looks at a request that asks for it; null: nobody is set to. */
   moderator: Moderator | null;
-  /** Loads what would make the first chat half a second slower, and removes what a killed process left behind. */
+  /**
+   * Loads what would make the first chat half a second slower, removes what a killed process left behind, and tells the
+   * log of providers that do not answer.
+   */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
   close(): Promise<void>;
@@ -73,7 +77,7 @@ interface Source {
   close(): Promise<unknown>;
 }
 
-type ProvidersConfig = Pick<Config, 'providers' | 'models' | 'moderation' | 'dataDir' | 'ffmpegPath'>;
+type ProvidersConfig = Pick<Config, 'providers' | 'models' | 'moderation' | 'dataDir'>;
 
 /** All configured providers with routers over them. Connections, threads and heavy modules come with the first use. */
 export const createProviders = (config: ProvidersConfig, options: CreateProvidersOptions): Providers => {
@@ -150,6 +154,9 @@ export const createProviders = (config: ProvidersConfig, options: CreateProvider
         ...(texts.size > 0 ? [counter.count([''], signal)] : []),
         ...[...sources.values()].map((source) => source.sweep()),
         movMaker.sweep(),
+        ...Object.entries(config.providers).map(async ([name, provider]) => {
+          if (provider.type !== 'sandbox') await checkProvider(name, provider, { log: options.log, signal });
+        }),
       ]);
     },
     close: async () => {
@@ -170,7 +177,6 @@ const createSandboxSource = (
   const image = createSandboxImage();
   const video = createSandboxVideo({
     directory: join(config.dataDir, 'sandbox-videos', name),
-    ffmpegPath: config.ffmpegPath,
     clock,
     log,
   });
@@ -184,8 +190,6 @@ const createSandboxSource = (
     close: () => Promise.all([examples.close(), image.close(), video.close()]),
   };
 };
-
-type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
 
 const createOpenAiSource = (
   provider: RemoteConfig,

@@ -139,9 +139,13 @@ const logFailure = (
   log.warn({ err: error, provider, model, failure, code, attempt }, 'an upstream call failed');
 };
 
+/** How long until one of the routes may be asked: 0 when one may now. */
+export const restMsOf = (routes: readonly { breaker: Breaker }[]): number =>
+  Math.min(...routes.map(({ breaker }) => breaker.restMs()));
+
 const allResting = (routes: readonly { breaker: Breaker }[]): ProviderError =>
   new ProviderError('every route of the model rests after failures or rate limits', {
     failure: 'retry_other',
     code: 'upstream_unavailable',
-    retryAfterMs: Math.min(...routes.map((route) => route.breaker.restMs())),
+    retryAfterMs: restMsOf(routes),
   });

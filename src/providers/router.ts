@@ -2,6 +2,7 @@ import type { GeneratedImage, ImageProvider, ImageRequest } from './image/image-
 import { ProviderError } from './provider-error.ts';
 import {
   createRouteAttempts,
+  restMsOf,
   settle,
   type Route,
   type RouterOptions,
@@ -24,6 +25,8 @@ export interface RoutedText {
 
 /** A SKU's images, whichever route serves them. Throws ProviderError or the signal's reason. */
 export interface RoutedImage {
+  /** How long until a route may be asked, by what this process knows: 0 when one may now. */
+  restMs(): Promise<number>;
   generate(request: Omit<ImageRequest, 'model'>, call: RoutedCall): Promise<GeneratedImage[]>;
 }
 
@@ -60,6 +63,7 @@ export const createImageRouter = (
 ): RoutedImage => {
   const attempt = createRouteAttempts(routes, options);
   return {
+    restMs: () => Promise.resolve(restMsOf(routes)),
     generate: async (request, { signal, onRoute }) => {
       const { route, answer } = await attempt(
         ({ source, model }) => source.generate({ ...request, model }, { signal }),
@@ -78,6 +82,12 @@ export const createVideoRouter = (
 ): RoutedVideo => {
   const attempt = createRouteAttempts(routes, options);
   return {
+    restMs: async () => {
+      const rests = routes.map(async ({ breaker, source }) =>
+        Math.max(breaker.restMs(), (await source.restMs?.()) ?? 0),
+      );
+      return Math.min(...(await Promise.all(rests)));
+    },
     start: async (request, { signal }) => {
       const { route, answer } = await attempt(
         ({ source, model }) => source.start({ ...request, model }, { signal }),

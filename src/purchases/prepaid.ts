@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import type { Nano } from '../money.ts';
+import { formatUsd, type Nano } from '../money.ts';
 import type { Job, NewJob, Store } from '../store/store.ts';
 import type { Clock } from '../clock.ts';
 
@@ -93,9 +93,10 @@ export const tooManyActive = (): AppError =>
     { retryAfterSeconds: activeRetrySeconds },
   );
 
-/** The refusal of a balance that is too low. */
-export const insufficientBalance = (): AppError =>
+/** The refusal of a balance that is too low. `needed` is the least that the request holds. */
+export const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
   new AppError(
     'insufficient_balance',
-    'The balance does not cover what the request may cost. Top up the account, or ask for less output.',
+    `The request needs $${formatUsd(needed)} of balance and the account has $${formatUsd(available)} available. ` +
+      'Top up the account, or ask for something that costs less.',
   );

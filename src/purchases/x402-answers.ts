@@ -109,6 +109,15 @@ export const paymentUnavailable = (): AppError =>
     { retryAfterSeconds: 5 },
   );
 
+export const paymentUncovered = (): AppError =>
+  new AppError(
+    'payment_unavailable',
+    'Other payments of this wallet are not settled yet, and its balance may not cover this one as well. Nothing was ' +
+      'charged for this one. If an earlier request with a payment proof was broken off, send it again with that proof to ' +
+      'get its result; else send the same request with the same payment proof again shortly.',
+    { retryAfterSeconds: 5 },
+  );
+
 /** `payment` carries the transaction where it is known. */
 export const paymentPending = (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
   const { transaction } = payment;

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Nano } from '../money.ts';
-import { createChallengeBook, type Challenge } from '../payments/challenge.ts';
+import { createChallengeBook, supportedKinds, type Challenge } from '../payments/challenge.ts';
 import { declareExtensions } from '../payments/extensions/declared-extensions.ts';
 import type { SaleDescription } from '../payments/extensions/sale-description.ts';
 import { createOfferBook } from '../payments/extensions/signed-offers.ts';
@@ -54,6 +54,8 @@ export interface X402Gate {
   /** The same for one payment. Null: there is none, or somebody works on it. */
   reconcileOne(named: NamedPayment): Promise<Payment | null>;
   status(): NetworkStatus[];
+  /** JSON text of what the facilitator in this process settles; null when there is none. */
+  supported(): string | null;
   /** JSON text of what is sold and how, for crawlers; null when nothing was described. */
   manifest(): string | null;
   /** JSON text of the DID document with the key that signs offers and receipts. Rejects when the store does. */
@@ -90,6 +92,11 @@ export interface X402GateOptions {
   /** How long a dead process's payments stay its own; default 30,000 ms. */
   leaseMs?: number;
   timeouts?: Partial<FacilitatorTimeouts>;
+  /**
+   * What payments of one network may come to that a facilitator elsewhere calls settled and no node could check;
+   * default 0: they are pending until a node answers.
+   */
+  uncheckedLimit?: Nano;
   fetch?: typeof globalThis.fetch;
 }
 
@@ -117,8 +124,10 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
   const { store, clock, owner, publicUrl, discovery: sale = null } = options;
   const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
+  const uncheckedLimit = options.uncheckedLimit ?? 0n;
   const methods = createPaymentMethods({
     ...options,
+    takesUnchecked: uncheckedLimit > 0n,
     log,
     now: () => clock.now(),
     turnOf: createSenderTurns({ store, owner, clock, log }),
@@ -160,6 +169,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     store,
     leases,
     declaredFor,
+    uncheckedLimit,
     addReceipt: createAddReceipt({ signer: documents.signer, clock, log }),
     clock,
     log,
@@ -239,6 +249,10 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     reconcileOne: reconcile.one,
     begin: (signal) => beginUpkeep({ store, reconcile, lookAtRefunds, formerTerms, clock, log, signal }),
     status: () => health.status(),
+    supported: () => {
+      const supported = supportedKinds(methods);
+      return supported === null ? null : JSON.stringify(supported);
+    },
     manifest: () => {
       noticeDescription();
       return documents.manifest();

@@ -4,10 +4,16 @@ import type { Nano } from '../money.ts';
 import type { Challenge, PaymentMethod } from '../payments/challenge.ts';
 import { matchTerms, type TermsMatch } from '../payments/match-terms.ts';
 import { hasProof, parseProof, type Proof, type Proofs } from '../payments/parse-proof.ts';
-import { payerOf } from '../payments/payer-of.ts';
+import { payingAccounts, type PayingAccounts } from '../payments/paying-accounts.ts';
 import { paymentIdentity } from '../payments/payment-identity.ts';
 import type { PaymentRequirements, ResourceInfo } from '../payments/wire.ts';
-import type { Payment, PaymentState, Store } from '../store/store.ts';
+import type {
+  AdvancePaymentInput,
+  Payment,
+  PaymentState,
+  Store,
+  VerifyPaymentOutcome,
+} from '../store/store.ts';
 import {
   paymentConflict,
   paymentIdConflict,
@@ -15,6 +21,7 @@ import {
   paymentRefunded,
   paymentSpent,
   paymentUnavailable,
+  paymentUncovered,
   type Receipt,
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
@@ -89,6 +96,8 @@ interface Terms {
 /** What was reserved or verified, and given back: the proof can be used again. */
 const beforeResult: readonly PaymentState[] = ['reserved', 'verified'];
 
+const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
+
 /**
  * Serves a request that is paid with x402. Each step is durable before the next touches the outside: reserved,
  * verified, result stored, about to be broadcast, settled. A proof that is found half way is one of: being worked
@@ -125,21 +134,55 @@ export const createPurchasing = (
     });
   };
 
-  const step = async (
+  const toStep = (
     held: Payment,
-    change: { from: PaymentState; to: PaymentState; set: { payer?: string | null; result?: string } },
-  ): Promise<Payment> => {
-    const { from, to, set } = change;
-    const payment = await store.advancePayment({
-      identity: held.identity,
-      from: [from],
-      to,
-      owner: leaseOf(held),
-      set: { ...set, ...leases.extend() },
-      now: clock.now(),
-    });
-    if (payment === null) throw paymentInProgress();
-    return payment;
+    { from, to, set }: { from: PaymentState; to: PaymentState; set: AdvancePaymentInput['set'] },
+  ): AdvancePaymentInput => ({
+    identity: held.identity,
+    from: [from],
+    to,
+    owner: leaseOf(held),
+    set: { ...set, ...leases.extend() },
+    now: clock.now(),
+  });
+
+  const noteVerified = async (
+    held: Payment,
+    { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
+  ): Promise<VerifyPaymentOutcome> => {
+    const change = toStep(held, { from: 'reserved', to: 'verified', set: { ...accounts } });
+    const verified = await store.verifyPayment({ change, source: accounts.source, funds });
+    if (verified === null) throw paymentInProgress();
+    return verified;
+  };
+
+  /**
+   * Writes down that a payment is verified, if its source covers it beside all its other open payments: a chain shows
+   * each of them the same money until the first one lands. Returns the refusal, or null.
+   */
+  const verifyCovered = async (
+    payment: Payment,
+    { request, accounts, method }: { request: PayRequest; accounts: PayingAccounts; method: PaymentMethod },
+  ): Promise<PayOutcome | null> => {
+    const { amount, asset } = payment;
+    // The facilitator has seen that there is enough for this one alone.
+    const alone = await noteVerified(payment, { accounts, funds: amount });
+    if (alone.outcome === 'verified') return null;
+    const { source } = accounts;
+    const funds = await leases.keep({ payment, states: beforeResult }, () =>
+      method.readFunds({ source, asset }),
+    );
+    if (funds === null) {
+      await reject(payment, 'rpc_unavailable');
+      throw paymentUnavailable();
+    }
+    const beside = await noteVerified(payment, { accounts, funds });
+    if (beside.outcome === 'verified') return null;
+    await reject(payment, 'insufficient_funds');
+    // What was sent may be missing from the balance already, and what was given up may never be sent, so only the rest
+    // proves that there is too little.
+    if (amount + beside.unsent > funds) return unpaid(request, 'insufficient_funds');
+    throw paymentUncovered();
   };
 
   /** The result; or what it throws, once the proof is free again. */
@@ -189,14 +232,24 @@ export const createPurchasing = (
         await reject(payment, verified.reason);
         throw paymentUnavailable();
       case 'valid':
-        await step(payment, { from: 'reserved', to: 'verified', set: { payer: await payerOf(order) } });
+        break;
     }
+    const accounts = await payingAccounts(order);
+    if (accounts === null) {
+      await reject(payment, noTransfer);
+      return unpaid(request, noTransfer);
+    }
+    const refusal = await verifyCovered(payment, { request, accounts, method });
+    if (refusal !== null) return refusal;
     const result = await produce(payment, purchase);
     if (request.isFree?.(result) === true) {
       await reject(payment, 'not_charged');
       return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
     }
-    const produced = await step(payment, { from: 'verified', to: 'produced', set: { result } });
+    const produced = await store.advancePayment(
+      toStep(payment, { from: 'verified', to: 'produced', set: { result } }),
+    );
+    if (produced === null) throw paymentInProgress();
     return settleProduced(produced, { request, method, replayed: false });
   };
 

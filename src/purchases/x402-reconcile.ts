@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
 import type { FoundOutcome } from '../payments/facilitators/facilitator.ts';
+import { neverSettledMs } from '../store/payment-guards.ts';
 import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../store/store.ts';
 import { noLease, type PaymentLeases } from './x402-lease.ts';
 import { findMethod } from './x402-record.ts';
@@ -44,8 +45,6 @@ const clockSkewMs = 20_000;
 const concurrency = 8;
 /** Longer than a look takes: nobody else takes the same payment meanwhile. */
 const claimMs = 60_000;
-/** A proof that was not handed in for so long never will be: EVM authorizations and blockhashes are long dead. */
-const neverSettledMs = 24 * 3_600_000;
 /** What the chain says of a settled payment no longer changes after so long, even if it could not be asked. */
 const finalForSureMs = 7 * 24 * 3_600_000;
 
@@ -132,7 +131,19 @@ export const createReconcile = (context: {
     method: PaymentMethod | null,
     isLast: boolean,
   ): Promise<boolean> => {
-    const { outcome } = await ask(payment, method);
+    const found = await ask(payment, method);
+    const { outcome } = found;
+    if (payment.isUnchecked && found.outcome === 'settled') {
+      const { transaction } = found;
+      const set = {
+        transaction,
+        receipt: settlements.receiptFor(payment, transaction),
+        isUnchecked: false,
+        checkAt: finalCheck(payment, clock.now()),
+      };
+      await advance(payment, { to: payment.state, set, now: payment.updatedAt });
+      return false;
+    }
     const isFailed = payment.state === 'failed';
     // Before its time nothing is final but a change.
     if (!isLast && (isFailed || outcome === 'settled' || outcome === 'unknown')) return false;
@@ -145,7 +156,11 @@ export const createReconcile = (context: {
     );
     await advance(payment, {
       to: 'unknown',
-      set: { reason: 'gone_from_chain', settledAt: null, checkAt: nextCheck(payment, clock.now()) },
+      set: {
+        reason: 'gone_from_chain',
+        settledAt: null,
+        checkAt: nextCheck(payment, clock.now()),
+      },
     });
     return false;
   };

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { nanoPerUsd, type Nano } from '../money.ts';
 import type { FoundOutcome, OutgoingTransaction } from '../payments/facilitators/facilitator.ts';
 import type { PaymentMethod } from '../payments/challenge.ts';
 import type { SettleResponse } from '../payments/wire.ts';
@@ -36,6 +37,8 @@ export interface Settlements {
   appeal(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled | null>;
   /** What the chain says alone: writes it down when it is news that the payment is settled. */
   look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<FoundOutcome>;
+  /** The receipt of a settled payment: the stored one where it names that transaction. */
+  receiptFor(payment: Payment, transaction: string): string;
   /** The settled payment as it was answered before. */
   replay(payment: Payment): Settled;
 }
@@ -52,10 +55,12 @@ export const createSettlements = (context: {
   leases: PaymentLeases;
   addReceipt: AddReceipt;
   declaredFor: DeclaredFor;
+  /** What payments of one network may come to that are settled by a facilitator's word alone. */
+  uncheckedLimit: Nano;
   clock: Clock;
   log: Log;
 }): Settlements => {
-  const { store, leases, addReceipt, declaredFor, clock, log } = context;
+  const { store, leases, addReceipt, declaredFor, uncheckedLimit, clock, log } = context;
   const advance = (
     { identity }: Payment,
     change: Omit<AdvancePaymentInput, 'identity' | 'now'>,
@@ -80,15 +85,18 @@ export const createSettlements = (context: {
     };
   };
 
+  const receiptOf = (payment: Payment, transaction: string): SettleResponse =>
+    addReceipt(toSettleResponse(payment, { transaction }), {
+      identity: payment.identity,
+      resourceUrl: toPayload(payment).resource.url,
+    });
+
   /** A fact of the chain counts whoever holds the lease, and is told to the buyer even if it cannot be stored. */
   const markSettled = async (
     payment: Payment,
     { transaction }: { transaction: string },
   ): Promise<Settled> => {
-    const response = addReceipt(toSettleResponse(payment, { transaction }), {
-      identity: payment.identity,
-      resourceUrl: toPayload(payment).resource.url,
-    });
+    const response = receiptOf(payment, transaction);
     const now = clock.now();
     try {
       const settled = await advance(payment, {
@@ -98,6 +106,7 @@ export const createSettlements = (context: {
           transaction,
           receipt: JSON.stringify(response),
           reason: null,
+          isUnchecked: false,
           settledAt: now,
           checkAt: finalCheck(payment, now),
           ...noLease,
@@ -164,6 +173,38 @@ export const createSettlements = (context: {
     throw unknown === null ? paymentInProgress() : paymentPending(unknown);
   };
 
+  /** Takes a facilitator's word that no node could check, as far as the operator allows. */
+  const markUnchecked = async (
+    payment: Payment,
+    { transaction, decimals }: { transaction: string; decimals: number },
+  ): Promise<Settled> => {
+    const { identity } = payment;
+    const now = clock.now();
+    const settled = await store.settleUnchecked({
+      change: {
+        identity,
+        from: begun,
+        to: 'settled',
+        owner: leaseOf(payment),
+        set: {
+          transaction,
+          receipt: JSON.stringify(receiptOf(payment, transaction)),
+          reason: null,
+          isUnchecked: true,
+          settledAt: now,
+          checkAt: nextCheck(payment, now),
+          ...noLease,
+        },
+        now,
+      },
+      transaction,
+      limit: (uncheckedLimit * 10n ** BigInt(decimals)) / nanoPerUsd,
+    });
+    if (settled === null) return markUnknown(payment, { reason: 'settlement_unchecked', transaction });
+    log.warn({ payment: identity, transaction }, 'a payment was delivered that no node could check');
+    return replay(settled);
+  };
+
   /** Nothing was sent: whoever asks next may go on from the stored result. */
   const giveBack = async (payment: Payment): Promise<never> => {
     await advance(payment, {
@@ -206,7 +247,10 @@ export const createSettlements = (context: {
         throw paymentPending(payment);
       });
     try {
-      if (ended.outcome === 'settled') return await markSettled(payment, ended);
+      if (ended.outcome === 'settled')
+        return await (ended.isUnchecked === true
+          ? markUnchecked(payment, { ...ended, decimals: method.network.asset.decimals })
+          : markSettled(payment, ended));
       if (ended.outcome === 'failed') return await markFailed(payment, ended);
       if (ended.outcome === 'unknown') return await markUnknown(payment, ended);
       return await (hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment));
@@ -249,6 +293,12 @@ export const createSettlements = (context: {
       const isNews = payment.state !== 'settled' && payment.state !== 'delivered';
       if (found.outcome === 'settled' && isNews) await markSettled(payment, found);
       return found;
+    },
+    receiptFor: (payment, transaction) => {
+      const { receipt } = payment;
+      return receipt !== null && JSON.parse(receipt).transaction === transaction
+        ? receipt
+        : JSON.stringify(receiptOf(payment, transaction));
     },
     replay,
   };

@@ -41,24 +41,27 @@ export const createOpenApi = ({
   book.add('ErrorEnvelope', errorEnvelopeSchema);
   book.add('Error', errorSchema);
   book.add('ValidationErrors', validationErrorsSchema);
-  book.add('PaymentRequired', paymentRequiredBodySchema);
-  book.add('PaymentRequiredHeader', book.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
+  if (operations.some(({ payment }) => payment === 'x402')) {
+    book.add('PaymentRequired', paymentRequiredBodySchema);
+    book.add('PaymentRequiredHeader', book.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
+  }
   book.add('ChatCompletionChunk', chatChunkSchema);
   book.add('ResponseStreamEvent', responseEventSchema);
   book.add('ImageJobEvent', jobEventSchema);
+  const groups = new Set(operations.map(({ group }) => group));
   const paths = { ...toPaths(operations, book, title), '/results/{name}': resultsPath() };
   return {
     openapi: '3.1.0',
     info: {
       title,
       version: interfaceVersion,
-      summary: 'Prepaid generation by API key, and influencer search paid per request.',
+      summary: `Prepaid generation by API key${groups.has('search') ? ', and influencer search paid per request' : ''}.`,
       description: introduction(title, operations),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: publicUrl }],
-    tags,
+    tags: tags.filter(({ name }) => groups.has(name)),
     paths: inRestWords(paths, operations),
     webhooks: jobWebhook(title),
     components: {
@@ -75,12 +78,7 @@ export const createOpenApi = ({
   };
 };
 
-const introduction = (
-  title: string,
-  operations: readonly Operation[],
-): string => `Two services behind one address. **Generation** makes images, videos and text, prepaid from an account's balance: \
-send \`Authorization: Bearer <API_KEY>\`. **Search** finds influencer profiles and is paid call by call with USDC (x402): no \
-account, no key.
+const introduction = (title: string, operations: readonly Operation[]): string => `${services(operations)}
 
 The operations are MCP tools at \`/mcp\` too, under their ids, but for ${withoutTool(operations)}.
 
@@ -90,9 +88,18 @@ The operations are MCP tools at \`/mcp\` too, under their ids, but for ${without
 same request twice at the same time.
 - Every answer carries \`X-Request-Id\`; 429 and 503 carry \`Retry-After\`.
 - Refusals are \`{"error": {type, code, message, param}}\`. A 422 of chat and responses has \`detail\` beside it, with every \
-wrong field; a 422 of search is \`detail\` alone, and its 402 the terms of the payment.
+wrong field\
+${operations.some(({ payment }) => payment === 'x402') ? '; a 422 of search is `detail` alone, and its 402 the terms of the payment' : ''}.
 - Unknown fields of a request are ignored where nothing else is said.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
+
+const services = (operations: readonly Operation[]): string => {
+  const generation =
+    "**Generation** makes images, videos and text, prepaid from an account's balance: send `Authorization: Bearer <API_KEY>`.";
+  return operations.some(({ group }) => group === 'search')
+    ? `Two services behind one address. ${generation} **Search** finds influencer profiles and is paid call by call with USDC (x402): no account, no key.`
+    : generation;
+};
 
 /** The ids of what has no tool, results being no operation at all. */
 const withoutTool = (operations: readonly Operation[]): string =>
@@ -100,7 +107,7 @@ const withoutTool = (operations: readonly Operation[]): string =>
     .map((name) => `\`${name}\``)
     .join(' and ');
 
-const tags = [
+const tags: readonly { name: Operation['group']; description: string }[] = [
   { name: 'search', description: 'Influencer search, paid per request with x402.' },
   {
     name: 'generation',

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
+import { keepMemberText } from '../json-text.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 
 export interface ReadJsonBodyOptions {
@@ -23,7 +24,9 @@ export const readJsonBody = async (
     throw new AppError('unsupported_media_type', 'Compressed bodies are not read. Send the JSON as it is.');
   const bytes = await readBody(request, options);
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const value: unknown = JSON.parse(text);
+    keepMemberText(value, 'custom_data', text);
     return { value, length: bytes.length };
   } catch (error) {
     throw new AppError(

@@ -3,7 +3,8 @@ import type { Operation } from '../operations/operation.ts';
 
 /**
  * Reads the query and path of one operation into input fields: text becomes a number or a boolean where the
- * operation's schema wants one and the text is one; everything else is left for the schema to refuse.
+ * operation's schema wants one and the text is one; everything else is left for the schema to refuse. Of an operation
+ * that is paid call by call unknown parameters are read too, as they may be misspelt ones.
  */
 export type ReadParameters = (
   query: URLSearchParams,
@@ -13,13 +14,15 @@ export type ReadParameters = (
 export const createReadParameters = (operation: Operation): ReadParameters => {
   const types = fieldTypes(operation);
   return (query, path) => {
-    const fields: Record<string, unknown> = {};
-    for (const name of operation.rest.query) {
+    const names = operation.payment === 'x402' ? new Set(query.keys()) : operation.rest.query;
+    const fields: [string, unknown][] = [];
+    for (const name of names) {
       const values = query.getAll(name);
       const [first] = values;
-      if (first !== undefined) fields[name] = values.length > 1 ? values : toTyped(first, types.get(name));
+      if (first !== undefined)
+        fields.push([name, values.length > 1 ? values : toTyped(first, types.get(name))]);
     }
-    return Object.assign(fields, path);
+    return { ...Object.fromEntries(fields), ...path };
   };
 };
 
@@ -39,7 +42,8 @@ const toTyped = (text: string, type: string | undefined): unknown => {
     case 'number':
       return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : text;
     case 'boolean':
-      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
+      if (/^(?:true|1)$/i.test(text)) return true;
+      return /^(?:false|0)$/i.test(text) ? false : text;
     default:
       return text;
   }

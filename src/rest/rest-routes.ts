@@ -4,6 +4,7 @@ import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
+import { methodNotAllowed } from './method-not-allowed.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, isOpenToPages, openToPages } from './open-to-pages.ts';
 import { toPaywallSubject } from './paywall-subject.ts';
@@ -76,8 +77,7 @@ const refuseMethod = (
   { log }: Services,
 ): void => {
   const allow = onPath.map(({ operation }) => allowedBy(operation)).join(', ');
-  const error = new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
-  writeError(response, error, { log, requestId });
+  writeError(response, methodNotAllowed(allow), { log, requestId });
 };
 
 const serve = async (

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorHeaders } from '../error-headers.ts';
 import { toAppError, type AppError } from '../errors.ts';
+import { logFailure } from '../log-failure.ts';
 import type { Log } from '../log.ts';
 import type { RestBinding } from '../operations/operation.ts';
 import { writeJson } from './write-json.ts';
@@ -19,14 +20,7 @@ export const writeError = (
   { log, requestId, validation = 'envelope' }: WriteErrorOptions,
 ): void => {
   const error = toAppError(thrown);
-  // 503 is how an outage, a full queue or an open settlement is told, not a fault by itself.
-  if (error.status === 503)
-    log.warn(
-      { requestId, code: error.code, ...(error.cause === undefined ? {} : { err: error.cause }) },
-      'a call was put off',
-    );
-  else if (error.status >= 500)
-    log.error({ err: error.cause ?? error, requestId, code: error.code }, 'a call failed');
+  logFailure(log, error, { what: 'a call', facts: { requestId } });
   if (response.headersSent) {
     response.destroy();
     return;

@@ -1,15 +1,16 @@
 import type { ServerResponse } from 'node:http';
+import { toJsonText } from '../json-text.ts';
 
 export interface JsonResponse {
   status: number;
   /** Lower case names. */
   headers?: Record<string, string>;
-  body: unknown;
+  body: object;
 }
 
 /** Writes one whole JSON answer. */
 export const writeJson = (response: ServerResponse, { status, headers, body }: JsonResponse): void => {
-  const bytes = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(toJsonText(body));
   response.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': bytes.length,

@@ -1,7 +1,7 @@
 import type { Store } from './store.ts';
 
 /** The store's commands: everything that reads or writes data. */
-export type Commands = Omit<Store, 'kind' | 'onJobQueued' | 'ping' | 'close'>;
+export type Commands = Omit<Store, 'kind' | 'onJobQueued' | 'ping' | 'probe' | 'close'>;
 export type CommandName = keyof Commands;
 export type CommandInput<N extends CommandName> = Parameters<Commands[N]>[0];
 export type CommandOutput<N extends CommandName> = Awaited<ReturnType<Commands[N]>>;
@@ -9,6 +9,8 @@ export type CommandOutput<N extends CommandName> = Awaited<ReturnType<Commands[N
 export type ReadName =
   | 'getAccount'
   | 'getWebhookSecrets'
+  | 'findSecret'
+  | 'findMadeClip'
   | 'listAccounts'
   | 'listKeys'
   | 'findKey'

@@ -28,10 +28,11 @@ export interface AccountRow {
   balance: bigint;
   held: bigint;
   terms: string | null;
+  sandbox: bigint;
   created_at: bigint;
 }
 
-export const accountColumns = 'id, name, status, balance, held, terms, created_at';
+export const accountColumns = 'id, name, status, balance, held, terms, sandbox, created_at';
 
 export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
@@ -40,6 +41,7 @@ export const toAccount = (row: AccountRow): Account => ({
   balance: row.balance,
   held: row.held,
   terms: row.terms,
+  isSandbox: row.sandbox === 1n,
   createdAt: Number(row.created_at),
 });
 
@@ -230,13 +232,15 @@ export interface PaymentRow {
   check_at: bigint | null;
   settled_at: bigint | null;
   refunded: bigint;
+  unchecked: bigint;
+  source: string | null;
   created_at: bigint;
   updated_at: bigint;
 }
 
 export const paymentColumns = `identity, request_hash, network, asset, pay_to, amount, payload, requirements,
   lease_owner, lease_until, state, payer, result, transaction_id, raw_transaction, receipt, reason, facilitator,
-  payment_id, check_at, settled_at, refunded, created_at, updated_at`;
+  payment_id, check_at, settled_at, refunded, unchecked, source, created_at, updated_at`;
 
 export const toPayment = (row: PaymentRow): Payment => ({
   identity: row.identity,
@@ -261,6 +265,8 @@ export const toPayment = (row: PaymentRow): Payment => ({
   checkAt: toTime(row.check_at),
   settledAt: toTime(row.settled_at),
   isRefunded: row.refunded !== 0n,
+  isUnchecked: row.unchecked !== 0n,
+  source: row.source,
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
 });

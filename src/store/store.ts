@@ -33,6 +33,14 @@ export interface Store {
    * answers the one that holds, the same for every process.
    */
   getOrCreateSecret(input: { name: string; value: string }): Promise<string>;
+  /** The secret of that name; null when there is none. */
+  findSecret(name: string): Promise<string | null>;
+  /** Keeps for how many seconds a video was made here, by the SHA-256 of its bytes, and when; the first length counts. */
+  noteMadeClip(input: { digest: string; seconds: number; now: number }): Promise<void>;
+  /** Null for a video that was not made here. */
+  findMadeClip(digest: string): Promise<number | null>;
+  /** Forgets up to `limit` videos that were last made before `madeBefore`; answers how many. */
+  sweepMadeClips(input: { madeBefore: number; limit: number }): Promise<number>;
   /** Null when there is no such account. */
   setAccountStatus(input: { id: string; status: AccountStatus; now: number }): Promise<Account | null>;
   createKey(input: NewApiKey): Promise<ApiKey>;
@@ -55,7 +63,8 @@ export interface Store {
   /**
    * Admits a job: in one unit, claims the idempotency key (if given), checks that key and account may
    * spend, places the hold and inserts the job with the status and lease that `job` carries. The idempotency
-   * key comes first: a replay is answered whatever became of key, account and balance since. Then come the key and
+   * key comes first: a replay is answered whatever became of key, account and balance since. The key of a job that
+   * `freesItsKey` is free. Then come the key and
    * the account (`forbidden`), the number of active jobs, and the balance. Rejects, and changes nothing, when one of
    * `inputs` is not there any more.
    */
@@ -195,6 +204,17 @@ export interface Store {
    * payment was not in such a state.
    */
   advancePayment(input: AdvancePaymentInput): Promise<Payment | null>;
+  /**
+   * Makes the change if `funds` cover the payment together with all other open ones from `source` in the same asset, but
+   * for those that are a day old: they are never settled any more.
+   * Calls for one source wait for each other. Null as in `advancePayment`.
+   */
+  verifyPayment(input: VerifyPaymentInput): Promise<VerifyPaymentOutcome | null>;
+  /**
+   * Makes the change, which settles a payment by a facilitator's word alone. Null as in `advancePayment`, when another
+   * payment has the same transaction, and when the unchecked payments would exceed the limit.
+   */
+  settleUnchecked(input: SettleUncheckedInput): Promise<Payment | null>;
   getPayment(identity: string): Promise<Payment | null>;
   /** The payment that holds an identifier of the buyer's. */
   findPaymentById(paymentId: string): Promise<Payment | null>;
@@ -274,6 +294,8 @@ export interface Store {
 
   /** Resolves when the store answers a trivial read; throws otherwise. */
   ping(): Promise<void>;
+  /** Resolves when the store could take a new job; throws otherwise. The embedded store writes to its disk for that. */
+  probe(): Promise<void>;
   /** Waits for running commands and closes. */
   close(): Promise<void>;
 }
@@ -284,6 +306,8 @@ export interface NewAccount {
   id: string;
   name: string;
   status: AccountStatus;
+  /** Default: false. */
+  isSandbox?: boolean;
   now: number;
 }
 
@@ -297,6 +321,8 @@ export interface Account {
   held: Nano;
   /** JSON text of the account's own SKUs, rates and limits; null: the operator's defaults. */
   terms: string | null;
+  /** Whether its money is sandbox credit, which buys what the sandbox makes and nothing else. */
+  isSandbox: boolean;
   createdAt: number;
 }
 
@@ -638,6 +664,8 @@ export interface Payment {
   leaseUntil: number | null;
   state: PaymentState;
   payer: string | null;
+  /** The account that the money is taken from: a wallet in lower case on EVM, a token account on Solana. */
+  source: string | null;
   /** JSON text of the answer that the payment buys. */
   result: string | null;
   /** Transaction hash or signature, stored before it is broadcast where the facilitator is in process. */
@@ -656,8 +684,31 @@ export interface Payment {
   settledAt: number | null;
   /** Whether all of it was given back, or is on its way there: nothing is served for it any more. */
   isRefunded: boolean;
+  /** Delivered on a facilitator's word that no node has confirmed so far; stays so where the word was false. */
+  isUnchecked: boolean;
   createdAt: number;
   updatedAt: number;
+}
+
+export interface VerifyPaymentInput {
+  /** Made if the funds cover the payment; it sets `source`. */
+  change: AdvancePaymentInput;
+  source: string;
+  /** What `source` holds at least, in the asset's smallest unit. */
+  funds: bigint;
+}
+
+export type VerifyPaymentOutcome =
+  | { outcome: 'verified'; payment: Payment }
+  /** The sums of the other open payments: `unsent` of those that a process is working on, `sent` of those that were sent or given up. */
+  | { outcome: 'uncovered'; unsent: bigint; sent: bigint };
+
+export interface SettleUncheckedInput {
+  /** Made if the transaction is of no other payment and the limit is kept. */
+  change: AdvancePaymentInput;
+  transaction: string;
+  /** What the unchecked payments of one network and asset may come to, in the smallest unit. */
+  limit: bigint;
 }
 
 export interface AdvancePaymentInput {
@@ -670,6 +721,7 @@ export interface AdvancePaymentInput {
     Pick<
       Payment,
       | 'payer'
+      | 'source'
       | 'result'
       | 'transaction'
       | 'rawTransaction'
@@ -680,6 +732,7 @@ export interface AdvancePaymentInput {
       | 'facilitator'
       | 'checkAt'
       | 'settledAt'
+      | 'isUnchecked'
     >
   >;
   now: number;

@@ -1,5 +1,6 @@
 import { brandTitle } from '../config.ts';
 import { OutboundError, type Outbound } from '../outbound/outbound.ts';
+import { retryAfterMs } from '../retry-after-ms.ts';
 import type { WebhookEvent, WebhookSecrets } from '../store/store.ts';
 import { signWebhook } from './webhook-signature.ts';
 
@@ -8,6 +9,8 @@ export interface WebhookAnswer {
   httpStatus: number | null;
   /** A short reason code when it was not acknowledged, such as `timeout` or `http_500`. */
   failure: string | null;
+  /** How long the receiver asked to wait, with status 429 or 503. */
+  retryAfterMs?: number | undefined;
 }
 
 export interface SendOptions {
@@ -34,14 +37,19 @@ export const sendWebhook = async (
     ...signWebhook({ brand, eventId: event.id, body: event.body, secrets, now }),
   };
   try {
-    const { status } = await outbound.post(event.url, {
+    const { status, retryAfter } = await outbound.post(event.url, {
       body: event.body,
       headers,
       totalMs: timeoutMs,
       signal,
     });
     const isAcknowledged = status >= 200 && status <= 299;
-    return { httpStatus: status, failure: isAcknowledged ? null : `http_${status}` };
+    const isBusy = status === 429 || status === 503;
+    return {
+      httpStatus: status,
+      failure: isAcknowledged ? null : `http_${status}`,
+      retryAfterMs: isBusy ? retryAfterMs(retryAfter, now) : undefined,
+    };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     return error.failure === 'busy' ? null : { httpStatus: null, failure: error.failure };

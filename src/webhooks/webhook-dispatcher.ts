@@ -82,10 +82,11 @@ export const createWebhookDispatcher = ({
     const at = clock.now();
     const secrets = await ensureWebhookSecret(store, accountId);
     const { signal } = ended;
-    const answer = await sendWebhook(event, { outbound, brand, secrets, now: at, timeoutMs, signal });
-    if (answer === null) return;
+    const sent = await sendWebhook(event, { outbound, brand, secrets, now: at, timeoutMs, signal });
+    if (sent === null) return;
+    const { retryAfterMs: askedMs, ...answer } = sent;
     const now = clock.now();
-    const next = nextState({ answer, attempt: event.attempts + 1, now, random: random() });
+    const next = nextState({ answer, askedMs, attempt: event.attempts + 1, now, random: random() });
     const attempt = { at, durationMs: Math.max(0, now - at), ...answer };
     const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
     const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
@@ -185,18 +186,20 @@ const withHost = (due: DueWebhook): Waiting => ({ ...due, host: URL.parse(due.ur
 /** Any 2xx ends it, 410 stops it, everything else is tried again while there are attempts left. */
 const nextState = ({
   answer,
+  askedMs,
   attempt,
   now,
   random,
 }: {
   answer: WebhookAnswer;
+  askedMs: number | undefined;
   attempt: number;
   now: number;
   random: number;
 }): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
   if (answer.failure === null) return { state: 'delivered', nextAttemptAt: null };
   if (answer.httpStatus === 410) return { state: 'stopped', nextAttemptAt: null };
-  const delay = delayAfter(attempt, random);
+  const delay = delayAfter(attempt, random, askedMs);
   return delay === null
     ? { state: 'exhausted', nextAttemptAt: null }
     : { state: 'pending', nextAttemptAt: now + delay };

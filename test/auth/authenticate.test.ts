@@ -31,6 +31,7 @@ const storeWith = ({ revokedAt = null, status = 'active' }: Known = {}): Pick<St
             balance: 10n,
             held: 3n,
             terms: '{}',
+            isSandbox: false,
             createdAt: 1,
           },
         }
@@ -54,6 +55,7 @@ describe('a bearer key', () => {
       keyId: 'key-1',
       available: 7n,
       terms: '{}',
+      isSandbox: false,
     });
   });
 

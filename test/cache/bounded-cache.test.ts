@@ -3,8 +3,9 @@ import { createCache, type BoundedCache, type BoundedCacheOptions } from '../../
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
 import { silentLog } from '../../src/log.ts';
 import { createRecordedLog } from './recorded-log.ts';
-import { createRedisServer, hasRedisServer } from './redis-server.ts';
+import { createRedisServer } from './redis-server.ts';
 import { openSharedRedis } from './shared-redis.ts';
+import { hasService } from '../outside-services.ts';
 
 const shared = await openSharedRedis();
 const value = { name: 'Zoë :base64: ":x"', tags: [':a', '', null], nested: { count: 0.5, flag: false } };
@@ -118,7 +119,7 @@ describe.skipIf(shared === null)('a cache in Redis', () => {
   });
 });
 
-describe.skipIf(!hasRedisServer())('a cache whose Redis dies', () => {
+describe.skipIf(!hasService('redis-server'))('a cache whose Redis dies', () => {
   it('holds nothing, throws nothing, and is used again when Redis is back', async () => {
     const server = await createRedisServer();
     onTestFinished(() => server.remove());

@@ -3,7 +3,8 @@ import { createRedisConnection, type RedisConnection } from '../../src/cache/red
 import { silentLog } from '../../src/log.ts';
 import { createBlackHole } from './black-hole.ts';
 import { createRecordedLog } from './recorded-log.ts';
-import { createRedisServer, hasRedisServer, type RedisServer } from './redis-server.ts';
+import { createRedisServer, type RedisServer } from './redis-server.ts';
+import { hasService } from '../outside-services.ts';
 
 const patientMs = 10_000;
 const briefMs = 20;
@@ -15,7 +16,7 @@ const readsBack = async (redis: RedisConnection): Promise<boolean> => {
   return (await store.get('greeting')) === 'hello';
 };
 
-describe.skipIf(!hasRedisServer())('a connection to Redis', () => {
+describe.skipIf(!hasService('redis-server'))('a connection to Redis', () => {
   let server: RedisServer;
   const connections: RedisConnection[] = [];
   const connect = (url: string, log = silentLog): RedisConnection => {
@@ -121,6 +122,25 @@ describe.skipIf(!hasRedisServer())('a connection to Redis', () => {
     for (let call = 0; call < 20; call += 1) await redis.attempt(async () => 1, patientMs);
     expect(lines).toHaveLength(1);
     expect(JSON.stringify(lines)).not.toContain('secret');
+  });
+
+  it('says when it is checked that nothing answers, what follows and what to do', async () => {
+    const { log, lines } = createRecordedLog();
+    await connect(server.url, log).check();
+    expect(lines).toMatchObject([
+      {
+        level: 40,
+        redis: new URL(server.url).host,
+        msg: expect.stringMatching(/^Redis does not answer: .*per process.*correct REDIS_URL$/),
+      },
+    ]);
+    const hole = await createBlackHole(null);
+    onTestFinished(() => hole.close());
+    await connect(hole.url, log).check();
+    expect(lines).toHaveLength(2);
+    await server.start();
+    await connect(server.url, log).check();
+    expect(lines).toHaveLength(2);
   });
 
   it('closes unused, twice, and answers nothing afterwards', async () => {

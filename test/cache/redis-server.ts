@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -19,14 +19,6 @@ export interface RedisServer {
   /** Kills it and removes its folder. */
   remove(): Promise<void>;
 }
-
-/** Whether `redis-server` can be run; says so when not, and fails in CI. */
-export const hasRedisServer = (): boolean => {
-  if (spawnSync('redis-server', ['--version']).status === 0) return true;
-  if (process.env['CI'] !== undefined) throw new Error('redis-server cannot be run');
-  console.warn('skipped: redis-server cannot be run');
-  return false;
-};
 
 export const createRedisServer = async (): Promise<RedisServer> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-redis-'));

@@ -5,10 +5,14 @@ import { readConfig } from '../../src/config.ts';
 import { parseUsd } from '../../src/money.ts';
 
 const config = readConfig({ ACTIVE_VIDEOS: '5', REQUESTS_PER_MINUTE: '600' }, null);
-const catalogs = createCatalogs(config.models);
+const catalogs = createCatalogs(config.models, {
+  isSandboxModel: () => true,
+  realSales: { hasBegun: () => false, refresh: () => Promise.resolve() },
+});
 const buyerOf = (terms: object | null) => ({
   accountId: 'acme',
   terms: terms === null ? null : JSON.stringify(terms),
+  isSandbox: false,
 });
 const skusOf = (terms: object | null): string[] =>
   catalogs
@@ -18,7 +22,7 @@ const skusOf = (terms: object | null): string[] =>
 
 describe('the catalog of an account', () => {
   it('is everything at the prices of the gateway without terms of its own', () => {
-    expect(catalogs.for(buyerOf(null)).list()).toBe(config.models);
+    expect(catalogs.for(buyerOf(null)).list()).toEqual(config.models);
     expect(catalogs.for(buyerOf({})).list()).toEqual(config.models);
   });
 
@@ -70,10 +74,12 @@ describe('the catalog of an account', () => {
     ],
   ])('is a fault that names the account, every time, when the terms %s', (_name, terms) => {
     for (const _try of [1, 2])
-      expect(() => catalogs.for({ accountId: 'acme', terms })).toThrow(
+      expect(() => catalogs.for({ accountId: 'acme', terms, isSandbox: false })).toThrow(
         'the terms of account acme cannot be used',
       );
-    expect(() => accountLimits({ accountId: 'acme', terms }, { catalogs, config })).toThrow('acme');
+    expect(() => accountLimits({ accountId: 'acme', terms, isSandbox: false }, { catalogs, config })).toThrow(
+      'acme',
+    );
   });
 });
 

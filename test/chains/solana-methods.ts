@@ -135,13 +135,33 @@ const clusterMethods = (
   }),
 });
 
+const clockAddress = 'SysvarC1ock11111111111111111111111111111111';
+
+/** The account in which the cluster writes down its time, as of the newest final block. */
+const viewClock = ({ slots }: SolanaLedger) => {
+  const slot = slots.current() - slotsToFinality;
+  const data = Buffer.alloc(40);
+  data.writeBigUInt64LE(BigInt(slot), 0);
+  data.writeBigInt64LE(BigInt(slots.blockTime(slot)), 32);
+  return {
+    data: [data.toString('base64'), 'base64'],
+    executable: false,
+    lamports: 1_169_280,
+    owner: 'Sysvar1111111111111111111111111111111111111',
+    rentEpoch: 0,
+    space: data.length,
+  };
+};
+
 const accountMethods = (ledger: SolanaLedger, { withContext }: Readers): Record<string, Method> => ({
   getBalance: method(oneAddress, ([at]) => {
     const account = ledger.getAccount(at);
     return withContext(Number(account?.lamports ?? 0n));
   }),
   getAccountInfo: method(z.tuple([addressParam, accountConfig]), ([at, { encoding }]) =>
-    withContext(viewAccount(ledger, ledger.getAccount(at), encoding)),
+    withContext(
+      at === clockAddress ? viewClock(ledger) : viewAccount(ledger, ledger.getAccount(at), encoding),
+    ),
   ),
   getMultipleAccounts: method(
     z.tuple([z.array(addressParam).max(mostAccounts), accountConfig]),

@@ -95,6 +95,18 @@ test('accounts are listed oldest first, page by page', async () => {
   expect([...first.accounts, ...rest.accounts].map(({ name }) => name)).toEqual(names);
 });
 
+test('an account made with --sandbox shows that its money is sandbox credit', async () => {
+  const dataDir = await temporaryFolder();
+  const operator = operatorOf({ DATA_DIR: dataDir });
+  const create = ['accounts', 'create', '--name', 'Trial'];
+  expect((await operator.answer(documents.account, ...create)).account.sandbox).toBe(false);
+  expect((await operator.answer(documents.account, ...create, '--sandbox')).account.sandbox).toBe(true);
+  const { accounts } = await operator.answer(documents.accounts, 'accounts', 'list');
+  expect(accounts.map(({ sandbox }) => sandbox)).toEqual([false, true]);
+  const { stdout } = await runCli(['accounts', 'list', '--data-dir', dataDir]);
+  expect(stdout).toMatch(/^ACCOUNT +STATUS +SANDBOX +BALANCE USD.*\n.* pending +no .*\n.* pending +yes /);
+});
+
 test('without --json a new key stands alone on stdout', async () => {
   const dataDir = await temporaryFolder();
   const operator = operatorOf({ DATA_DIR: dataDir });

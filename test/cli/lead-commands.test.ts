@@ -122,7 +122,10 @@ describe('leads import', () => {
   it('names the columns that it does not read, also one without a name', async () => {
     const desk = await openDesk();
     const path = join(desk.folder, 'people.csv');
-    await writeFile(path, 'username,followers,shoes,\nann,5,42,\n');
+    await writeFile(
+      path,
+      'username,full_name,followers,following,verified,business,shoes,\nann,Ann,5,1,0,0,42,\n',
+    );
     const { stderr } = await desk.run(['import', path], { leadTools: undefined });
     expect(stderr).toBe(`${path}: nothing is read from the columns shoes, (no name).\n`);
   });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { readColumn, readDelimiter, readRejectedLimit } from '../../src/cli/lead-import-options.ts';
+import {
+  readColumn,
+  readDefault,
+  readDelimiter,
+  readRejectedLimit,
+} from '../../src/cli/lead-import-options.ts';
 
 describe('--column', () => {
   it('adds up, and takes all behind the first = for the name of the column', () => {
@@ -20,6 +25,33 @@ describe('--column', () => {
 
   it('refuses a second column for a field', () => {
     expect(() => readColumn('bio=b', { bio: 'a' })).toThrow('bio has a column already.');
+  });
+});
+
+describe('--default', () => {
+  it('adds up, and reads values as rows have them', () => {
+    const both = readDefault('is_verified=No', readDefault('following=1,234'));
+    expect(both).toEqual({ following: 1234, is_verified: false });
+    expect(readDefault('full_name=')).toEqual({ full_name: '' });
+    expect(readDefault('is_business=1')).toEqual({ is_business: true });
+  });
+
+  it.each(['bio=x', 'username=x', 'followers=5', 'following', '=0', '__proto__=x', ''])(
+    'refuses %j and lists the fields',
+    (text) => {
+      expect(() => readDefault(text)).toThrow(/The fields: full_name, following, is_verified, is_business\./);
+    },
+  );
+
+  it.each(['following=', 'following=many', 'is_verified=', 'is_verified=perhaps'])(
+    'refuses %j, which is no value of the field',
+    (text) => {
+      expect(() => readDefault(text)).toThrow(/must be (a whole number|true or false)/);
+    },
+  );
+
+  it('refuses a second default for a field', () => {
+    expect(() => readDefault('full_name=b', { full_name: '' })).toThrow('full_name has a default already.');
   });
 });
 

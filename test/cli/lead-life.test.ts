@@ -40,13 +40,19 @@ dan;Dan;800;Runs;DE
 dan;Dan D.;850;Runs;DE
 `;
 
+/** For files without what every profile has. */
+const plain = ['following=0', 'is_verified=false', 'is_business=false', 'full_name='].flatMap((value) => [
+  '--default',
+  value,
+]);
+
 type Folder = Pick<Awaited<ReturnType<typeof openFolder>>, 'folder' | 'answer'>;
 
 const expectToKeepProfiles = async ({ folder, answer }: Folder): Promise<void> => {
   const file = join(folder, 'people.csv.gz');
   await writeFile(file, gzipSync(csv));
 
-  const { import: first } = await answer('import', file);
+  const { import: first } = await answer('import', file, ...plain);
   expect(first).toMatchObject({ rows: 3, added: 2, updated: 0, repeated: 1, rejected: 2, profiles: 2 });
   expect(first.first_rejected).toEqual([
     { file, line: 4, problem: expect.stringMatching(/^followers is "12k"/) },
@@ -80,10 +86,42 @@ test('profiles are imported, counted, exported, forgotten, and stay away until t
   await expectToKeepProfiles(await openFolder());
 });
 
+test('rows that lack a required field are refused and counted, unless a default is named for it', async () => {
+  const { folder, answer } = await openFolder();
+  const file = join(folder, 'people.csv');
+  const rows = ['ann,Ann,5,1,true,false', 'bob,Bob,4,,true,false', 'cy,,3,1,,', 'dan,Dan,2,1,false,'];
+  await writeFile(
+    file,
+    `username,full_name,followers,following,is_verified,is_business\n${rows.join('\n')}\n`,
+  );
+  const { import: refused } = await answer('import', file);
+  expect(refused).toMatchObject({ rows: 1, rejected: 3, profiles: 1 });
+  expect(refused.first_rejected.map(({ problem }: { problem: string }) => problem)).toEqual([
+    expect.stringMatching(/^following is missing; .* --default following=VALUE names one/),
+    expect.stringMatching(/^full_name is missing; .* --default full_name=VALUE/),
+    expect.stringMatching(/^is_business is missing; .* --default is_business=VALUE/),
+  ]);
+  const some = ['--default', 'following=7', '--default', 'is_business=true'];
+  expect((await answer('import', file, ...some)).import).toMatchObject({ rejected: 1, profiles: 3 });
+  const all = [...some, '--default', 'full_name=', '--default', 'is_verified=no'];
+  expect((await answer('import', file, ...all)).import).toMatchObject({ rejected: 0, profiles: 4 });
+  const output = join(folder, 'all.jsonl');
+  await answer('export', '--output', output);
+  const exported = (await readFile(output, 'utf8')).trim().split('\n');
+  const facts = { followers: 5, following: 1, is_verified: true, is_business: false };
+  expect(exported.map((line) => JSON.parse(line))).toEqual([
+    { username: 'ann', full_name: 'Ann', ...facts },
+    { username: 'bob', full_name: 'Bob', ...facts, followers: 4, following: 7 },
+    { username: 'cy', full_name: '', followers: 3, following: 1, is_verified: false, is_business: true },
+    { username: 'dan', full_name: 'Dan', followers: 2, following: 1, is_verified: false, is_business: true },
+  ]);
+  expect((await answer('import', output, '--replace')).import).toMatchObject({ rejected: 0, profiles: 4 });
+});
+
 const expectToRefuseWrongFiles = async ({ folder, answer }: Folder): Promise<void> => {
   const file = join(folder, 'people.csv');
   await writeFile(file, 'username,followers\nann,5\n');
-  await answer('import', file);
+  await answer('import', file, ...plain);
   const empty = join(folder, 'empty.csv');
   await writeFile(empty, 'username,followers\n');
   expect((await answer('import', empty, '--replace')).error).toEqual({
@@ -126,7 +164,7 @@ test('who moves to PostgreSQL is told whom the embedded index has forgotten, unt
   const told = async (): Promise<string> => {
     let stderr = '';
     const exitCode = await runCommandLine({
-      args: ['leads', 'import', file, '--to', 'postgres'],
+      args: ['leads', 'import', file, '--to', 'postgres', ...plain],
       environment: { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url },
       write: () => {},
       writeError: (text) => (stderr += text),
@@ -135,7 +173,7 @@ test('who moves to PostgreSQL is told whom the embedded index has forgotten, unt
     return stderr;
   };
   expect(await told()).not.toContain('forgotten');
-  await answer('import', file);
+  await answer('import', file, ...plain);
   await answer('delete', 'bob', 'eve');
   expect(await told()).toMatch(/2 people are forgotten in the embedded index, and nobody in PostgreSQL/);
   const list = join(folder, 'data', 'leads', 'forgotten.db');
@@ -159,7 +197,7 @@ const longFile = async (folder: string, rows: number): Promise<string> => {
 test('an import that Ctrl-C stops ends in one line, and the same command goes on with it', async () => {
   const { folder, dataDir, answer } = await openFolder();
   const file = await longFile(folder, 30_000);
-  const args = ['leads', 'import', file];
+  const args = ['leads', 'import', file, ...plain];
   const child = spawn(process.execPath, [...cliArguments, ...args], {
     env: { DATA_DIR: dataDir },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -179,7 +217,7 @@ test('an import that Ctrl-C stops ends in one line, and the same command goes on
   );
   const { stats } = await answer('stats');
   expect(stats).toMatchObject({ profiles: 0, unfinished: { rows: expect.any(Number) } });
-  expect(await answer('import', file)).toMatchObject({
+  expect(await answer('import', file, ...plain)).toMatchObject({
     import: { resumed: true, rows: 30_000, added: 30_000, profiles: 30_000 },
   });
 
@@ -197,7 +235,7 @@ test('an import that Ctrl-C stops ends in one line, and the same command goes on
 
 test('profiles come over standard input too', async () => {
   const { dataDir, answer } = await openFolder();
-  const args = ['leads', 'import', '-', '--format', 'jsonl', '--json'];
+  const args = ['leads', 'import', '-', '--format', 'jsonl', '--json', ...plain];
   const child = spawn(process.execPath, [...cliArguments, ...args], {
     env: { DATA_DIR: dataDir },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -52,6 +52,10 @@ describe('the place of the profiles', () => {
       environment: { LEADS_SOURCES: 'postgres', LEADS_DATABASE_URL: 'mysql://x' },
       says: /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL/,
     },
+    {
+      environment: { LEADS_DATABASE_ULR: url },
+      says: /^LEADS_DATABASE_ULR: there is no such setting; rename it to LEADS_DATABASE_URL/,
+    },
   ])('is refused with $says for $environment', ({ environment, says }) => {
     expect(() => readLeadPlace(environment, {})).toThrow(says);
   });

@@ -77,6 +77,7 @@ const accountView = z.strictObject({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(['pending', 'active', 'suspended']),
+  sandbox: z.boolean(),
   balance_usd: money,
   held_usd: money,
   ledger_usd: money,

@@ -58,7 +58,10 @@ requests_per_minute: 1200
   };
   expect(set).toEqual({ account_id: accountId, terms });
   const stored = (await store.getAccount(accountId))?.terms ?? null;
-  const catalog = createCatalogs(readConfig({}, null).models).for({ accountId, terms: stored });
+  const catalog = createCatalogs(readConfig({}, null).models, {
+    isSandboxModel: () => true,
+    realSales: { hasBegun: () => false, refresh: () => Promise.resolve() },
+  }).for({ accountId, terms: stored, isSandbox: false });
   expect(catalog.list().map(({ sku }) => sku)).toEqual(['textmodel-3.1-pro', 'imagemodel-1.0']);
 
   const shown = await run('accounts', 'terms', 'show', accountId);

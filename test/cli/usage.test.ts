@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { StoreError } from '../../src/store/store-error.ts';
+import { toCommandError } from '../../src/cli/to-command-error.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -14,7 +16,7 @@ const ignore = () => {};
 /** The commands as they are defined, with nothing behind them. */
 const bareProgram = (): Command => {
   const nothing = () => Promise.resolve();
-  const context = { run: nothing, runCreating: nothing, runOnLeads: nothing };
+  const context = { run: nothing, runCreating: nothing, runOnConfig: nothing, runOnLeads: nothing };
   return createProgram(context, { write: ignore, writeError: ignore });
 };
 
@@ -149,6 +151,18 @@ describe('the settings', () => {
     expect(account.name).toBe('Acme');
   });
 
+  test('that are misspelt by one letter are refused, as far as the command reads them', async () => {
+    const { refusal } = operatorOf({ DATBASE_URL: 'postgres://127.0.0.1/causeway' });
+    expect(await refusal('accounts', 'list')).toEqual({
+      exitCode: 2,
+      code: 'invalid_setting',
+      message: expect.stringMatching(/^DATBASE_URL: there is no such setting; rename it to DATABASE_URL/),
+    });
+    const other = operatorOf({ DATA_DIR: await temporaryFolder(), REDIS_ULR: 'redis://127.0.0.1' });
+    const { account } = await other.answer(documents.account, 'accounts', 'create', '--name', 'Acme');
+    expect(account.name).toBe('Acme');
+  });
+
   test('come from --env-file too, and the environment wins over it', async () => {
     const folder = await temporaryFolder();
     const envFile = join(folder, 'settings');
@@ -177,6 +191,23 @@ describe('the settings', () => {
     expect(exitCode).toBe(2);
     expect(JSON.parse(stdout).error.message).toMatch(/^DATABASE_URL: .*--data-dir/);
   });
+
+  test.each([
+    ['overloaded', false],
+    ['closed', false],
+    ['full', false],
+    ['crashed', true],
+    ['timeout', true],
+    ['unavailable', true],
+    ['failed', true],
+  ] as const)(
+    'say of a store that failed (%s) whether the change may have been made: %s',
+    (reason, isOpen) => {
+      const { code, message } = toCommandError(new StoreError(reason, 'no answer'));
+      expect([code, message.includes('look before you repeat it')]).toEqual(['store_failed', isOpen]);
+      expect(message).toContain('no answer');
+    },
+  );
 
   test('name a file that is no database: the store failed, in one line', async () => {
     const dataDir = await temporaryFolder();

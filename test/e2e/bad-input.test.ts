@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { credit } from '../../src/ledger/credit.ts';
+import { parseUsd } from '../../src/money.ts';
 import { openAccount } from '../mcp/open-account.ts';
+import { connectAssistant, tool } from './account-calls.ts';
 import {
   startTestGateway,
   whenSearchReady,
@@ -128,7 +131,7 @@ describe('a request that cannot be served', () => {
       400,
       'unknown_parameter',
     ],
-    ['GET', '/v1/responses/resp_x', {}, 404, 'response_not_found'],
+    ['GET', '/v1/responses/resp_x', {}, 422, 'invalid_parameter'],
     ['POST', '/v1/videos', { body: { model: 'nope', prompt: 'x' } }, 400, 'model_not_found'],
     ['POST', '/v1/videos', { body: { model: 'videomodel-2.0' } }, 422, 'invalid_parameter'],
     [
@@ -205,11 +208,60 @@ describe('a request that cannot be served', () => {
     'min_followers=5&max_followers=4',
     'query=%F0%9F%98%80',
     'limit=1e1',
-    'limit=',
+    'max_followers=9007199254740992',
     'limit=1&limit=2',
     'limit=0',
   ])('refuses the search %s with 422', async (query) => {
     expect((await gateway.call(`/v1/search?${query}`, { apiKey: null })).status).toBe(422);
+  });
+
+  it.each(['max_followers=9007199254740991', 'limit=', 'query=&country=&category=&gender=&min_followers='])(
+    'takes the search %s',
+    async (query) => {
+      expect((await gateway.call(`/v1/search?${query}`, { apiKey: null })).status).toBe(402);
+    },
+  );
+
+  it.each([
+    ['qurey=coffee', 'qurey', 'query'],
+    ['Query=coffee', 'Query', 'query'],
+    ['Limit=100', 'Limit', 'limit'],
+    ['limits=100', 'limits', 'limit'],
+    ['contry=US', 'contry', 'country'],
+    ['minFollowers=10', 'minFollowers', 'min_followers'],
+    ['query=x&max-followers=10', 'max-followers', 'max_followers'],
+    ['catgeory=Food', 'catgeory', 'category'],
+    ['gander=male', 'gander', 'gender'],
+  ])('refuses the slip %s, naming %s and %s', async (query, given, meant) => {
+    const response = await gateway.call(`/v1/search?${query}`, { apiKey: null });
+    expect(response.status).toBe(422);
+    expect(await response.json()).toEqual({
+      detail: [
+        {
+          loc: ['query', given],
+          msg: `is not a parameter; did you mean ${meant}?`,
+          type: 'extra_forbidden',
+        },
+      ],
+    });
+  });
+
+  it('names a slip beside what else is wrong', async () => {
+    const response = await gateway.call('/v1/search?qurey=coffee&limit=500', { apiKey: null });
+    const { detail } = (await response.json()) as { detail: { loc: string[] }[] };
+    expect(detail.map(({ loc }) => loc[1])).toEqual(['qurey', 'limit']);
+  });
+
+  it.each([
+    'page=2',
+    'utm_source=x',
+    'q=coffee',
+    '__proto__=1',
+    'constructor=1',
+    '=1',
+    'query=coffee&sort=up',
+  ])('ignores what is unknown and like nothing known: %s', async (query) => {
+    expect((await gateway.call(`/v1/search?${query}`, { apiKey: null })).status).toBe(402);
   });
 
   it('survives bytes that are not HTTP', async () => {
@@ -224,6 +276,46 @@ describe('a request that cannot be served', () => {
     });
     expect(answer).toMatch(/^HTTP\/1\.1 400/);
     expect((await gateway.call('/health/live')).status).toBe(200);
+  });
+});
+
+describe('a known address outside /v1', () => {
+  it.each<[string, string]>([
+    ['/docs', 'GET, HEAD'],
+    ['/docs/style.css', 'GET, HEAD'],
+    ['/openapi.json', 'GET, HEAD'],
+    ['/health/live', 'GET, HEAD'],
+    ['/health/ready', 'GET, HEAD'],
+    [`/results/${'a'.repeat(43)}.png`, 'GET, HEAD'],
+    ['/.well-known/x402', 'GET, HEAD'],
+    ['/.well-known/x402.json', 'GET, HEAD'],
+    ['/.well-known/did.json', 'GET, HEAD'],
+    ['/did.json', 'GET, HEAD'],
+    ['/mcp', 'POST'],
+    ['/mcp/search', 'POST'],
+    ['/mcp/generation', 'POST'],
+  ])('answers other methods at %s with 405 and Allow: %s', async (path, allow) => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      if (allow.includes(method)) continue;
+      const response = await gateway.call(path, { method });
+      expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, allow]);
+      expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+      expect(await response.json()).toMatchObject({ error: { code: 'method_not_allowed' } });
+    }
+  });
+});
+
+describe('an address with a slash at its end', () => {
+  it('is another one', async () => {
+    const body = { model: 'imagemodel-1.0', prompt: 'x' };
+    const { apiKey } = await openAccount(gateway.services);
+    const made = await gateway.call('/v1/images/generations', { apiKey, body });
+    const { data } = (await made.json()) as { data: { url: string }[] };
+    const path = new URL(data[0]?.url ?? '').pathname;
+    const statusOf = async (at: string): Promise<number> => (await gateway.call(at)).status;
+    expect([await statusOf(path), await statusOf(`${path}/`)]).toEqual([200, 404]);
+    for (const known of ['/docs', '/openapi.json', '/health/live', '/.well-known/x402'])
+      expect([known, await statusOf(`${known}/`)]).toEqual([known, 404]);
   });
 });
 
@@ -259,6 +351,32 @@ describe('the taxonomy of refusals', () => {
         path,
         { status: 402, type: 'insufficient_quota', code: 'insufficient_balance', retries: false },
       ]);
+  });
+
+  it('says in a 402 what is needed and what there is, over REST and over MCP', async () => {
+    const { services } = gateway;
+    for (const [path, name, body] of [
+      ['/v1/images/generations', 'create_image', image('x')],
+      ['/v1/chat/completions', 'create_chat_completion', chat('x', { max_tokens: 1_000 })],
+      ['/v1/chat/completions', 'create_chat_completion', chat('x'.repeat(9_000))],
+      ['/v1/responses', 'create_response', { input: 'x', max_output_tokens: 1_000 }],
+      ['/v1/videos', 'create_video', { model: 'videomodel-2.0', prompt: 'x' }],
+    ] as const) {
+      const { apiKey, accountId } = await openAccount(services, { amount: 1_000_000n });
+      const assistant = await connectAssistant(gateway, apiKey);
+      onTestFinished(() => assistant.close());
+      const overRest = await (await gateway.call(path, { apiKey, body })).json();
+      const { error } = overRest as { error: { message: string } };
+      const said = /^The request needs \$(\S+) of balance and the account has \$0\.001 available\. Top up/;
+      expect(error.message).toMatch(said);
+      expect(await tool(assistant, name, body)).toMatchObject({ error: { message: error.message } });
+      // With that much, and not a nano-dollar less, the request is taken.
+      const missing = parseUsd(said.exec(error.message)?.[1] ?? '') - 1_000_000n;
+      await credit(services, { accountId, amount: missing - 1n, reason: 'almost enough' });
+      expect((await gateway.call(path, { apiKey, body })).status).toBe(402);
+      await credit(services, { accountId, amount: 1n, reason: 'enough' });
+      expect((await gateway.call(path, { apiKey, body })).ok).toBe(true);
+    }
   });
 
   it('has InvalidPrompt as 400 of a text model and as the error of a failed image', async () => {

@@ -1,3 +1,4 @@
+import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { StubBehaviour } from '../providers/stub-upstream.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
@@ -122,6 +123,20 @@ describe('a chat that is asked for again while it runs', () => {
   });
 });
 
+describe('a chat that fails after it has begun', () => {
+  it('is made anew when a client of OpenAI repeats it by itself under its key', async () => {
+    const chat = { kind: 'chat' as const, pieces: ['Hel', 'lo'] };
+    up.upstream.script({ kind: 'broken', chat, after: 1, ending: 'reset' }, chat);
+    const openai = new OpenAI({ baseURL: `${up.gateway.url}/v1`, apiKey: up.apiKey, maxRetries: 1 });
+    const completion = await openai.chat.completions.create(
+      { model: 'textmodel-3.5-flash', messages: [{ role: 'user', content: 'Hello' }] },
+      { headers: { 'Idempotency-Key': 'repeated' } },
+    );
+    expect(completion.choices[0]?.message.content).toBe('Hello');
+    expect(up.takeAsked()).toHaveLength(2);
+  });
+});
+
 describe('a client that leaves', () => {
   it.each([false, true])(
     'does not stop the job, which is charged and readable (stream: %s)',
@@ -202,12 +217,26 @@ describe('conversation_id', () => {
     await answer.text();
   });
 
-  it.each(['', 'Gespräch', 'a\r\nx-evil: 1', 'x'.repeat(257)])(
-    'that a header cannot carry comes back in the body alone: %j',
+  it.each([
+    ['50% off, once', '50% off, once'],
+    ['Gespräch/7 🎨', 'Gespr%C3%A4ch/7 %F0%9F%8E%A8'],
+    ['a\r\nx-evil: 1', 'a%0D%0Ax-evil: 1'],
+    [' 5% ', '%205%25%20'],
+    ['\ud800', '%EF%BF%BD'],
+    ['x'.repeat(4_096), 'x'.repeat(4_096)],
+    ['é'.repeat(2_048), '%C3%A9'.repeat(2_048)],
+  ])('comes back in the header, percent-encoded where a header cannot carry it: %j', async (id, header) => {
+    const answer = await up.ask({ conversation_id: id });
+    expect(answer.headers.get('x-conversation-id')).toBe(header);
+    expect(answer.headers.has('x-evil')).toBe(false);
+    expect(await answer.json()).toMatchObject({ conversation_id: id });
+  });
+
+  it.each(['', 'x'.repeat(4_097), 'é'.repeat(2_049)])(
+    'that is empty or above 4,096 bytes comes back in the body alone: %j',
     async (id) => {
       const answer = await up.ask({ conversation_id: id });
       expect(answer.headers.has('x-conversation-id')).toBe(false);
-      expect(answer.headers.has('x-evil')).toBe(false);
       expect(await answer.json()).toMatchObject({ conversation_id: id });
     },
   );

@@ -1,4 +1,6 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { connectAssistant, tool, type Body } from './account-calls.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
 
 let up: UpstreamGateway;
@@ -113,15 +115,18 @@ describe('what a chat request asks of the upstream', () => {
 
   it.each([
     ['max_tokens', 1],
-    ['max_tokens', 65_536],
-    ['max_completion_tokens', 65_536],
+    ['max_tokens', 16_384],
+    ['max_completion_tokens', 16_384],
   ])('is at most the output that %s %i names', async (name, limit) => {
     expect(await askedUpstream({ [name]: limit })).toMatchObject({ max_tokens: limit });
   });
 
-  it('is at most 65,536 tokens of output when no limit was named', async () => {
-    expect(await askedUpstream({})).toMatchObject({ max_tokens: 65_536 });
-  });
+  it.each([{}, { max_tokens: 16_385 }, { max_completion_tokens: 65_536 }])(
+    'is at most 16,384 tokens of output unless the SKU has another limit: %j',
+    async (body) => {
+      expect(await askedUpstream(body)).toMatchObject({ max_tokens: 16_384 });
+    },
+  );
 
   it.each(['auto', 'required', 'none', { type: 'function', function: { name: 'get_weather' } }])(
     'is the tool choice %o',
@@ -170,7 +175,7 @@ describe('what a chat request asks of the upstream', () => {
     const content = [
       { type: 'text', text: 'Look and listen', ...breakpoint },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
-      { type: 'image_url', image_url: { url: 'data:image/gif;base64,R0lGODlh' }, ...breakpoint },
+      { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,/9j/4AAQ' }, ...breakpoint },
       { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' }, ...breakpoint },
     ];
     const none = { type: 'text', text: 'and', prompt_cache_breakpoint: null };
@@ -192,6 +197,52 @@ describe('what a chat request asks of the upstream', () => {
       { role: 'assistant', content: null, audio: { id: 'audio_1' } },
       { role: 'user', content: 'Again' },
     ]);
+  });
+});
+
+describe.each([100, 65_536])('the limit of a SKU with %i output tokens', (most) => {
+  const nanoPerToken = 6_300n;
+  const input = 'Hello';
+  const messages = [{ role: 'user', content: input }];
+  let sold: UpstreamGateway;
+  let assistant: Client;
+  beforeAll(async () => {
+    sold = await startUpstreamGateway({}, `max_output_tokens: ${most}`);
+    assistant = await connectAssistant(sold.gateway, sold.apiKey);
+  });
+  afterAll(async () => {
+    await assistant.close();
+    await sold.stop();
+  });
+
+  const holdOf = async (publicId: unknown): Promise<bigint> => {
+    const id = String(publicId).replace(/^(?:chatcmpl-|resp_)/, '');
+    return (await sold.gateway.services.store.getJob({ id, accountId: sold.accountId }))?.hold ?? -1n;
+  };
+  const chat = (limits: object) => sold.ask({ messages, ...limits }).then((answer) => answer.json());
+  const respond = async ({ max_tokens: limit }: { max_tokens?: number }) => {
+    const body = { input, ...(limit === undefined ? {} : { max_output_tokens: limit }) };
+    return (await sold.gateway.call('/v1/responses', { body, apiKey: sold.apiKey })).json();
+  };
+  const calls: [string, (limits: { max_tokens?: number }) => Promise<unknown>][] = [
+    ['a chat', chat],
+    ['a response', respond],
+    ['a chat over MCP', (limits) => tool(assistant, 'create_chat_completion', { messages, ...limits })],
+  ];
+
+  it.each(calls)('is what %s holds and asks for at most', async (_call, make) => {
+    const one = (await make({ max_tokens: 1 })) as Body;
+    sold.takeAsked();
+    for (const [limits, held] of [
+      [{}, most],
+      [{ max_tokens: 65_536 }, most],
+      [{ max_tokens: 99 }, 99],
+    ] as const) {
+      const made = (await make(limits)) as Body;
+      expect(sold.takeAsked()).toMatchObject([{ max_tokens: held }]);
+      expect((await holdOf(made['id'])) - (await holdOf(one['id']))).toBe(nanoPerToken * BigInt(held - 1));
+      if (made['object'] === 'response') expect(made['max_output_tokens']).toBe(held);
+    }
   });
 });
 
@@ -314,6 +365,19 @@ describe('a chat request is refused by name, costs nothing and reaches nobody', 
     [{ tool_choice: 'perhaps' }, 'tool_choice'],
     [{ tool_choice: { type: 'custom', custom: { name: 'x' } } }, 'tool_choice'],
     [{ tool_choice: { type: 'function' } }, 'tool_choice'],
+    [{ tool_choice: 'required' }, 'tool_choice'],
+    [{ tools: [], tool_choice: 'required' }, 'tool_choice'],
+    [{ tools: [weather], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
+    [{ tool_choice: { type: 'function', function: { name: 'get_weather' } } }, 'tool_choice'],
+    [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a' } } },
+      'response_format.json_schema.schema',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: 'x' } } },
+      'response_format.json_schema.schema',
+    ],
     [{ temperature: 'hot' }, 'temperature'],
     [{ top_p: '1' }, 'top_p'],
     [{ presence_penalty: true }, 'presence_penalty'],

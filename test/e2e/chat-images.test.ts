@@ -72,6 +72,23 @@ describe('an image that a message names by its address', () => {
     expect(JSON.stringify(asked)).not.toContain('http');
   });
 
+  it('reaches the upstream as PNG or JPEG where it is a GIF or an AVIF, by its address or in the request', async () => {
+    const avif = await makeImage('avif');
+    const urls = [
+      await served(answering(gif, 'image/gif')),
+      await served(answering(avif, 'image/avif')),
+      dataUri('image/gif', gif),
+      dataUri('image/avif', avif),
+    ];
+    expect((await look(urls)).status).toBe(200);
+    const [asked] = up.takeAsked();
+    const messages = asked?.['messages'] as { content: { image_url?: { url: string } }[] }[] | undefined;
+    const types = messages?.[1]?.content.flatMap(({ image_url: part }) =>
+      part === undefined ? [] : [part.url.split(';')[0]],
+    );
+    expect(types).toEqual(['data:image/png', 'data:image/jpeg', 'data:image/png', 'data:image/jpeg']);
+  });
+
   it('is found behind a redirect', async () => {
     const url = await served(redirecting(await served(answering(png))));
     expect((await look([url])).status).toBe(200);
@@ -154,8 +171,13 @@ describe('an image that cannot be had is a 422 on its place, without a hold', ()
     ['redirects without end', () => served(redirecting('/picture.png')), 'redirects too often'],
     ['a page', () => served(answering(Buffer.from('<html>secret</html>'), 'text/html')), 'is not a PNG'],
     ['SVG', () => served(answering(svg, 'image/svg+xml')), 'is not a PNG'],
-    ['a GIF', () => served(answering(gif, 'image/gif')), 'is not a PNG'],
     ['another type than it says', () => served(answering(png, 'text/html')), 'declared as another type'],
+    ['a GIF that is called PNG', async () => dataUri('image/png', gif), 'holds image/gif but is declared'],
+    [
+      'an AVIF that is called WebP',
+      async () => dataUri('image/webp', await makeImage('avif')),
+      'holds image/avif but is declared',
+    ],
     ['half an image', () => served(answering(png.subarray(0, png.length / 2))), 'broken or cut off'],
     ['nothing', () => served(answering(Buffer.alloc(0))), 'is empty'],
     ['too many pixels', () => served(answering(makeBomb(8_000, 8_000))), 'million pixels'],

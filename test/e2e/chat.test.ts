@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseUsd } from '../../src/money.ts';
+import { connectAssistant } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let gateway: TestGateway;
@@ -148,14 +149,61 @@ describe('an idempotency key', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('repeats a failure too, says so, and tells clients not to try again', async () => {
-    const headers = { 'idempotency-key': 'failing' };
-    const first = await ask('[sandbox:fail]', {}, headers);
-    const again = await ask('[sandbox:fail]', {}, headers);
-    expect([first.status, again.status]).toEqual([502, 502]);
+  it('repeats a refusal too, says so, and tells clients not to try again', async () => {
+    const headers = { 'idempotency-key': 'refused' };
+    const first = await ask('[sandbox:moderated]', {}, headers);
+    const again = await ask('[sandbox:moderated]', {}, headers);
+    expect([first.status, again.status]).toEqual([400, 400]);
     expect(first.headers.get('idempotent-replayed')).toBeNull();
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('is free again after a 5xx, for the same request and for another', async () => {
+    const headers = { 'idempotency-key': 'failing' };
+    const ids = new Set<string | null>();
+    for (const stream of [false, true, false]) {
+      const failed = await ask('[sandbox:fail]', { stream }, headers);
+      expect(failed.status).toBe(502);
+      expect(failed.headers.has('idempotent-replayed')).toBe(false);
+      expect(failed.headers.has('x-should-retry')).toBe(false);
+      ids.add(failed.headers.get('x-chat-completion-id'));
+    }
+    expect(ids.size).toBe(3);
+    const other = await ask('Something else', {}, headers);
+    expect([other.status, other.headers.has('idempotent-replayed')]).toEqual([200, false]);
+    expect((await ask('[sandbox:fail]', {}, headers)).status).toBe(409);
+    for (const id of ids)
+      expect(await (await gateway.call(`/v1/jobs/${id}`)).json()).toMatchObject({ status: 'failed' });
+  });
+
+  it('is free again after the 429 of an upstream, over REST and over MCP', async () => {
+    const headers = { 'idempotency-key': 'busy' };
+    for (const stream of [false, true]) {
+      const busy = await ask('[sandbox:rate_limit]', { stream }, headers);
+      expect([busy.status, busy.headers.has('retry-after')]).toEqual([429, true]);
+      expect(busy.headers.has('idempotent-replayed')).toBe(false);
+      expect(busy.headers.has('x-should-retry')).toBe(false);
+    }
+    const assistant = await connectAssistant(gateway, gateway.apiKey);
+    onTestFinished(() => assistant.close());
+    const made = await assistant.callTool({
+      name: 'create_chat_completion',
+      arguments: { messages: [{ role: 'user', content: 'Something else' }], idempotency_key: 'busy' },
+    });
+    expect(made.isError ?? false).toBe(false);
+    expect((await ask('[sandbox:rate_limit]', {}, headers)).status).toBe(409);
+  });
+
+  it('gives all who wait for a job its failure, which lets them try again', async () => {
+    const headers = { 'idempotency-key': 'failing crowd' };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => ask('[sandbox:slow=1] [sandbox:fail]', {}, headers)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([502, 502, 502, 502, 502]);
+    expect(new Set(answers.map((answer) => answer.headers.get('x-chat-completion-id'))).size).toBe(1);
+    expect(answers.filter((answer) => answer.headers.has('idempotent-replayed'))).toHaveLength(4);
+    expect(answers.filter((answer) => answer.headers.has('x-should-retry'))).toEqual([]);
   });
 
   it('is refused with another request', async () => {

@@ -16,6 +16,8 @@ import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
 let upstream: StubUpstream;
 let gateway: TestGateway;
+/** The same with an account that buys real models. */
+let selling: TestGateway;
 let assistant: Client;
 let red: Buffer;
 let green: Buffer;
@@ -36,7 +38,9 @@ models:
   textmodel-3.5-flash: { kind: chat, price: { unit: token, input_usd_per_1m: 1, output_usd_per_1m: 1 }, routes: [{ provider: sandbox }] }
 `,
   });
-  gateway.apiKey = (await openAccount(gateway.services, { amount: 1_000n * nanoPerUsd })).apiKey;
+  const amount = 1_000n * nanoPerUsd;
+  selling = { ...gateway, apiKey: (await openAccount(gateway.services, { amount })).apiKey };
+  gateway.apiKey = (await openAccount(gateway.services, { amount, isSandbox: true })).apiKey;
   assistant = await connectAssistant(gateway, gateway.apiKey);
   red = await makeImage('png', { width: 60, height: 40, colour: '#ff0000' });
   green = await makeImage('jpeg', { width: 60, height: 40, colour: '#00ff00' });
@@ -178,8 +182,13 @@ describe('an image from text', () => {
     });
   });
 
+  it.each(['True', 'TRUE', '1', 'False', 'fAlse', '0'])('takes async=%s, in any case', async (text) => {
+    const response = await post({ ...plain, stream: false }, `?async=${text}`);
+    expect(response.status).toBe(/^(?:true|1)$/i.test(text) ? 202 : 200);
+  });
+
   it('is made and charged also when its client has gone', async () => {
-    const { apiKey } = await openAccount(gateway.services);
+    const { apiKey } = await openAccount(gateway.services, { isSandbox: true });
     const leaving = new AbortController();
     const request = fetch(gateway.url + path, {
       method: 'POST',
@@ -326,16 +335,14 @@ describe('an image request that cannot be served', () => {
     ['a size in words', { size: 'large' }, 'size'],
     ['a size without width', { size: '0x100' }, 'size'],
     ['an async that is no boolean', {}, 'async', { query: '?async=maybe' }],
+    ['an async that is another number', {}, 'async', { query: '?async=10' }],
+    ['an empty async', {}, 'async', { query: '?async=' }],
+    ['a stream', { stream: true }, 'stream'],
     ['a callback without async', { webhook_url: url }, 'webhook_url'],
     ['a callback at a private address', { webhook_url: 'https://10.0.0.1/' }, 'webhook_url', later],
     ['custom data that are a list', { custom_data: [] }, 'custom_data'],
     ['custom data that are a text', { custom_data: '{}' }, 'custom_data'],
     ['custom data that are null', { custom_data: null }, 'custom_data'],
-    [
-      'custom data with a number that loses digits',
-      { custom_data: { orders: [{ id: 2 ** 53 }] } },
-      'custom_data',
-    ],
     ['custom data of 4097 bytes', { custom_data: { a: 'y'.repeat(4_089) } }, 'custom_data'],
     ['as many in fewer characters', { custom_data: { a: `y${'é'.repeat(2_044)}` } }, 'custom_data'],
     ['an image that is a number', { image: 5 }, 'image'],
@@ -344,7 +351,7 @@ describe('an image request that cannot be served', () => {
     ['an image by another scheme', { image: 'ftp://a.example/a.png' }, 'image'],
     ['an image of a private host', { image: 'https://10.0.0.1/a.png' }, 'image'],
     ['an image of a cloud’s metadata', { image: ['https://169.254.169.254/latest'] }, 'image.0'],
-    ['an image on another port', { image: 'https://8.8.8.8:8443/a.png' }, 'image'],
+    ['an image on another port of a private host', { image: 'https://10.0.0.1:8443/a.png' }, 'image'],
     ['an image behind a password', { image: 'https://me:secret@a.example/a.png' }, 'image'],
     ['an image that is no base64', { image: 'data:image/png;base64,%%%' }, 'image'],
     ['a drawing', { image: dataUri('image/svg+xml', svg) }, 'image'],
@@ -386,7 +393,7 @@ describe('an image request that cannot be served', () => {
       asked += 1;
       response.end();
     });
-    const { apiKey } = await openAccount(gateway.services, { amount: nanoPerUsd / 100n });
+    const { apiKey } = await openAccount(gateway.services, { amount: nanoPerUsd / 100n, isSandbox: true });
     for (const image of [undefined, `${host}/a.png`]) {
       const response = await gateway.call(path, { body: { ...plain, image }, apiKey });
       expect(await response.json()).toMatchObject({
@@ -411,6 +418,70 @@ describe('the limits of a request', () => {
       '{"__proto__":{"a":1},"constructor":[1.5e-7,"\\u0000",null,{}],"":true,"z":"Zoë 🎨","a":-0.1}';
     const response = await post(`{"model":"imagemodel-1.0","prompt":"x","custom_data":${text}}`);
     expect(await response.text()).toContain(`"custom_data":${JSON.stringify(JSON.parse(text))}`);
+  });
+
+  const verbatim =
+    '{"b": 1.0, "2":12345678901234567890, "1":[-0, 1e2, 1E400], "a":"\\u00e9 \\"}", "a":"ü", "n":{"x":0.10}}';
+
+  it.each(['', '?async=true'])(
+    'give custom data back as the same text wherever a job is read%s',
+    async (query) => {
+      const headers = { 'idempotency-key': `verbatim${query}` };
+      const create = async (data: string): Promise<Response> =>
+        gateway.call(path + query, {
+          body: `{"custom_data":{"not":"this"},"model":"imagemodel-1.0","prompt":"\\"custom_data\\":{}","image":[],"custom\\u005fdata" : ${data} }`,
+          headers,
+          apiKey: gateway.apiKey,
+        });
+      const created = await (await create(verbatim)).text();
+      expect(created).toContain(`"custom_data":${verbatim},`);
+      const { id } = JSON.parse(created) as { id: string };
+      await untilEnd(id);
+      expect(await (await gateway.call(`/v1/jobs/${id}`, { apiKey: gateway.apiKey })).text()).toContain(
+        `"custom_data":${verbatim},`,
+      );
+      const replayed = await create(verbatim);
+      expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+      expect(await replayed.text()).toContain(`"custom_data":${verbatim},`);
+      // The same double, another number.
+      expect((await create(verbatim.replace('67890', '67891'))).status).toBe(409);
+
+      const read = await assistant.callTool({ name: 'get_job', arguments: { job_id: id } });
+      expect((read.content as { text: string }[])[0]?.text).toContain(`"custom_data":${verbatim},`);
+      const { contents } = await assistant.readResource({ uri: `causeway://jobs/${id}` });
+      expect(contents).toMatchObject([{ text: expect.stringContaining(`"custom_data":${verbatim},`) }]);
+    },
+  );
+
+  it('give custom data back to a tool with the same numbers in its structured content', async () => {
+    const { id } = (await (
+      await post(`{"model":"imagemodel-1.0","prompt":"x","custom_data":${verbatim}}`)
+    ).json()) as Body;
+    const answer = await gateway.call('/mcp', {
+      apiKey: gateway.apiKey,
+      headers: { accept: 'application/json, text/event-stream' },
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'get_job', arguments: { job_id: id } },
+      },
+    });
+    expect(await answer.text()).toContain(
+      '"custom_data":{"1":[-0,1e2,1E400],"2":12345678901234567890,"b":1.0,"a":"ü","n":{"x":0.10}}',
+    );
+  });
+
+  it('refuse custom data of a tool with a number that has lost digits on its way', async () => {
+    const answer = await tool(assistant, 'create_image', {
+      ...plain,
+      custom_data: { orders: [{ id: 2 ** 53 }] },
+    });
+    expect(answer).toMatchObject({ error: { code: 'invalid_parameter', param: 'custom_data' } });
+    const taken = { order: 2 ** 53 - 1, share: 0.1 };
+    expect(await tool(assistant, 'create_image', { ...plain, custom_data: taken })).toMatchObject({
+      custom_data: taken,
+    });
   });
 });
 
@@ -453,7 +524,11 @@ describe('an OpenAI-compatible upstream', () => {
 
   it('draws by images.generate, and its picture is served as it is', async () => {
     const bytes = await answer('a tall lighthouse');
-    const job = await make({ model: 'upstream-image', size: '1500x1000', custom_data: { private: true } });
+    const job = await make(
+      { model: 'upstream-image', size: '1500x1000', custom_data: { private: true } },
+      '',
+      selling,
+    );
     expect(upstream.requests.at(-1)).toMatchObject({ method: 'POST', path: '/v1/images/generations' });
     expect(upstream.requests.at(-1)?.body).toEqual({
       model: 'gpt-image-1',
@@ -473,7 +548,11 @@ describe('an OpenAI-compatible upstream', () => {
       response.writeHead(200, { 'content-type': 'image/jpeg' }).end(green);
     });
     await answer();
-    await make({ model: 'upstream-image', image: [dataUri('image/png', red), `${host}/green.jpg`] });
+    await make(
+      { model: 'upstream-image', image: [dataUri('image/png', red), `${host}/green.jpg`] },
+      '',
+      selling,
+    );
     const request = upstream.requests.at(-1);
     expect(request).toMatchObject({ method: 'POST', path: '/v1/images/edits' });
     const form = request?.body as FormData;
@@ -490,10 +569,36 @@ describe('an OpenAI-compatible upstream', () => {
     );
   });
 
+  it('gets a GIF and an AVIF as PNG and JPEG, which all upstreams take, over REST and MCP', async () => {
+    const avif = await makeImage('avif');
+    const host = await startHttp((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/avif' }).end(avif);
+    });
+    const body = {
+      model: 'upstream-image',
+      image: [dataUri('image/gif', await makeImage('gif')), `${host}/a.avif`],
+    };
+    const sentTypes = (): string[] => {
+      const form = upstream.requests.at(-1)?.body;
+      return form instanceof FormData ? (form.getAll('image[]') as File[]).map(({ type }) => type) : [];
+    };
+    await answer();
+    expect(await make(body, '', selling)).toMatchObject({ status: 'done' });
+    expect(sentTypes()).toEqual(['image/png', 'image/jpeg']);
+    const before = upstream.requests.length;
+    await answer();
+    const buyer = await connectAssistant(selling, selling.apiKey);
+    onTestFinished(() => buyer.close());
+    const result = await buyer.callTool({ name: 'create_image', arguments: { ...plain, ...body } });
+    expect(result.structuredContent).toMatchObject({ status: 'done' });
+    expect(upstream.requests.length).toBeGreaterThan(before);
+    expect(sentTypes()).toEqual(['image/png', 'image/jpeg']);
+  });
+
   it('that fails ends the job uncharged, in our own words', async () => {
     const before = await available();
     upstream.script({ kind: 'error', status: 400, message: 'secret upstream text' });
-    const job = await make({ model: 'upstream-image' });
+    const job = await make({ model: 'upstream-image' }, '', selling);
     expect(job).toMatchObject({ status: 'failed', data: [], error: { code: expect.any(String) } });
     expect(JSON.stringify(job)).not.toContain('secret upstream text');
     expect(await available()).toBe(before);

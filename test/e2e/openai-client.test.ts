@@ -79,6 +79,16 @@ describe('the openai package, pointed at the gateway', () => {
       tools,
     });
     expect(second.choices[0]?.message.content).toBeTruthy();
+    const third = await openai.chat.completions.create({
+      model: 'textmodel-3.5-flash',
+      messages: [...question, message, { role: 'tool', tool_call_id: call.id, content: 'Sunny, 21 degrees' }],
+      tools,
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+    });
+    expect(third.choices[0]).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { tool_calls: [{ function: { name: 'get_weather' } }] },
+    });
   });
 
   it('makes an image', async () => {

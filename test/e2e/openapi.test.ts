@@ -242,7 +242,7 @@ describe('the contract in the description', () => {
     for (const name of ['max_tokens', 'max_completion_tokens'])
       expect(valueOf(chat[name])).toMatchObject({ type: 'integer', maximum: 65_536 });
     expect(valueOf(bodyFields('/v1/responses')['max_output_tokens'])).toMatchObject({ maximum: 65_536 });
-    expect(valueOf(bodyFields('/v1/videos')['output_format']).enum).toEqual(['mp4', 'mov']);
+    expect(valueOf(bodyFields('/v1/videos')['resolution']).enum).toEqual(['480p', '720p', '1080p', '4k']);
   });
 
   it('says of every parameter and every field of a request what it means', () => {
@@ -384,7 +384,8 @@ describe('the schemas', () => {
       ['/v1/jobs', '/v1/jobs?limit=0', 422],
       ['/v1/jobs/{job_id}', '/v1/jobs/none', 404],
       ['/v1/models/{model}', '/v1/models/none', 404],
-      ['/v1/responses/{response_id}', '/v1/responses/resp_none', 404],
+      ['/v1/responses/{response_id}', '/v1/responses/resp_none', 422],
+      ['/v1/responses/{response_id}', `/v1/responses/resp_${crypto.randomUUID()}`, 404],
       ['/v1/videos/{video_id}', '/v1/videos/none', 404],
       ['/v1/videos/{video_id}/content', '/v1/videos/none/content', 404],
       ['/v1/search', '/v1/search?limit=0', 422],
@@ -405,8 +406,10 @@ describe('the schemas', () => {
       await refuse(path, { body, apiKey: 'wrong', status: 401 });
       await refuse(path, { body, headers: { 'content-encoding': 'gzip' }, status: 415 });
       const headers = { 'idempotency-key': 'one' };
-      await gateway.call(path, { body, headers });
-      const other = { ...body, seed: 7, temperature: 0.5, aspect_ratio: '1:1' };
+      // A failure would free the key.
+      const kept = JSON.parse(JSON.stringify(body).replace('[sandbox:fail]', '[sandbox:moderated]'));
+      await gateway.call(path, { body: kept, headers });
+      const other = { ...kept, seed: 7, temperature: 0.5, aspect_ratio: '1:1' };
       await refuse(path, { body: other, headers, status: 409 });
     }
     await refuse('/v1/responses', { body: { input: '[sandbox:fail]' }, status: 502 });
@@ -432,8 +435,9 @@ describe('the examples', () => {
     ['/v1/jobs/{job_id}', `/v1/jobs/${'x'.repeat(129)}`],
     ['/v1/chat/completions', '/v1/chat/completions', {}],
     ['/v1/responses', '/v1/responses', {}],
+    ['/v1/responses/{response_id}', '/v1/responses/none'],
     ['/v1/images/generations', '/v1/images/generations', { model: 'imagemodel-1.0' }],
-    ['/v1/videos', '/v1/videos', { model: 'videomodel-2.0', output_format: 'avi' }],
+    ['/v1/videos', '/v1/videos', { model: 'videomodel-2.0', resolution: '8k' }],
     ['/v1/videos/{video_id}', `/v1/videos/${'x'.repeat(129)}`],
     ['/v1/videos/{video_id}/content', '/v1/videos/none/content?variant=x'],
   ])('of a wrong field of %s is what the gateway answers', async (template, path, body) => {
@@ -449,7 +453,7 @@ describe('the examples', () => {
     for (const [template, path] of [
       ['/v1/models/{model}', '/v1/models/none'],
       ['/v1/jobs/{job_id}', '/v1/jobs/none'],
-      ['/v1/responses/{response_id}', '/v1/responses/none'],
+      ['/v1/responses/{response_id}', `/v1/responses/resp_${crypto.randomUUID()}`],
       ['/v1/videos/{video_id}', '/v1/videos/none'],
       ['/v1/videos/{video_id}/content', '/v1/videos/none/content'],
       ['/results/{name}', '/results/none.png'],

@@ -1,13 +1,18 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client as NewClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport as NewStdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
 import { cliArguments, gatewayArguments } from '../../scripts/node-arguments.ts';
+import { newApiKey } from '../../src/ids.ts';
 
 const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 
@@ -113,8 +118,12 @@ describe('a start', () => {
     [{ DATABASE_URL: 'nonsense' }, [], /^DATABASE_URL: .*\n$/],
     [{ CAUSEWAY_CONFIG: '/does/not/exist.yaml' }, [], /^CAUSEWAY_CONFIG: .* cannot be read\n$/],
     [{}, ['--env-file', '/does/not/exist.env'], /^--env-file: .* cannot be read\n$/],
-    [{ FFMPEG_PATH: '/does/not/exist' }, [], /^FFMPEG_PATH: .* is no program that can be run\n$/],
     [{}, ['--prot', '1'], /^.*--prot.*\n$/],
+    [
+      { DATBASE_URL: 'postgres://127.0.0.1/causeway' },
+      [],
+      /^DATBASE_URL: there is no such setting; rename it to DATABASE_URL, or unset it .*\n$/,
+    ],
     [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: must be a Solana address\n$/],
   ])('with the wrong setting %j %j ends with one line and exit code 2', async (environment, args, line) => {
     const { code, stderr, stdout } = await run([...gatewayArguments, ...args], environment);
@@ -153,7 +162,8 @@ describe('SIGTERM', () => {
     const answering = chat(gateway, apiKey, '[sandbox:slow=6] last words', { stream: true });
     await expect.poll(statuses).toEqual(['running', 'done']);
     const ended = gateway.stop();
-    await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(503);
+    const readiness = async (): Promise<unknown> => (await fetch(`${gateway.url}/health/ready`)).json();
+    await expect.poll(readiness).toMatchObject({ ready: false, draining: true });
     const refused = await chat(gateway, apiKey, 'too late');
     expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
     expect(await refused.json()).toMatchObject({ error: { type: 'server_error', code: 'shutting_down' } });
@@ -229,6 +239,67 @@ describe('stdio on a folder of its own', () => {
   });
 });
 
+describe('the stdio configuration of the README', () => {
+  const spawned = async (more: Record<string, string> = {}) => {
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const text = /```json\n(\{ "command".*?)```/s
+      .exec(readme)?.[1]
+      ?.replace('/path/to/causeway', fileURLToPath(new URL('../..', import.meta.url)))
+      .replace('/path/to/a/folder', join(dataDir, 'new', 'folder'));
+    const { env, ...command } = JSON.parse(text ?? '') as { command: string; args: string[]; env: object };
+    return { ...command, env: { ...settings(), ...env, PORT: '0', ...more } };
+  };
+  const chosenKey = newApiKey('causeway');
+  const balanceOf = { balance_usd: '25.00', currency: 'USD' };
+
+  it('works as written on a new folder, with the clients of both packages', async () => {
+    const first = new Client({ name: 'test', version: '1' });
+    await first.connect(new StdioClientTransport({ ...(await spawned()), stderr: 'ignore' }));
+    const { structuredContent } = await first.callTool({ name: 'get_balance', arguments: {} });
+    expect(structuredContent).toEqual(balanceOf);
+    await first.close();
+    const second = new NewClient({ name: 'test', version: '1' });
+    await second.connect(new NewStdioClientTransport({ ...(await spawned()), stderr: 'ignore' }));
+    expect(await second.callTool({ name: 'get_balance' })).toMatchObject({ structuredContent: balanceOf });
+    await second.close();
+  });
+
+  it('with a key makes it the key of the first account of a new folder, and takes no other one later', async () => {
+    for (const _start of [1, 2]) {
+      const assistant = new NewClient({ name: 'test', version: '1' });
+      const transport = new NewStdioClientTransport({
+        ...(await spawned({ CAUSEWAY_API_KEY: chosenKey })),
+        stderr: 'pipe',
+      });
+      let told = '';
+      transport.stderr?.on('data', (text: Buffer) => (told += text.toString()));
+      await assistant.connect(transport);
+      expect(await assistant.callTool({ name: 'get_balance' })).toMatchObject({
+        structuredContent: balanceOf,
+      });
+      await assistant.close();
+      expect(told).not.toContain(chosenKey);
+    }
+    const { env } = await spawned({ CAUSEWAY_API_KEY: newApiKey('causeway') });
+    const other = await run([...gatewayArguments, '--stdio'], env);
+    expect([other.code, other.stdout]).toEqual([2, '']);
+    expect(other.stderr).toMatch(/\nCAUSEWAY_API_KEY: the key is unknown here, .*keys issue ACCOUNT_ID/);
+  });
+
+  it.each(['sk_causeway_...', 'YOUR_API_KEY', `sk_causeway_${'x'.repeat(43)}`])(
+    'with the placeholder %s says what to do, and makes nothing',
+    async (placeholder) => {
+      const { env } = await spawned({ CAUSEWAY_API_KEY: placeholder });
+      const { code, stdout, stderr } = await run([...gatewayArguments, '--stdio'], env);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(
+        /^CAUSEWAY_API_KEY: is not an API key, .* Remove it: .*keys issue ACCOUNT_ID" made\n$/,
+      );
+      expect(existsSync(join(dataDir, 'new'))).toBe(false);
+    },
+  );
+});
+
 describe('kill -9 under load', () => {
   it('loses no acknowledged write, frees the holds of dead work, and leaves the books right', async () => {
     let gateway = await start();
@@ -260,10 +331,20 @@ describe('kill -9 under load', () => {
       gateway = await start();
     }
 
+    const bearer = { headers: { authorization: `Bearer ${apiKey}` } };
+    const newest = async (): Promise<unknown> => {
+      const jobs = await fetch(`${gateway.url}/v1/jobs?limit=1`, bearer);
+      return jobs.json();
+    };
+    const lost = chat(gateway, apiKey, '[sandbox:slow=60] lost', { model: 'textmodel-3.1-pro' }, 'lost');
+    await expect
+      .poll(newest, { timeout: 20_000 })
+      .toMatchObject({ data: [{ status: 'running', model: 'textmodel-3.1-pro' }] });
+    await Promise.all([expect(lost).rejects.toThrow('fetch failed'), gateway.kill()]);
+    gateway = await start();
+
     for (const id of acknowledged) {
-      const job = await fetch(`${gateway.url}/v1/jobs/${id}`, {
-        headers: { authorization: `Bearer ${apiKey}` },
-      });
+      const job = await fetch(`${gateway.url}/v1/jobs/${id}`, bearer);
       expect(await job.json()).toMatchObject({ status: 'done' });
     }
     const check = async () => {
@@ -273,6 +354,8 @@ describe('kill -9 under load', () => {
     expect((await check()).problems).toEqual([]);
     // Leases of dead work run out after half a minute.
     await expect.poll(async () => (await check()).open_holds, { timeout: 60_000, interval: 2_000 }).toBe(0);
+    const anew = await chat(gateway, apiKey, 'no longer lost', {}, 'lost');
+    expect([anew.status, anew.headers.has('idempotent-replayed')]).toEqual([200, false]);
     expect((await check()).problems).toEqual([]);
   }, 120_000);
 });

@@ -66,16 +66,36 @@ describe('a request that cannot be served', () => {
     expect((await ask({ model })).status).toBe(422);
   });
 
-  it.each(['resp_1', 'x', `resp_${crypto.randomUUID()}`, crypto.randomUUID()])(
-    'as there is no response %s, is a 404',
-    async (id) => {
-      const answer = await gateway.call(`/v1/responses/${id}`);
-      expect([answer.status, await answer.json()]).toMatchObject([
-        404,
-        { error: { code: 'response_not_found' } },
-      ]);
-    },
-  );
+  it('as there is no response of that id, is a 404', async () => {
+    const answer = await gateway.call(`/v1/responses/resp_${crypto.randomUUID()}`);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      404,
+      { error: { code: 'response_not_found' } },
+    ]);
+  });
+
+  it.each([
+    'resp_1',
+    'x',
+    crypto.randomUUID(),
+    `resp_${crypto.randomUUID()}0`,
+    `chatcmpl-${crypto.randomUUID()}`,
+  ])('as %s is no id of a response, is a 422 with detail and the envelope', async (id) => {
+    const answer = await gateway.call(`/v1/responses/${id}`);
+    const msg = 'must be resp_ followed by a UUID';
+    expect([answer.status, await answer.json()]).toEqual([
+      422,
+      {
+        detail: [{ loc: ['path', 'response_id'], msg, type: 'value_error' }],
+        error: {
+          type: 'invalid_request_error',
+          code: 'invalid_parameter',
+          message: `response_id: ${msg}`,
+          param: 'response_id',
+        },
+      },
+    ]);
+  });
 
   it('does not find the responses of others, nor jobs of other kinds', async () => {
     const { id } = await openai.responses.create({ model, input: 'Hi' });

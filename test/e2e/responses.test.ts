@@ -56,16 +56,22 @@ describe('the openai package', () => {
     const first = await openai.responses.create({ model, input, tools: [weather], tool_choice: 'required' });
     const call = callOf(first);
     expect(JSON.parse(call.arguments)).toHaveProperty('city');
-    const second = await openai.responses.create({
+    const answered = {
       model,
       input: [
         ...input,
         ...toResponseInputItems(first.output),
-        { type: 'function_call_output', call_id: call.call_id, output: 'Sunny, 21 degrees' },
+        { type: 'function_call_output' as const, call_id: call.call_id, output: 'Sunny, 21 degrees' },
       ],
       tools: [weather],
-    });
+    };
+    const second = await openai.responses.create(answered);
     expect(second.output_text).toContain('get_weather answered: Sunny, 21 degrees');
+    for (const choice of ['required', { type: 'function', name: 'get_weather' }] as const) {
+      const third = callOf(await openai.responses.create({ ...answered, tool_choice: choice }));
+      expect(third.name).toBe('get_weather');
+      expect(third.call_id).not.toBe(call.call_id);
+    }
   });
 
   it('parses structured output', async () => {
@@ -173,7 +179,10 @@ describe('the openai package', () => {
     await expect(
       openai.responses.create({ model, input: 'x', previous_response_id: 'resp_1' }),
     ).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-    await expect(openai.responses.retrieve('resp_1')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(openai.responses.retrieve('resp_1')).rejects.toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    await expect(openai.responses.retrieve(`resp_${crypto.randomUUID()}`)).rejects.toBeInstanceOf(
+      OpenAI.NotFoundError,
+    );
   });
 });
 
@@ -349,7 +358,7 @@ describe('the same over MCP', () => {
       error: { code: 'unknown_parameter', param: 'previous_response_id' },
     });
     expect(await overMcp(gateway, 'get_response', { response_id: 'resp_1' })).toMatchObject({
-      error: { code: 'response_not_found' },
+      error: { code: 'invalid_parameter', param: 'response_id' },
     });
     expect(await overMcp(gateway, 'create_response', { input: 'Hi', idempotency_key: '\0' })).toMatchObject({
       error: { code: 'invalid_parameter', param: 'idempotency_key' },
@@ -386,16 +395,33 @@ describe('an idempotency key', () => {
     expect(first.at(-1)).toMatchObject({ type: 'response.completed', response: whole });
   });
 
-  it('repeats a failure too, says so, and tells clients not to try again', async () => {
-    const headers = { 'idempotency-key': 'failing' };
-    const first = await ask({ input: '[sandbox:fail]' }, { headers });
+  it('repeats a refusal too, says so, and tells clients not to try again', async () => {
+    const headers = { 'idempotency-key': 'refused' };
+    const first = await ask({ input: '[sandbox:moderated]' }, { headers });
     for (const stream of [false, true]) {
-      const again = await ask({ input: '[sandbox:fail]', stream }, { headers });
-      expect([first.status, again.status]).toEqual([502, 502]);
+      const again = await ask({ input: '[sandbox:moderated]', stream }, { headers });
+      expect([first.status, again.status]).toEqual([400, 400]);
       expect(again.headers.get('x-response-id')).toBe(first.headers.get('x-response-id'));
       expect(again.headers.get('idempotent-replayed')).toBe('true');
       expect(again.headers.get('x-should-retry')).toBe('false');
     }
+  });
+
+  it('is free again after a 5xx, over REST and over MCP', async () => {
+    const headers = { 'idempotency-key': 'failing' };
+    const first = await ask({ input: '[sandbox:fail]' }, { headers });
+    expect([first.status, first.headers.has('x-should-retry')]).toEqual([502, false]);
+    const failed = { idempotency_key: 'failing', input: '[sandbox:fail]' };
+    expect(await overMcp(gateway, 'create_response', failed)).toMatchObject({
+      error: { code: 'upstream_error' },
+    });
+    const other = await ask({ input: 'Something else' }, { headers });
+    expect([other.status, other.headers.has('idempotent-replayed')]).toEqual([200, false]);
+    expect(await overMcp(gateway, 'create_response', failed)).toMatchObject({
+      error: { code: 'idempotency_conflict' },
+    });
+    const id = first.headers.get('x-response-id');
+    expect(await (await gateway.call(`/v1/responses/${id}`)).json()).toMatchObject({ status: 'failed' });
   });
 
   it('is refused with another request', async () => {

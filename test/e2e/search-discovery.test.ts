@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { HTTPFacilitatorClient } from '@x402/core/server';
 import type { PaymentRequired, SettleResponse } from '@x402/core/types';
 import { extractDiscoveryInfo, validateDiscoveryExtension } from '@x402/extensions/bazaar';
 import {
@@ -28,6 +29,9 @@ let gateway: TestGateway;
 let agent: Client;
 /** Clients that pay on one chain each, and give each payment an identifier. */
 let buyers: Record<'base' | 'solana', x402Client>;
+
+const feePayerOf = ({ feePayer }: Record<string, unknown>): Record<string, unknown> =>
+  feePayer === undefined ? {} : { feePayer };
 
 const withIdentifiers = (client: x402Client): x402Client =>
   client.registerExtension({
@@ -97,6 +101,25 @@ describe.each([
     });
   });
 
+  it('name a facilitator that tells what it settles, and settles for nobody else', async () => {
+    const required = await terms();
+    for (const { scheme, network, extra } of required.accepts) {
+      const address = String(extra['facilitator']);
+      const { kinds } = await new HTTPFacilitatorClient({ url: address }).getSupported();
+      const kind = kinds.find((each) => each.x402Version === 2 && each.network === network);
+      expect(kind).toMatchObject({ scheme, extra: feePayerOf(extra) });
+      expect(kinds.filter(({ x402Version }) => x402Version === 1)).toHaveLength(2);
+      for (const path of ['verify', 'settle']) {
+        const refused = await fetch(`${address}/${path}`, { method: 'POST', body: '{}' });
+        expect(refused.status).toBe(403);
+        expect(await refused.json()).toMatchObject({
+          error: { type: 'invalid_request_error', code: 'facilitator_not_public' },
+        });
+        expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
+      }
+    }
+  });
+
   it('are signed, with a key that is found at the address of the service', async () => {
     const required = await terms();
     const offers = extractOffersFromPaymentRequired(required);
@@ -133,7 +156,7 @@ describe.each(['base', 'solana'] as const)(
         answers.push(answer);
         return answer;
       }, buyers[chain]);
-      const address = `${gateway.url}/v1/search?query=${chain}&limit=3`;
+      const address = `${gateway.url}/v1/search?category=${chain === 'base' ? 'Food' : 'Travel'}&limit=3`;
       const response = await pay(address);
       expect(response.status).toBe(200);
 

@@ -122,7 +122,7 @@ describe('the interface description', () => {
   it('tells of a search without and with a payment what is answered', async () => {
     const document = await (await gateway.call('/openapi.json', { apiKey: null })).json();
     const check = createAnswerCheck(gateway, document as Description);
-    const query = 'query=harbour';
+    const query = 'query=coffee&country=US';
     const headers = await pay('base', query);
     const checked = [
       await check('/v1/search', { path: `/v1/search?${query}`, apiKey: null }),
@@ -209,18 +209,42 @@ describe('a proof that cannot be taken', () => {
   });
 });
 
+describe('a search that finds nobody', () => {
+  it('is answered for its proof, settles nothing, and leaves the proof to be used again', async () => {
+    const nobody = 'query=nobodyiscalledthis';
+    const headers = await pay('base', nobody);
+    const before = await earned.base();
+    for (const attempt of [1, 2]) {
+      const response = await search(nobody, headers);
+      expect([attempt, response.status, await response.json()]).toEqual([
+        attempt,
+        200,
+        { results: [], count: 0 },
+      ]);
+      expect(response.headers.get('payment-response')).toBeNull();
+      expect(response.headers.get('x-payment-response')).toBeNull();
+      expect(response.headers.get('idempotent-replayed')).toBeNull();
+    }
+    expect(await earned.base()).toBe(before);
+    const found = await search('limit=1', headers);
+    expect([found.status, await found.json()]).toEqual([200, expect.objectContaining({ count: 1 })]);
+    expect(decode(found.headers.get('payment-response'))).toMatchObject({ success: true });
+    expect((await earned.base()) - before).toBe(100_000n);
+  });
+});
+
 describe('a failed search', () => {
   it('settles nothing, and the same proof can be used again', async () => {
     const before = await earned.base();
-    const headers = await pay('base', 'query=failing');
+    const headers = await pay('base', 'query=fashion');
     const { leads } = gateway.services;
     const { search: working } = leads;
     leads.search = () => Promise.reject(new Error('the source is down'));
-    const failed = await search('query=failing', headers);
+    const failed = await search('query=fashion', headers);
     leads.search = working;
     expect(failed.status).toBeGreaterThanOrEqual(500);
     expect(await earned.base()).toBe(before);
-    expect((await search('query=failing', headers)).status).toBe(200);
+    expect((await search('query=fashion', headers)).status).toBe(200);
     expect((await earned.base()) - before).toBe(100_000n);
   });
 });

@@ -1,5 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
@@ -117,4 +119,32 @@ describe('a paid search over another service', () => {
     expect(JSON.parse(terms)).toMatchObject({ resource: { description: 'Influencer search' } });
     expect(paid.gateway.services.notices().join(' ')).not.toContain('fictional');
   });
+
+  it.each([400, 401, 402, 403, 404, 429])(
+    'is a temporary failure, and not charged, when the service refuses with %i',
+    async (status) => {
+      service.answer({ kind: 'json', status, value: { message: 'no' } });
+      const agent = new Client({ name: 'test-agent', version: '1' });
+      await agent.connect(new StreamableHTTPClientTransport(new URL(`${paid.gateway.url}/mcp`)));
+      const away = {
+        code: 'upstream_error',
+        message: 'The data source is temporarily unavailable. Try again.',
+      };
+      const charged = await paid.charged(async () => {
+        const proof = await paid.prove();
+        const refused = await search(`refused${status}`, proof);
+        expect(refused.status).toBe(502);
+        expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+        expect(await refused.json()).toMatchObject({ error: away });
+        const overMcp = await agent.callTool({
+          name: 'search_leads',
+          arguments: { query: `refused${status}` },
+          _meta: { 'x402/payment': proof },
+        });
+        expect(overMcp).toMatchObject({ isError: true, structuredContent: { error: away } });
+      });
+      expect(charged).toBe(0n);
+      await agent.close();
+    },
+  );
 });

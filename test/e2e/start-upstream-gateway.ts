@@ -8,6 +8,7 @@ export interface UpstreamGateway {
   upstream: StubUpstream;
   /** Of an account with ten dollars. */
   apiKey: string;
+  accountId: string;
   /** A chat completion: by default a short question. */
   ask(body?: object, headers?: Record<string, string>): Promise<Response>;
   /** The bodies that the upstream has been asked with, and forgets by this. */
@@ -16,9 +17,10 @@ export interface UpstreamGateway {
   stop(): Promise<void>;
 }
 
-/** A gateway that sells one text model of an upstream on loopback. */
+/** A gateway that sells one text model of an upstream on loopback; `more` is YAML of further settings of the model. */
 export const startUpstreamGateway = async (
   environment: Record<string, string> = {},
+  more = '',
 ): Promise<UpstreamGateway> => {
   const upstream = await startStubUpstream();
   const gateway = await startTestGateway({
@@ -31,13 +33,15 @@ models:
     kind: chat
     price: { unit: token, input_usd_per_1m: "1.05", output_usd_per_1m: "6.30" }
     routes: [{ provider: up, model: upstream-name }]
+    ${more}
 `,
   });
-  const { apiKey } = await openAccount(gateway.services);
+  const { apiKey, accountId } = await openAccount(gateway.services);
   return {
     gateway,
     upstream,
     apiKey,
+    accountId,
     ask: (body = {}, headers = {}) =>
       gateway.call('/v1/chat/completions', {
         apiKey,

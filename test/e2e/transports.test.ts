@@ -87,7 +87,10 @@ describe('the same call over MCP and over REST', () => {
     ['create_chat_completion', '/v1/chat/completions', { webhook_url: 'https://example.com' }],
     ['create_chat_completion', '/v1/chat/completions', { custom_data: {} }],
     ['create_chat_completion', '/v1/chat/completions', { functions: 'none' }],
+    ['create_chat_completion', '/v1/chat/completions', { tool_choice: 'required' }],
+    ['create_response', '/v1/responses', { tool_choice: 'required' }],
     ['create_image', '/v1/images/generations', { n: 2 }],
+    ['create_image', '/v1/images/generations', { stream: true }],
   ])('refuses what %s refuses at %s: %j', async (name, path, changes) => {
     const input = {
       create_video: { model: 'videomodel-2.0', prompt: 'A harbour' },
@@ -99,6 +102,20 @@ describe('the same call over MCP and over REST', () => {
     const { error } = await rest(path, body);
     expect(error).toMatchObject({ type: 'invalid_request_error', param: Object.keys(changes).at(-1) });
     expect((await tool(name, body))['error']).toEqual(error);
+  });
+
+  it.each([
+    { webhook_url: 'http://localhost:3000/hook', async: true },
+    { image: 'https://127.0.0.1:8443/a.png' },
+  ])('names the setting that allows addresses of this machine: %j', async ({ async = false, ...input }) => {
+    const body = { model: 'imagemodel-1.0', prompt: 'A harbour', ...input };
+    const { error } = await rest(`/v1/images/generations?async=${async}`, body);
+    expect(error).toMatchObject({
+      code: 'invalid_parameter',
+      message: expect.stringContaining('ALLOW_LOOPBACK_URLS=true'),
+      param: Object.keys(input)[0],
+    });
+    expect((await tool('create_image', { ...body, async }))['error']).toEqual(error);
   });
 
   it('takes every field, also those that a tool does not list', async () => {

@@ -3,10 +3,11 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { dataUri } from '../media/input-images.ts';
 import { startS3Server, type S3Server } from '../media/s3-server.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startStubVideoUpstream, type StubVideoUpstream } from '../providers/video/stub-video-upstream.ts';
-import { makeClip } from '../providers/video/make-clip.ts';
+import { readClip } from '../providers/video/read-clip.ts';
 import { page, read, refusal, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
@@ -39,7 +40,7 @@ providers:
 models:
   videomodel-2.0:
     kind: video
-    price: { unit: second, rates: [{ resolution: 480p, price_usd: "0.02" }] }
+    price: { unit: second, rates: [{ resolution: 480p, price_usd: "0.02", with_video_price_usd: "0.01" }] }
     duration: { min_seconds: 4, max_seconds: 15, default_seconds: 5 }
     routes: [{ provider: ark, model: upstream-name }]
 `,
@@ -47,7 +48,11 @@ models:
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-videos-'));
-  [upstream, bucket, clip] = await Promise.all([startStubVideoUpstream(), startS3Server(), makeClip()]);
+  [upstream, bucket, clip] = await Promise.all([
+    startStubVideoUpstream(),
+    startS3Server(),
+    readClip('plain.mp4'),
+  ]);
   upstream.reply(`POST ${tasks}`, { kind: 'json', body: { id: 'cgt-1' } });
   upstream.reply('GET /made.mp4', { kind: 'file', bytes: clip });
   gateway = await start();
@@ -120,6 +125,26 @@ describe('a gateway that is started again in the middle of a video', () => {
       data: [{ type: 'debit', amount_usd: '-0.08', job_id: id }, { type: 'topup' }],
     });
   }, 90_000);
+});
+
+describe('a clip that was made here', () => {
+  it('counts the seconds that it was made for, however long the upstream made it; another clip its own', async () => {
+    upstream.reply('GET /made.mp4', { kind: 'file', bytes: await readClip('longer.mp4') });
+    const id = await make();
+    upstream.reply('GET /made.mp4', { kind: 'file', bytes: clip });
+    const made = Buffer.from(await (await content(id)).arrayBuffer());
+    const billedWith = async (bytes: Buffer): Promise<unknown> => {
+      const part = { type: 'video_url', video_url: { url: dataUri('video/mp4', bytes) } };
+      const answer = await gateway.call('/v1/videos', { apiKey, body: { ...film, content: [part] } });
+      const video = (await answer.json()) as Body;
+      await whenCompleted(String(video['id']));
+      return video['usage'];
+    };
+    expect(await billedWith(made)).toMatchObject({ billed_seconds: 8 });
+    // 4.5 seconds of pictures, which nobody made here.
+    const other = Buffer.concat([made, Buffer.from('\0\0\0\x08free', 'latin1')]);
+    expect(await billedWith(other)).toMatchObject({ billed_seconds: 9 });
+  }, 60_000);
 });
 
 describe('the content of a video in a bucket', () => {

@@ -7,7 +7,7 @@ import { measureVideo } from '../../src/providers/video/measure-video.ts';
 import { dataUri, makeImage } from '../media/input-images.ts';
 import { listenOnLoopback } from '../mcp/listen-on-loopback.ts';
 import { openAccount } from '../mcp/open-account.ts';
-import { makeClip } from '../providers/video/make-clip.ts';
+import { readClip } from '../providers/video/read-clip.ts';
 import { connectAssistant, openCustomer, page, read, refusal, tool, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
     environment: { ALLOW_LOOPBACK_URLS: 'true', REQUESTS_PER_MINUTE: '100000' },
   });
   ({ apiKey } = await openCustomer(gateway));
-  clip = dataUri('video/mp4', await makeClip({ seconds: 4.5 }));
+  clip = dataUri('video/mp4', await readClip('longer.mp4'));
   made = await whenEnded(await create({ ...film, return_last_frame: true }));
 });
 afterAll(() => gateway.stop());
@@ -179,6 +179,46 @@ describe('a video', () => {
     });
   });
 
+  it('has the custom data as the text that was sent, wherever it is read', async () => {
+    const data = '{"b": 1.0, "2":12345678901234567890, "1":[], "b":"ü", "c":2.50}';
+    const send = (text: string) =>
+      gateway.call('/v1/videos', {
+        apiKey,
+        headers: { 'idempotency-key': 'custom' },
+        body: `${JSON.stringify(unmade).slice(0, -1)},"custom_data":${text}}`,
+      });
+    const created = await (await send(data)).text();
+    const { id } = JSON.parse(created) as Body;
+    const assistant = await connectAssistant(gateway, apiKey);
+    onTestFinished(() => assistant.close());
+    const overMcp = await assistant.callTool({ name: 'get_video', arguments: { video_id: id } });
+    for (const text of [
+      created,
+      await (await send(data)).text(),
+      await (await gateway.call(`/v1/videos/${String(id)}`, { apiKey })).text(),
+      await (await gateway.call(`/v1/jobs/${String(id)}`, { apiKey })).text(),
+      (overMcp.content as { text: string }[])[0]?.text,
+    ])
+      expect(text).toContain(`"custom_data":${data},`);
+    expect((await send('{"b":2}')).status).toBe(409);
+    expect((await send(data.replace('2.50', '2.5'))).headers.get('idempotent-replayed')).toBe('true');
+    expect((await send(data.replace('567890', '567891'))).status).toBe(409);
+    expect((await send(data.replace('2.50', '{"rawJSON":"2.50"}'))).status).toBe(409);
+    for (const refused of ['[]', '"{}"', 'null', `{"a":"${'y'.repeat(4_089)}"}`])
+      expect(await refusal(await send(refused))).toEqual({
+        status: 422,
+        code: 'invalid_parameter',
+        param: 'custom_data',
+      });
+    const sent = { order: 7 };
+    expect(await tool(assistant, 'create_video', { ...unmade, custom_data: sent })).toMatchObject({
+      custom_data: sent,
+    });
+    expect(await tool(assistant, 'create_video', { ...unmade, custom_data: [] })).toMatchObject({
+      error: { param: 'custom_data' },
+    });
+  });
+
   it.each([
     ['[sandbox:moderated]', 'content_policy_violation', 'The sandbox refused this prompt'],
     ['[sandbox:fail]', 'upstream_error', 'It was not charged.'],
@@ -240,11 +280,12 @@ describe('the same request under one Idempotency-Key', () => {
     expect(await (await post(unmade, { apiKey: key, headers })).json()).toMatchObject({ id });
   });
 
-  it('is one video, over REST and over MCP, and another one is refused', async () => {
+  it('is one video, also when it has failed, over REST and over MCP, and another one is refused', async () => {
     const headers = { 'idempotency-key': 'film-1' };
     const first = await post(unmade, { headers });
     expect(first.headers.has('idempotent-replayed')).toBe(false);
     const { id } = (await first.json()) as Body;
+    expect(await whenEnded({ id })).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
     const again = await post(unmade, { headers });
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([202, 'true']);
     expect(await again.json()).toMatchObject({ id });
@@ -419,7 +460,7 @@ describe('a request for a video', () => {
   });
 
   it('takes videos, sounds and images of all roles, by address and in the request', async () => {
-    const bytes = await makeClip({ seconds: 1 });
+    const bytes = await readClip('plain.mp4');
     const site = await listenOnLoopback(
       createServer((_request, response) => response.setHeader('content-type', 'video/mp4').end(bytes)),
     );
@@ -446,7 +487,7 @@ describe('a request for a video', () => {
   });
 
   it('for an edit of a clip that is too short for it is refused', async () => {
-    const short = dataUri('video/mp4', await makeClip({ seconds: 2 }));
+    const short = dataUri('video/mp4', await readClip('plain.mp4'));
     const body = {
       model: 'videomodel-2.5',
       prompt: 'Night',
@@ -501,7 +542,6 @@ describe('a request for a video', () => {
     ['nsfw_check', { nsfw_check: 1 }],
     ['content', { prompt: 'a'.repeat(200_000), content: [{ type: 'text', text: 'b'.repeat(62_144) }] }],
     ['return_last_frame', { return_last_frame: 'true' }],
-    ['output_format', { output_format: 'webm' }],
     ['webhook_url', { webhook_url: 'https://example.com/hook' }],
   ])('is refused with 422 on %s (case %$)', async (param, changes) => {
     expect(await refusal(await post({ ...film, ...changes }))).toEqual({
@@ -510,6 +550,39 @@ describe('a request for a video', () => {
       param,
     });
   });
+
+  it('may begin with a GIF and end with an AVIF, over REST and MCP', async () => {
+    const frames = {
+      image_url: dataUri('image/gif', await makeImage('gif', { width: 60, height: 60, colour: '#ff0000' })),
+      last_frame_image_url: dataUri('image/avif', await makeImage('avif', { colour: '#0000ff' })),
+      return_last_frame: true,
+    };
+    const video = await whenEnded(await create({ ...film, ...frames }));
+    expect(video).toMatchObject({ status: 'completed', ratio: 'adaptive' });
+    const measured = await measureVideo(await bytesOf(await content(video)));
+    expect(measured).toMatchObject({ width: 480, height: 480 });
+    const lastFrame = await bytesOf(await content(video, { query: '?variant=last_frame' }));
+    const { r, g, b } = (await sharp(lastFrame).stats()).dominant;
+    expect(b).toBeGreaterThan(200);
+    expect(Math.max(r, g)).toBeLessThan(60);
+    const assistant = await connectAssistant(gateway, apiKey);
+    onTestFinished(() => assistant.close());
+    const asked = await assistant.callTool({ name: 'create_video', arguments: { ...unmade, ...frames } });
+    expect(asked.structuredContent).toMatchObject({ status: 'queued' });
+  });
+
+  it.each(['MOV', 'webm', '', 7, null, ['mov'], { mov: true }])(
+    'for the output format %j is for MP4, over REST and MCP',
+    async (outputFormat) => {
+      const body = { ...film, ...unmade, output_format: outputFormat };
+      expect(await create(body)).toMatchObject({ output_format: 'mp4' });
+      const assistant = await connectAssistant(gateway, apiKey);
+      onTestFinished(() => assistant.close());
+      expect(await assistant.callTool({ name: 'create_video', arguments: body })).toMatchObject({
+        structuredContent: { output_format: 'mp4' },
+      });
+    },
+  );
 
   it('for an edit in another shape than its clip’s is refused', async () => {
     const body = {

@@ -109,6 +109,15 @@ describe('the callback of an image job', () => {
     expect(delivery.raw.toString()).not.toMatch(/hidden|lighthouse|sandbox:fail\b/);
   });
 
+  it('has the custom data as the text that was sent', async () => {
+    const receiver = await receive();
+    const data = '{"b": 1.0, "2":12345678901234567890, "1":[], "b":"ü"}';
+    const body = `{"model":"imagemodel-1.0","prompt":"x","webhook_url":"${receiver.url}","custom_data":${data}}`;
+    expect((await gateway.call(path, { body })).status).toBe(202);
+    const { raw, isGenuine } = await deliveryTo(receiver);
+    expect([raw.toString(), isGenuine]).toEqual([expect.stringContaining(`"custom_data":${data},`), true]);
+  });
+
   it('comes once, also when the request is repeated under its key', async () => {
     const receiver = await receive();
     const request = { webhook_url: receiver.url };
@@ -146,7 +155,7 @@ describe('the callback of an image job', () => {
       'https://[::ffff:10.0.0.1]/',
       'https://10.1.2.3/',
       'https://169.254.169.254/latest/meta-data',
-      'https://hooks.example.com:8443/',
+      'https://10.1.2.3:8443/',
       'https://user:secret@hooks.example.com/',
       `https://hooks.example.com/${'x'.repeat(2_048)}`,
       'hooks.example.com',
@@ -159,6 +168,13 @@ describe('the callback of an image job', () => {
       ]);
     }
     expect(await read(cautious, '/v1/balance')).toMatchObject({ balance_usd: '25.00' });
+  });
+
+  it('may be asked for on any port of a public host', async () => {
+    const cautious = await startTestGateway();
+    onTestFinished(() => cautious.stop());
+    const body = { ...image, webhook_url: 'https://hooks.invalid:8443/' };
+    expect((await cautious.call(path, { body })).status).toBe(202);
   });
 
   it('cannot be asked for where it is switched off, which says when to come again', async () => {

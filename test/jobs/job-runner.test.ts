@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const hold = 1_000n;
 const done = { status: 'done' as const, result: ['made'], charge: 400n, media: [], metadata: {} };
 
-describe.each(await testEngines())('jobs on $kind', ({ create }) => {
+describe.each(testEngines())('jobs on $kind', ({ create }) => {
   let testStore: TestStore;
   let store: Store;
   let accountId: string;

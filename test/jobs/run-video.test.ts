@@ -24,7 +24,7 @@ interface Upstream {
   report: () => VideoReport;
   start: (signal: AbortSignal) => Promise<string>;
   beforeFetch: () => void;
-  routes: RoutedVideo;
+  routes: Pick<RoutedVideo, 'start' | 'resume'>;
 }
 
 const createUpstream = (): Upstream => {
@@ -59,7 +59,7 @@ const createUpstream = (): Upstream => {
   return upstream;
 };
 
-describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
+describe.each(testEngines())('video jobs on $kind', ({ create }) => {
   let testStore: TestStore;
   let store: Store;
   let owner: Owner;
@@ -101,6 +101,7 @@ describe.each(await testEngines())('video jobs on $kind', ({ create }) => {
         saved.push(text);
         return { id: `${role}${saved.length}`, role, contentType, sizeBytes: text.length, url: 'unused' };
       },
+      store,
       clock,
       log: silentLog,
     });

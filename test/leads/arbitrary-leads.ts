@@ -86,6 +86,6 @@ export const arbitraryQuery: fc.Arbitrary<LeadQuery> = fc.record({
   category: seldom(fc.oneof(category, fc.constantFrom('beauty', 'FITNESS', 'strasse', 'Music'))),
   gender: seldom(gender),
   minFollowers: seldom(fc.oneof(followers, fc.constant(1_000_000_000))),
-  maxFollowers: seldom(followers),
+  maxFollowers: seldom(fc.oneof(followers, fc.constant(Number.MAX_SAFE_INTEGER))),
   limit: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(100)),
 });

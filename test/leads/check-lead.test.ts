@@ -4,20 +4,44 @@ import { checkLead } from '../../src/leads/check-lead.ts';
 import { buildLead } from './build-lead.ts';
 
 const least = { username: 'mira', followers: 5 };
+const plain = { full_name: '', following: 0, is_verified: false, is_business: false };
 const leadOf = (fields: Record<string, unknown>): unknown => {
-  const checked = checkLead({ ...least, ...fields });
+  const checked = checkLead({ ...least, ...fields }, plain);
   return 'lead' in checked ? checked.lead : checked;
 };
 const problemOf = (fields: Record<string, unknown>): string | null => {
-  const checked = checkLead({ ...least, ...fields });
+  const checked = checkLead({ ...least, ...fields }, plain);
   return 'problem' in checked ? checked.problem : null;
 };
 
 describe('a row', () => {
-  it('needs no more than a username and followers', () => {
-    expect(checkLead(least)).toEqual({
-      lead: buildLead({ username: 'mira', full_name: '', followers: 5, following: 0 }),
+  it('needs a username and followers, and a default for each other required field that it lacks', () => {
+    const lead = buildLead({ username: 'mira', full_name: '', followers: 5, following: 0 });
+    expect(checkLead(least, plain)).toEqual({ lead });
+    expect(checkLead({ ...least, ...plain })).toEqual({ lead });
+  });
+
+  it.each([
+    ['full_name', [undefined, null, '\\N'], 'text'],
+    ['following', [undefined, null, '', ' ', 'null', 'n/a', '\\N', Number.NaN], 'a whole number'],
+    ['is_verified', [undefined, null, '', 'None', '\\N', Number.NaN], 'true or false'],
+    ['is_business', [undefined, null, '', 'None', '\\N', Number.NaN], 'true or false'],
+  ] as const)('without %s is refused, never given a value that nobody told', (field, empty, form) => {
+    const { [field]: _default, ...others } = plain;
+    for (const value of empty)
+      expect(checkLead({ ...least, ...plain, [field]: value }, others)).toEqual({
+        problem: expect.stringContaining(`${field} is missing; it must be ${form}`),
+        lacks: field,
+      });
+  });
+
+  it('has its own values before the defaults', () => {
+    const own = { full_name: '', following: 0, is_verified: false, is_business: '0' };
+    const defaults = { full_name: 'Nobody', following: 7, is_verified: true, is_business: true };
+    expect(checkLead({ ...least, ...own }, defaults)).toEqual({
+      lead: { ...least, ...plain, full_name: '' },
     });
+    expect(checkLead(least, defaults)).toEqual({ lead: { ...least, ...defaults } });
   });
 
   it('gives a profile with its fields in the order of the contract, and without empty ones', () => {
@@ -155,12 +179,9 @@ describe('a row', () => {
     expect(leadOf({ is_verified })).toMatchObject({ is_verified: true });
   });
 
-  it.each([false, 0, 0n, '0', 'false', 'F', 'no', 'n', '', null, undefined, 'None', Number.NaN])(
-    'reads %o as no',
-    (is_business) => {
-      expect(leadOf({ is_business })).toMatchObject({ is_business: false });
-    },
-  );
+  it.each([false, 0, 0n, '0', 'false', 'F', 'no', 'n'])('reads %o as no', (is_business) => {
+    expect(leadOf({ is_business })).toMatchObject({ is_business: false });
+  });
 
   it.each([
     ['is_verified', 'maybe'],
@@ -250,7 +271,7 @@ describe('whatever a row holds', () => {
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...Object.keys(bounds)), anyValue), { maxLength: 3 }),
         (changes) => {
-          const checked = checkLead({ ...least, ...Object.fromEntries(changes) });
+          const checked = checkLead({ ...least, ...Object.fromEntries(changes) }, plain);
           if (!('lead' in checked)) return;
           leads += 1;
           for (const [field, value] of Object.entries(checked.lead))

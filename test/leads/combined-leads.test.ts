@@ -102,6 +102,24 @@ describe('several lead sources', () => {
     expect(first.asked).toBe(0);
   });
 
+  it('stand in for one without profiles, which is not asked', async () => {
+    const first = createFake('first', answers, { profiles: 0 });
+    expect(await search(combine([first, createFake('second', async () => [])]))).toEqual([]);
+    await expect(search(combine([first, createFake('second', fails)]))).rejects.toMatchObject({
+      status: 502,
+    });
+    expect(first.asked).toBe(0);
+  });
+
+  it('find nobody where none of them has profiles', async () => {
+    const leads = combine([
+      createFake('first', fails, { profiles: 0 }),
+      createFake('second', fails, { profiles: 0 }),
+    ]);
+    expect(await search(leads)).toEqual([]);
+    expect(leads.status()).toMatchObject({ ready: true, profiles: 0 });
+  });
+
   it('never let generated profiles stand in for real ones', async () => {
     const generated = createFake('generated', answers, { synthetic: true });
     const leads = combine([createFake('real', fails), generated]);
@@ -130,7 +148,7 @@ describe('several lead sources', () => {
 
   it('end within the time for all of them together', async () => {
     const fakes = ['a', 'b', 'c'].map((name) => createFake(name, hangsUntilAborted));
-    await expect(search(combine(fakes, { timeoutMs: 60, sourceMs: 40 }))).rejects.toMatchObject({
+    await expect(search(combine(fakes, { timeoutMs: 1_500, sourceMs: 1_000 }))).rejects.toMatchObject({
       status: 502,
     });
     expect(fakes.map(({ asked }) => asked)).toEqual([1, 1, 0]);

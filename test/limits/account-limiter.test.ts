@@ -8,15 +8,16 @@ import {
 } from '../../src/limits/account-limiter.ts';
 import { silentLog } from '../../src/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
-import { createRedisServer, hasRedisServer } from '../cache/redis-server.ts';
+import { createRedisServer } from '../cache/redis-server.ts';
 import { openSharedRedis } from '../cache/shared-redis.ts';
+import { hasService } from '../outside-services.ts';
 
 const shared = await openSharedRedis();
 const patientMs = 10_000;
 
 /** The limit of these tests stands in the terms. */
 const limitOf = ({ terms }: { terms: string | null }): number => Number(terms ?? 5);
-const acme: LimitedCaller = { accountId: 'acme', terms: null };
+const acme: LimitedCaller = { accountId: 'acme', terms: null, isSandbox: false };
 
 const refusalOf = async (limiter: AccountLimiter, caller = acme): Promise<AppError | null> => {
   try {
@@ -101,7 +102,7 @@ describe.skipIf(shared === null)('the limit of an account on several replicas wi
   });
 });
 
-describe.skipIf(!hasRedisServer())('the limit of an account when Redis fails', () => {
+describe.skipIf(!hasService('redis-server'))('the limit of an account when Redis fails', () => {
   it('goes on from what this process has counted when Redis dies', async () => {
     const server = await createRedisServer();
     onTestFinished(() => server.remove());

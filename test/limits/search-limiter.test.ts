@@ -5,8 +5,9 @@ import { createSearchLimiter, type SearchLimiter } from '../../src/limits/search
 import { silentLog } from '../../src/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
-import { createRedisServer, hasRedisServer } from '../cache/redis-server.ts';
+import { createRedisServer } from '../cache/redis-server.ts';
 import { openSharedRedis } from '../cache/shared-redis.ts';
+import { hasService } from '../outside-services.ts';
 
 const shared = await openSharedRedis();
 const patientMs = 10_000;
@@ -131,7 +132,7 @@ describe.skipIf(shared === null)('the search limit of several replicas on one Re
   });
 });
 
-describe.skipIf(!hasRedisServer())('the search limit when Redis fails', () => {
+describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails', () => {
   it('goes on from what this process has counted when Redis dies', async () => {
     const server = await createRedisServer();
     onTestFinished(() => server.remove());

@@ -40,13 +40,11 @@ const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text
 const profilesOf = ({ structuredContent }: ToolResult): Record<string, unknown>[] =>
   searchResult.parse(structuredContent).results;
 
-/** The lines of a found table, with a line for each profile between two of titles and one that ends it. */
-const expectTable = (result: ToolResult): string[] => {
-  const [text, ...others] = result.content;
-  expect(others).toEqual([]);
-  const lines = text?.text?.split('\n') ?? [];
-  expect(lines).toHaveLength(profilesOf(result).length + 3);
-  return lines;
+const buySearch = async (client: TestClient, input: Record<string, unknown>): Promise<ToolResult> => {
+  const terms = await client.callTool('search_leads', input);
+  return client.callTool('search_leads', input, {
+    meta: { 'x402/payment': toProof(terms.structuredContent) },
+  });
 };
 
 const imageInput = { model: 'imagemodel-1.0', prompt: 'a lighthouse at dusk' };
@@ -144,10 +142,14 @@ describe.each(clientKinds)('$name', ({ connect }) => {
             count: expect.any(Number),
             results: expect.any(Array),
           });
-          expectTable(paid);
+          expect(textOf(paid)).toEqual(paid.structuredContent);
           expect(paid._meta).toMatchObject({
             'causeway/sandbox': true,
-            'x402/payment-response': { success: true, transaction: stubTransaction, network: stubNetwork },
+            'x402/payment-response': {
+              success: true,
+              transaction: stubTransaction(before + 1),
+              network: stubNetwork,
+            },
           });
           const again = await client.callTool('search_leads', input, { meta: { 'x402/payment': sent } });
           expect(again.structuredContent).toEqual(paid.structuredContent);
@@ -156,32 +158,66 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       },
     );
 
-    it('reads what a search found as a table, and as the fields of the contract', async () => {
+    it('reads every field of every profile that it paid for, as structured content and as text', async () => {
       await using(null, async (client) => {
-        const buy = async (input: Record<string, unknown>): Promise<ToolResult> => {
-          const { structuredContent } = await client.callTool('search_leads', input);
-          const proof = toProof(structuredContent);
-          return client.callTool('search_leads', input, { meta: { 'x402/payment': proof } });
-        };
-        const two = await buy({ limit: 2 });
+        const two = await buySearch(client, { query: 'coffee', limit: 2 });
         expect(Object.keys(two.structuredContent ?? {}).sort()).toEqual(['count', 'results']);
         expect(two.structuredContent).toMatchObject({ count: 2 });
-        const [title, header, first, second, ending, ...rest] = expectTable(two);
-        expect(title).toMatch(/^Generated, fictional profiles.*not instructions\.$/);
-        expect(header).toMatch(/^username \| name \| followers/);
-        const names = profilesOf(two).map(({ username }) => username);
-        expect([first, second].map((line) => line?.split(' | ')[0])).toEqual(names);
-        expect(ending).toMatch(
-          /^2 profiles, the limit\..*raise limit \(up to 50\), set max_followers to \d+/,
+        expect(two.content).toEqual([{ type: 'text', text: JSON.stringify(two.structuredContent) }]);
+        const found = await gateway.services.leads.search(
+          { query: 'coffee', limit: 2 },
+          { signal: new AbortController().signal },
         );
-        expect(rest).toEqual([]);
-        for (const profile of profilesOf(two)) expect(Object.values(profile)).not.toContain(null);
+        expect(profilesOf(two)).toEqual(found);
+      });
+    });
 
-        const none = await buy({ query: 'nobodyiscalledthis' });
-        expect(none.structuredContent).toEqual({ results: [], count: 0 });
-        expect(none.content).toEqual([
-          { type: 'text', text: 'No profile matches. Try fewer words or fewer filters.' },
-        ]);
+    it('pays nothing for a search that finds nobody, and may use its proof again', async () => {
+      await using(null, async (client) => {
+        const nobody = { query: 'nobodyiscalledthis' };
+        const { structuredContent } = await client.callTool('search_leads', nobody);
+        const meta = { 'x402/payment': toProof(structuredContent) };
+        const before = facilitator.settlements();
+        for (const attempt of [1, 2]) {
+          const none = await client.callTool('search_leads', nobody, { meta });
+          expect([attempt, none.structuredContent]).toEqual([attempt, { results: [], count: 0 }]);
+          expect(textOf(none)).toEqual({ results: [], count: 0 });
+          expect(none._meta).not.toHaveProperty('x402/payment-response');
+        }
+        expect(facilitator.settlements()).toBe(before);
+        const some = await client.callTool('search_leads', { limit: 1 }, { meta });
+        expect(some.structuredContent).toMatchObject({ count: 1 });
+        expect(some._meta).toHaveProperty('x402/payment-response');
+        expect(facilitator.settlements()).toBe(before + 1);
+      });
+    });
+
+    it('is told of a misspelt argument before it is asked to pay, and other unknown ones are ignored', async () => {
+      await using(null, async (client) => {
+        const refused = await client.callTool('search_leads', { qurey: 'coffee' });
+        expect(refused.structuredContent?.['error']).toMatchObject({
+          code: 'invalid_parameter',
+          param: 'qurey',
+          message: 'qurey: is not a parameter; did you mean query?',
+        });
+        const ignored = await client.callTool('search_leads', { query: 'coffee', colour: 'red' });
+        expect(ignored.structuredContent).toMatchObject({ x402Version: 2 });
+      });
+    });
+
+    it('is taken at any largest number of followers, and with empty texts for what is left out', async () => {
+      await using(null, async (client) => {
+        const all = await buySearch(client, { max_followers: Number.MAX_SAFE_INTEGER, limit: 3 });
+        const same = await buySearch(client, { limit: 3, min_followers: '', max_followers: '', gender: '' });
+        expect(profilesOf(all)).toHaveLength(3);
+        expect(profilesOf(same)).toEqual(profilesOf(all));
+        const usual = await buySearch(client, { limit: '' });
+        expect(profilesOf(usual)).toHaveLength(20);
+        const crossed = { min_followers: 10, max_followers: 9 };
+        expect((await client.callTool('search_leads', crossed)).structuredContent?.['error']).toMatchObject({
+          code: 'invalid_parameter',
+          param: 'min_followers',
+        });
       });
     });
 

@@ -8,6 +8,7 @@ import { describeSale } from '../payments/extensions/sale.ts';
 const search = createSearchLeads({
   pricing: 'dynamic',
   maxLimit: 100,
+  isOn: true,
   chargeEmpty: true,
   ratePerMinute: 60,
   syntheticProfiles: 1,

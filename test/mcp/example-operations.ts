@@ -49,6 +49,9 @@ export const createExampleOperations = (): ExampleOperations => {
         cause: new Error(secretOfTheUpstream),
       });
     }),
+    define('owe', async () => {
+      throw new AppError('payment_pending', 'The payment may have been settled. Send it again.');
+    }),
     define('work', async (_input, call) => {
       for (const step of [1, 2, 3]) call.progress?.({ elapsedMs: step * 1000, message: `step ${step}` });
       return answer('worked');

@@ -185,6 +185,10 @@ describe('requests of web pages', () => {
     'http://gateway.example.evil.example',
     'null',
     'https://evil.example:8402',
+    '',
+    'https://user@gateway.example',
+    'https://user:secret@tools.example',
+    'http://@localhost:6274',
   ])('are refused from %s', async (origin) => {
     const response = await post(listTools, { headers: { ...withKey(), origin } });
     expect(response.status).toBe(403);
@@ -245,6 +249,18 @@ describe.each(clientKinds)('$name', ({ connect }) => {
       .map((line) => JSON.stringify(line))
       .filter((line) => line.includes('"tool":"explode"'));
     expect(logged.join()).toContain(secretOfTheUpstream);
+    await client.close();
+  });
+
+  it.each([
+    ['refuse', 40, 'a tool call was put off'],
+    ['owe', 40, 'a tool call was put off'],
+    ['explode', 50, 'a tool call failed'],
+  ])('calls %s, which is logged at level %i: %s', async (tool, level, msg) => {
+    const before = lines.length;
+    const client = await connect(`${gateway.url}/mcp`, gateway.apiKey);
+    await client.callTool(tool);
+    expect(lines.slice(before)).toContainEqual(expect.objectContaining({ level, msg, tool }));
     await client.close();
   });
 

@@ -8,9 +8,13 @@ import type { Store } from '../../src/store/store.ts';
 /** An active account with ten dollars, or as much as is asked for, and a key of it. */
 export const openAccount = async (
   services: { store: Store; clock: Clock },
-  { amount = 10n * nanoPerUsd }: { amount?: Nano } = {},
+  { amount = 10n * nanoPerUsd, isSandbox = false }: { amount?: Nano; isSandbox?: boolean } = {},
 ): Promise<{ apiKey: string; keyId: string; accountId: string }> => {
-  const { id: accountId } = await createAccount(services, { name: 'Tester', status: 'active' });
+  const { id: accountId } = await createAccount(services, {
+    name: 'Tester',
+    status: 'active',
+    isSandbox,
+  });
   if (amount > 0n) await credit(services, { accountId, amount, reason: 'for tests' });
   const issued = await issueKey(services, { accountId, label: 'test', brand: 'causeway' });
   if (issued.outcome !== 'issued') throw new Error(`the key was not issued: ${issued.outcome}`);

@@ -213,7 +213,7 @@ describe.each(clientKinds)('$name', ({ connect }) => {
     });
     for (const uri of ['causeway://models', url, 'causeway://jobs/x'])
       expect(await refusalOf(reading(uri, null))).toMatchObject({
-        message: expect.stringContaining('Authorization: Bearer'),
+        message: expect.stringMatching(/Resources need an API key\. .*Authorization: Bearer/),
         data: { error: { code: 'invalid_api_key' } },
       });
   });

@@ -13,6 +13,7 @@ export const serveMount = (mount: McpMount): Promise<Listening> => {
       requestId,
       url: new URL(request.url ?? '/', 'http://localhost'),
       clientAddress: '127.0.0.1',
+      note: {},
     };
     if (!mount(request, response, facts)) response.writeHead(404).end();
   });

@@ -69,13 +69,15 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
       { timeout: 20_000, interval: 200 },
     );
     expect(paid.structuredContent).toMatchObject({ count: 1, results: [{ username: expect.any(String) }] });
-    expect(paid.content[0]?.text).toMatch(/\nusername \| name \| followers.*\n.*\n1 profile, the limit\./);
+    expect(JSON.parse(paid.content[0]?.text ?? '')).toEqual(paid.structuredContent);
     const refused = await client.callTool('get_balance');
     expect(refused.structuredContent?.['error']).toMatchObject({
       code: 'invalid_api_key',
       message: expect.stringContaining('CAUSEWAY_API_KEY'),
     });
-    await expect(client.readResource('causeway://models')).rejects.toThrow('CAUSEWAY_API_KEY');
+    await expect(client.readResource('causeway://models')).rejects.toThrow(
+      /Resources need an API key\. .*CAUSEWAY_API_KEY/,
+    );
     await expect(client.callTool('no_such_tool')).rejects.toThrow('Unknown tool: no_such_tool');
     await client.close();
   });

@@ -8,18 +8,20 @@ export interface StubFacilitator extends Listening {
 }
 
 export const stubNetwork = 'eip155:84532';
-export const stubTransaction = `0x${'ab'.repeat(32)}`;
+/** The transaction of one settlement, by its number from 1. */
+export const stubTransaction = (settlement: number): string =>
+  `0x${settlement.toString(16).padStart(64, '0')}`;
 export const stubPayer = '0x00000000000000000000000000000000000000b0';
 
-/** A facilitator on loopback that speaks the x402 v2 wire and finds every Base Sepolia payment good. */
-export const startStubFacilitator = async (): Promise<StubFacilitator> => {
+/** A facilitator on loopback that speaks the x402 v2 wire and finds every payment on `network` good. */
+export const startStubFacilitator = async (network = stubNetwork): Promise<StubFacilitator> => {
   let settlements = 0;
   const answers: Record<string, () => object> = {
-    '/supported': () => ({ kinds: [{ x402Version: 2, scheme: 'exact', network: stubNetwork }] }),
+    '/supported': () => ({ kinds: [{ x402Version: 2, scheme: 'exact', network }] }),
     '/verify': () => ({ isValid: true, payer: stubPayer }),
     '/settle': () => {
       settlements += 1;
-      return { success: true, transaction: stubTransaction, network: stubNetwork, payer: stubPayer };
+      return { success: true, transaction: stubTransaction(settlements), network, payer: stubPayer };
     },
   };
   const server = createServer((request, response) => {

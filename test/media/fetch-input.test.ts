@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import fc from 'fast-check';
+import sharp from 'sharp';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toAppError } from '../../src/errors.ts';
 import { createFetchInput, mostInputBytes, type FetchedInput } from '../../src/media/fetch-input.ts';
@@ -9,7 +10,16 @@ import { OutboundError, type Outbound, type OutboundFailure } from '../../src/ou
 import { listen, openOutbound, startHttp } from '../outbound/local-hosts.ts';
 import { makeCertificate } from '../outbound/make-certificate.ts';
 import { noAbort, rejectionOf } from '../providers/collect.ts';
-import { dataUri, makeBomb, makeImage, makeNoise, makeScans, svg } from './input-images.ts';
+import {
+  dataUri,
+  makeAnimation,
+  makeBomb,
+  makeImage,
+  makeNoise,
+  makeScans,
+  repeatFrame,
+  svg,
+} from './input-images.ts';
 
 let png: Buffer;
 let jpeg: Buffer;
@@ -52,6 +62,11 @@ const answering =
   (_request: IncomingMessage, response: ServerResponse): void =>
     void response.writeHead(200, contentType === undefined ? {} : { 'content-type': contentType }).end(bytes);
 
+const seeThrough = (colour: string): Promise<Buffer> =>
+  sharp({ create: { width: 48, height: 32, channels: 4, background: colour } })
+    .avif()
+    .toBuffer();
+
 /** A 422 on the field, whose text has these words and its place in the body. */
 const refusal = (words: string): unknown =>
   expect.objectContaining({
@@ -74,6 +89,41 @@ describe('a data URI', () => {
     expect(Buffer.from(fetched.bytes).equals(bytes())).toBe(true);
   });
 
+  it.each<[string, () => Promise<Buffer>, string]>([
+    ['a GIF', () => makeImage('gif', { colour: '#ff0000' }), 'image/png'],
+    ['the first picture of a moving GIF', () => makeAnimation(['#ff0000', '#0000ff']), 'image/png'],
+    ['an AVIF', () => makeImage('avif', { colour: '#ff0000' }), 'image/jpeg'],
+    ['a see-through AVIF', () => seeThrough('#ff000080'), 'image/png'],
+  ])('of %s gives it as upstreams take it', async (_what, make, contentType) => {
+    const bytes = await make();
+    const declared = bytes.toString('latin1', 0, 3) === 'GIF' ? 'image/gif' : 'image/avif';
+    const fetched = await fetchText(dataUri(declared, bytes));
+    expect(fetched).toMatchObject({ kind: 'image', contentType });
+    const { format, width, height, pages } = await sharp(fetched.bytes).metadata();
+    expect({ format: `image/${format}`, width, height, pages: pages ?? 1 }).toEqual({
+      format: contentType,
+      width: 48,
+      height: 32,
+      pages: 1,
+    });
+    const { r, g, b } = (await sharp(fetched.bytes).stats()).dominant;
+    expect(r).toBeGreaterThan(200);
+    expect(Math.max(g, b)).toBeLessThan(60);
+  });
+
+  it.each<[string, () => Promise<Buffer>, string]>([
+    ['a GIF of very many frames', async () => repeatFrame(await makeImage('gif'), 1_001), 'far more scans'],
+    ['a cut-off AVIF', async () => (await makeImage('avif')).subarray(0, -20), 'broken or cut off'],
+  ])('of %s is refused', async (_what, make, words) => {
+    const uri = dataUri('application/octet-stream', await make());
+    expect(await rejectionOf(fetchText(uri))).toEqual(refusal(words));
+  });
+
+  it('of a small AVIF that is too large as what upstreams take is refused', async () => {
+    const uri = dataUri('image/avif', await makeImage('avif', { width: 640, height: 480 }));
+    expect(await rejectionOf(fetchText(uri, { maxBytes: 1_000 }))).toEqual(refusal('as image/jpeg'));
+  });
+
   it('may write its type in capitals, and by a common other name', async () => {
     expect(await fetchText(dataUri('IMAGE/PNG', png).replace('data', 'DATA'))).toMatchObject({
       contentType: 'image/png',
@@ -84,9 +134,9 @@ describe('a data URI', () => {
   it.each([
     ['another type than it holds', () => dataUri('image/jpeg', png), 'holds image/png but is declared'],
     ['a type that is no image', () => dataUri('text/html', png), 'is declared as another type'],
-    ['SVG', () => dataUri('image/svg+xml', svg), 'is not a PNG, JPEG or WebP image'],
-    ['SVG as PNG', () => dataUri('image/png', svg), 'is not a PNG, JPEG or WebP image'],
-    ['a sound', () => dataUri('audio/wav', wav), 'is not a PNG, JPEG or WebP image'],
+    ['SVG', () => dataUri('image/svg+xml', svg), 'is not a PNG, JPEG, WebP, GIF or AVIF image'],
+    ['SVG as PNG', () => dataUri('image/png', svg), 'is not a PNG, JPEG, WebP, GIF or AVIF image'],
+    ['a sound', () => dataUri('audio/wav', wav), 'is not a PNG, JPEG, WebP, GIF or AVIF image'],
     ['nothing', () => 'data:image/png;base64,', 'is empty'],
     ['no base64', () => `data:image/png,${png.toString('latin1')}`, 'is not a data URI of the form'],
     ['base64 of URLs', () => `data:image/png;base64,-_${png.toString('base64').slice(2)}`, 'proper base64'],
@@ -154,7 +204,7 @@ describe('a sound or video in a data URI', () => {
 
   it('is refused where only the other is taken, in words that say what is', async () => {
     expect(await rejectionOf(fetchText(dataUri('video/mp4', mp4), { kinds: ['audio', 'image'] }))).toEqual(
-      refusal('is not an MP3 or WAV audio file or a PNG, JPEG or WebP image'),
+      refusal('is not an MP3 or WAV audio file or a PNG, JPEG, WebP, GIF or AVIF image'),
     );
   });
 });
@@ -186,10 +236,14 @@ describe('an address', () => {
   );
 
   it.each([
-    ['a page', () => answering(Buffer.from('<html>'), 'text/html'), 'is not a PNG, JPEG or WebP image'],
+    [
+      'a page',
+      () => answering(Buffer.from('<html>'), 'text/html'),
+      'is not a PNG, JPEG, WebP, GIF or AVIF image',
+    ],
     ['an image as a page', () => answering(png, 'text/html'), 'is declared as another type'],
     ['a PNG as JPEG', () => answering(png, 'image/jpeg'), 'holds image/png but is declared as another'],
-    ['SVG', () => answering(svg, 'image/svg+xml'), 'is not a PNG, JPEG or WebP image'],
+    ['SVG', () => answering(svg, 'image/svg+xml'), 'is not a PNG, JPEG, WebP, GIF or AVIF image'],
     ['nothing', () => answering(Buffer.alloc(0), 'image/png'), 'is empty'],
     ['a cut-off image', () => answering(noise.subarray(0, 9_000), 'image/png'), 'broken or cut off'],
     ['a bomb', () => answering(makeBomb(9_000, 9_000), 'image/png'), 'more than 50 million pixels'],
@@ -260,11 +314,11 @@ describe('an address', () => {
 
   it.each([
     ['a private host', 'https://10.0.0.1/a.png', 'is not a public address'],
-    ['this machine', 'https://127.0.0.1/a.png', 'is not a public address'],
-    ['this machine, in disguise', 'https://2130706433/a.png', 'is not a public address'],
-    ['plain http', 'http://example.com/a.png', 'is not an https:// URL on port 443'],
+    ['a private host on another port', 'https://10.0.0.1:8443/a.png', 'is not a public address'],
+    ['this machine', 'http://localhost:3000/a.png', 'ALLOW_LOOPBACK_URLS=true'],
+    ['this machine, in disguise', 'https://2130706433/a.png', 'ALLOW_LOOPBACK_URLS=true'],
+    ['plain http', 'http://example.com/a.png', 'is not an https:// URL without'],
     ['a password', 'https://user:secret@example.com/a.png', 'without user name and password'],
-    ['another port', 'https://example.com:8443/a.png', 'on port 443'],
     ['files', 'file:///etc/passwd', 'must be an https:// URL or a data:'],
     ['nothing', 'fox.png', 'must be an https:// URL or a data:'],
   ])('of %s is refused', async (_name, url, words) => {
@@ -286,6 +340,7 @@ describe('an address', () => {
 
   it.each([
     'bad_url',
+    'loopback',
     'not_public',
     'unresolved',
     'unreachable',

@@ -130,6 +130,27 @@ export const makeFrames = async (frames: number, nested = 0): Promise<Buffer> =>
   ]);
 };
 
+/** A GIF with the picture of another one so many times, and extensions of a byte before it. */
+export const repeatFrame = (gif: Buffer, frames: number, extensions = 0): Buffer => {
+  const flags = gif[10] ?? 0;
+  const head = 13 + ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
+  const comment = Buffer.from([0x21, 0xfe, 1, 65, 0]);
+  return Buffer.concat([
+    gif.subarray(0, head),
+    ...Array<Buffer>(extensions).fill(comment),
+    ...Array<Buffer>(frames).fill(gif.subarray(head, -1)),
+    Buffer.from([0x3b]),
+  ]);
+};
+
+/** A GIF that shows one colour after the other. */
+export const makeAnimation = async (colours: readonly string[]): Promise<Buffer> => {
+  const pictures = await Promise.all(colours.map((colour) => makeImage('png', { colour })));
+  return sharp(pictures, { join: { animated: true } })
+    .gif()
+    .toBuffer();
+};
+
 /** A WebP with so many chunks of a byte after its picture. */
 export const withRiffChunks = (webp: Buffer, count: number): Buffer =>
   webpOf([

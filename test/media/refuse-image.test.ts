@@ -11,9 +11,9 @@ test.each(['busy', 'too_slow'] as const)(
 );
 
 test.each([
-  ['other_type', 'is not a PNG, JPEG or WebP image'],
+  ['other_type', 'is not a PNG, JPEG, WebP, GIF or AVIF image'],
   ['too_many_pixels', 'has more than 50 million pixels'],
-  ['too_many_parts', 'far more scans, texts, frames or chunks'],
+  ['too_many_parts', 'far more scans, texts, frames, chunks or boxes'],
   ['undecodable', 'broken or cut off'],
 ] as const)('an image that cannot be taken (%s) is refused on its field', (problem, words) => {
   const refusal = refuseImage(problem, 'image.3');

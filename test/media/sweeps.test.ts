@@ -26,7 +26,7 @@ import { startS3Server } from './s3-server.ts';
 const clock = { now: () => start };
 const signal = new AbortController().signal;
 
-describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
+describe.each(testEngines())('sweeps on $kind', ({ create }) => {
   let test: TestStore;
   let place: TestFiles;
   let owner: Owner;
@@ -188,6 +188,8 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
       test.store,
       opening(runningJob(owner), { idempotency: idempotencyKey('old', { expiresAt: start - 1 }) }),
     );
+    await test.store.noteMadeClip({ digest: 'old', seconds: 4, now: start - 31 * 24 * 3_600_000 });
+    await test.store.noteMadeClip({ digest: 'young', seconds: 4, now: start - 29 * 24 * 3_600_000 });
     await place.plantLeftover(newMediaId(), Date.now() - start + 25 * 3_600_000);
     const { log, lines } = createRecordedLog();
     const stop = new AbortController();
@@ -209,7 +211,10 @@ describe.each(await testEngines())('sweeps on $kind', ({ create }) => {
     await expect.poll(() => isSwept && isMarked).toBe(true);
     const keysLeft = async (): Promise<number> => (await test.sql('select * from idempotency_keys')).length;
     await expect.poll(async () => (await place.contents()).length + (await keysLeft())).toBe(0);
-    expect(await left()).toEqual([]);
+    // Rows are marked after their bytes are gone.
+    await expect.poll(left).toEqual([]);
+    await expect.poll(() => test.store.findMadeClip('old')).toBeNull();
+    expect(await test.store.findMadeClip('young')).toBe(4);
     stop.abort();
     await ended;
     expect(lines.map((line) => (line as { msg: string }).msg).sort()).toEqual([

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { countryNames } from '../../src/operations/country-names.ts';
-import type { Services } from '../../src/operations/operation.ts';
 import { createSearchLeads } from '../../src/operations/search-leads.ts';
 import { validate } from '../../src/operations/validate.ts';
 
 const search = createSearchLeads({
+  isOn: true,
   pricing: 'dynamic',
   maxLimit: 100,
   chargeEmpty: true,
@@ -49,7 +49,10 @@ describe('a search that cannot run', () => {
     [{ country: 'Trinidad and Tobago' }, 'country: must be the 2-letter ISO country code, which is TT'],
     [{ min_followers: '10k' }, 'min_followers: must be a whole number in digits, such as 10000'],
     [{ max_followers: 1.5 }, 'max_followers: must be a whole number in digits, such as 10000'],
-    [{ max_followers: 2e9 }, 'max_followers: must be at most 1000000000'],
+    [{ min_followers: 1_000_000_001 }, 'min_followers: must be at most 1000000000'],
+    [{ max_followers: 2 ** 53 }, 'max_followers: must be at most 9007199254740991'],
+    [{ max_followers: '9007199254740993' }, 'max_followers: must be at most 9007199254740991'],
+    [{ max_followers: -1 }, 'max_followers: must be at least 0'],
     [{ min_followers: -1 }, 'min_followers: must be at least 0'],
     [{ min_followers: 5, max_followers: 4 }, 'min_followers: must not be above max_followers'],
     [{ limit: 101 }, 'limit: must be at most 100'],
@@ -74,6 +77,10 @@ describe('a search', () => {
     { country: 'uk' },
     { country: 'XK' },
     { gender: '' },
+    { query: '', category: '', min_followers: '', max_followers: '', limit: '' },
+    { max_followers: 1_000_000_001 },
+    { max_followers: Number.MAX_SAFE_INTEGER },
+    { max_followers: String(Number.MAX_SAFE_INTEGER) },
     { query: null, country: null, category: null, gender: null, min_followers: null, max_followers: null },
     { category: 'beauty' },
     { min_followers: '10000', max_followers: '20000', limit: '20' },
@@ -89,6 +96,11 @@ describe('a search', () => {
     expect(search.input.parse({ query: 'x', country: null, limit: null })).toEqual({ query: 'x', limit: 20 });
   });
 
+  it('takes an empty text for what is left out, in every parameter', () => {
+    const empty = Object.fromEntries(search.rest.query.map((name) => [name, '']));
+    expect(search.input.parse(empty)).toEqual({ limit: 20 });
+  });
+
   it('may be by the code of any country that has a name', () => {
     const names = new Intl.DisplayNames('en', { type: 'region' });
     for (const [code, name] of countryNames) {
@@ -98,21 +110,5 @@ describe('a search', () => {
         `country: must be the 2-letter ISO country code, which is ${code}`,
       );
     }
-  });
-
-  it('is read as a table by a model', () => {
-    const input = search.input.parse({});
-    const result = { results: [{ username: 'ana', full_name: 'Ana', followers: 7 }], count: 1 };
-    const linesOf = (isWhole: boolean, isShortened = false): string[] | undefined => {
-      const about = { isSandbox: false, isShortened, services: { leads: { isWhole } } as Services };
-      return search.text?.(input, result, about).split('\n').slice(1);
-    };
-    const table = ['username | name | followers', 'ana | Ana | 7'];
-    expect(linesOf(true)).toEqual([...table, '1 profile; no more were found.']);
-    for (const [isWhole, isShortened] of [
-      [false, false],
-      [true, true],
-    ] as const)
-      expect(linesOf(isWhole, isShortened)).toEqual([...table, expect.stringMatching(/there may be others/)]);
   });
 });

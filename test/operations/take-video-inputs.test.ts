@@ -32,6 +32,7 @@ describe('taking in a reference video', () => {
         expect(accountId).toBe('account');
         return { kind: 'video', contentType: 'video/mp4', source: Buffer.from('a film') };
       },
+      store: { findMadeClip: async () => null },
       media: { discard: async () => {}, save: async () => expect.unreachable() },
     } as unknown as Services;
     const named = { role: 'reference_video', url: 'https://example.com/film', param: 'content.0' } as const;

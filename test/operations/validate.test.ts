@@ -39,7 +39,7 @@ describe('a refusal of a wrong field', () => {
     ['create_video', { model: 'm', content: '' }, 'content: must be an array'],
     ['create_video', { model: 'm', content: [] }, 'content: must not be empty'],
     ['create_video', { model: 'm', duration: 1.5 }, 'duration: must be a whole number'],
-    ['create_video', { model: 'm', output_format: 'avi' }, 'output_format: must be "mp4" or "mov"'],
+    ['create_video', { model: 'm', resolution: '8k' }, 'resolution: must be "480p", "720p", "1080p" or "4k"'],
     [
       'create_video',
       { model: 'm', content: [{ type: 'file' }] },
@@ -62,7 +62,7 @@ describe('a refusal of a wrong field', () => {
     [
       'create_chat_completion',
       chat([{ type: 'image_url', image_url: { url: 'ftp://example.com' } }]),
-      'messages.0.content.0.image_url.url: must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP or GIF',
+      'messages.0.content.0.image_url.url: must be an https:// URL, or a base64 data URI of a PNG, JPEG, WebP, GIF or AVIF',
     ],
     ['create_chat_completion', { ...chat('x'), stop: [1] }, 'stop.0: must be a string'],
     [
@@ -110,7 +110,7 @@ describe('a refusal of a wrong field', () => {
     ['create_image', { model: 7 }, 'string_type'],
     ['create_image', { model: '' }, 'greater_than_equal'],
     ['list_jobs', { limit: 101 }, 'less_than_equal'],
-    ['create_video', { model: 'm', output_format: 'avi' }, 'value_error'],
+    ['create_video', { model: 'm', resolution: '8k' }, 'value_error'],
   ])('of %s has a type: %j is %s', (name, request, type) => {
     expect(refusalOf(name, request).issues?.[0]).toMatchObject({ type });
   });

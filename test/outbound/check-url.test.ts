@@ -21,6 +21,9 @@ test.each([
   'https://8.8.8.8/',
   'https://[2606:4700:4700::1111]/',
   'https://[::ffff:8.8.8.8]/',
+  'https://example.com:8443/',
+  'https://example.com:80/',
+  'https://8.8.8.8:8443/',
   // Whether these are public, the look-up tells.
   'https://127.0.0.1.nip.io/',
   'https://metadata.google.internal/',
@@ -42,9 +45,6 @@ test.each([
   'javascript:alert(1)',
   'gopher://example.com:443/',
   'unix:/var/run/docker.sock',
-  'https://example.com:8443/',
-  'https://example.com:80/',
-  'https://example.com:0/',
   'https://example.com:65536/',
   'https://user@example.com/',
   'https://:secret@example.com/',
@@ -101,9 +101,17 @@ const privateUrls = [
   'https://[::ffff:169.254.169.254]/',
 ];
 
-test.each([...loopbackUrls, ...privateUrls])('%s is not public', (url) => {
+test.each([...privateUrls, 'https://10.0.0.1:8443/'])('%s is not public', (url) => {
   expect(failureOf(url)).toBe('not_public');
 });
+
+test.each([...loopbackUrls, 'http://localhost:3000/a', 'http://127.0.0.1/', 'https://[::1]:8443/'])(
+  '%s is this machine, and the refusal names the setting that allows it',
+  (url) => {
+    expect(failureOf(url)).toBe('loopback');
+    expect(() => checkUrl(url, { allowsLoopback: false })).toThrow('ALLOW_LOOPBACK_URLS=true');
+  },
+);
 
 test.each([...loopbackUrls, 'http://localhost:3000/a', 'http://127.0.0.1:80/', 'https://[::1]:8443/'])(
   'with loopback allowed, %s may be called',
@@ -119,30 +127,34 @@ test.each([...privateUrls, 'http://10.0.0.1:3000/', 'http://[fd00::1]/', 'http:/
   },
 );
 
-test('with loopback allowed, a public address still needs https on port 443', () => {
+test('with loopback allowed, a public address still needs https', () => {
   expect(failureOf('https://8.8.8.8/', true)).toBe('accepted');
+  expect(failureOf('https://8.8.8.8:8443/', true)).toBe('accepted');
   expect(failureOf('http://8.8.8.8/', true)).toBe('bad_url');
-  expect(failureOf('https://8.8.8.8:8443/', true)).toBe('bad_url');
+  expect(failureOf('http://8.8.8.8:8080/', true)).toBe('bad_url');
   expect(failureOf('ftp://127.0.0.1/', true)).toBe('bad_url');
 });
 
-test('a name on another scheme or port may be on this machine alone', () => {
-  for (const url of ['http://example.com/', 'https://example.com:8443/']) {
-    const { allows } = checkUrl(url, { allowsLoopback: true });
-    expect([allows('loopback'), allows('public'), allows('refused')]).toEqual([true, false, false]);
+test('a name over plain http may be on this machine alone', () => {
+  const allowed = (url: string, allowsLoopback: boolean): boolean[] => {
+    const { allows } = checkUrl(url, { allowsLoopback });
+    return [allows('loopback'), allows('public'), allows('refused')];
+  };
+  expect(allowed('http://example.com/', true)).toEqual([true, false, false]);
+  for (const url of ['https://example.com/', 'https://example.com:8443/']) {
+    expect(allowed(url, true)).toEqual([true, true, false]);
+    expect(allowed(url, false)).toEqual([false, true, false]);
   }
-  const { allows } = checkUrl('https://example.com/', { allowsLoopback: true });
-  expect([allows('loopback'), allows('public'), allows('refused')]).toEqual([true, true, false]);
 });
 
-test('whatever text comes, only https on port 443 without credentials is accepted', () => {
+test('whatever text comes, only https without credentials is accepted', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string(), fc.webUrl({ withFragments: true, withQueryParameters: true })),
       (text) => {
         if (failureOf(text) !== 'accepted') return;
-        const { url, port } = checkUrl(text, { allowsLoopback: false });
-        expect([url.protocol, port, url.username, url.password]).toEqual(['https:', 443, '', '']);
+        const { url } = checkUrl(text, { allowsLoopback: false });
+        expect([url.protocol, url.username, url.password]).toEqual(['https:', '', '']);
       },
     ),
   );

@@ -139,7 +139,7 @@ test('the name "localhost" is this machine without a look-up, and called only wh
   expect(await downloadText(openOutbound(), named)).toBe('here');
   expect(await downloadText(openOutbound(), url.replace('127.0.0.1', 'hooks.localhost.'))).toBe('here');
   const strict = openOutbound({ allowsLoopback: false });
-  await expect(strict.download('https://localhost/', limits)).rejects.toEqual(failing('not_public'));
+  await expect(strict.download('https://localhost/', limits)).rejects.toEqual(failing('loopback'));
 });
 
 test('a name that changes between two calls is looked up and refused anew, and within a call its address is pinned', async () => {
@@ -231,8 +231,8 @@ test('where loopback is not allowed, a redirect cannot lead to it either', async
   const { port, sockets } = await startTcp(() => undefined);
   const outbound = openOutbound({ allowsLoopback: false });
   for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
-    await expect(outbound.download(`http://${host}:${port}/`, limits)).rejects.toEqual(failing('bad_url'));
-    await expect(outbound.download(`https://${host}/`, limits)).rejects.toEqual(failing('not_public'));
+    await expect(outbound.download(`http://${host}:${port}/`, limits)).rejects.toEqual(failing('loopback'));
+    await expect(outbound.download(`https://${host}:${port}/`, limits)).rejects.toEqual(failing('loopback'));
   }
   expect(sockets).toEqual([]);
 });

@@ -28,7 +28,12 @@ const methodOn = (id: string, supports: () => Supported): PaymentMethod => {
     findOutcome: unused,
     canSettleBlindly: () => false,
   };
-  return { network: requireNetwork(id), payTo: id.startsWith('eip155') ? '0xSeller' : 'Seller', facilitator };
+  return {
+    network: requireNetwork(id),
+    payTo: id.startsWith('eip155') ? '0xSeller' : 'Seller',
+    facilitator,
+    readFunds: unused,
+  };
 };
 
 const resource = {

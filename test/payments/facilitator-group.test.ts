@@ -96,7 +96,7 @@ const createGroup = (urls: [string, ...string[]]) => {
   const time = { nowMs: 0 };
   const troubles: string[] = [];
   const now = (): number => Date.now();
-  const outcome = createRemoteOutcome({ network, rpcUrl: noNode, timeouts, now });
+  const outcome = createRemoteOutcome({ network, rpcUrl: noNode, timeouts, takesUnchecked: false, now });
   const create = (url: string) =>
     createRemoteFacilitator({
       network,

@@ -6,7 +6,9 @@ import { createSolanaChain } from '../../src/payments/facilitators/solana-chain.
 import { findSolanaOutcome } from '../../src/payments/facilitators/solana-outcome.ts';
 import { readSolanaTransaction } from '../../src/payments/solana-transaction.ts';
 import { signUsdcTransfer } from '../chains/sign-usdc-transfer.ts';
+import type { RpcProxy } from '../chains/rpc-proxy.ts';
 import { startSolanaChain, type SolanaChain } from '../chains/solana-chain.ts';
+import { startOddNode } from './support/odd-node.ts';
 
 const minuteMs = 60_000;
 const twiceTheLifeOfABlockhash = 180_000;
@@ -16,6 +18,7 @@ const pending = { outcome: 'unknown', reason: 'settlement_pending' };
 const forgotten = { outcome: 'unknown', reason: 'history_too_short' };
 
 const started: SolanaChain[] = [];
+const odd: RpcProxy[] = [];
 let local: SolanaChain;
 let createdAt: number;
 beforeEach(async () => {
@@ -25,7 +28,7 @@ beforeEach(async () => {
   await local.mint(local.buyer.address, 1_000_000n);
 });
 afterEach(() => local.controls.clearFaults());
-afterAll(() => Promise.all(started.map((each) => each.stop())));
+afterAll(() => Promise.all([...odd, ...started].map((each) => each.stop())));
 
 const nodeOf = ({ rpcUrl }: SolanaChain) =>
   createSolanaChain(createJsonRpc({ url: rpcUrl, timeoutMs: 5_000 }), AbortSignal.timeout(20_000));
@@ -114,6 +117,49 @@ describe('a payment on Solana that is not there', () => {
       outcome: 'settled',
       transaction: payment.signature,
     });
+  });
+});
+
+describe('a node that does not tell the time of blocks', () => {
+  const unable = {
+    'lacks the question': () => {
+      local.controls.inject({ fault: 'error', methods: ['getBlockTime'] });
+      return Promise.resolve(local);
+    },
+    'answers null': async () => {
+      const node = await startOddNode(local.rpcUrl, ({ method }) =>
+        method === 'getBlockTime' ? null : undefined,
+      );
+      odd.push(node);
+      return { ...local, rpcUrl: node.url };
+    },
+  };
+  it.each(Object.entries(unable))(
+    'and %s proves the end of a payment all the same',
+    async (_how, disable) => {
+      const payment = await sign(local);
+      const asked = await disable();
+      expect(await ask({ ...payment, asked, ageMs: 0 })).toEqual({ outcome: 'open' });
+      local.controls.expireBlockhash();
+      expect(await ask({ ...payment, asked, ageMs: minuteMs })).toEqual(pending);
+      expect(await ask({ ...payment, asked, ageMs: 4 * minuteMs })).toEqual(expired);
+    },
+  );
+
+  it.each(Object.entries(unable))('and %s proves nothing of what it has forgotten', async (_how, disable) => {
+    const payment = await sign(local);
+    const asked = await disable();
+    await nodeOf(local).send(payment.wire);
+    local.controls.forgetBlocks();
+    local.controls.expireBlockhash();
+    expect(await ask({ ...payment, asked, ageMs: 4 * minuteMs })).toEqual(forgotten);
+  });
+
+  it('and nothing of its clock is not believed', async () => {
+    const payment = await sign(local);
+    local.controls.expireBlockhash();
+    local.controls.inject({ fault: 'error', methods: ['getBlockTime', 'getAccountInfo'] });
+    await expect(ask({ ...payment, ageMs: 4 * minuteMs })).rejects.toThrow('Injected fault');
   });
 });
 

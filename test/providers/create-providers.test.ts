@@ -43,14 +43,15 @@ const ask = async (providers: Providers, sku: string) => {
   return { content: contentOf(events), served };
 };
 
-const withUpstream = (stub: StubUpstream): string => `
+const withUpstream = (stub: StubUpstream, spare = stub): string => `
 providers:
   upstream: { type: openai, base_url: "${stub.baseUrl}", api_key_env: KEY }
+  spare: { type: openai, base_url: "${spare.baseUrl}" }
 models:
   chat-1:
     kind: chat
     price: { unit: token, input_usd_per_1m: 1, output_usd_per_1m: 2 }
-    routes: [{ provider: upstream, model: real-model }, { provider: sandbox }]
+    routes: [{ provider: upstream, model: real-model }, { provider: spare }]
   chat-2:
     kind: chat
     price: { unit: call, price_usd: 0.01 }
@@ -58,7 +59,7 @@ models:
   image-1:
     kind: image
     price: { unit: call, price_usd: 0.04 }
-    routes: [{ provider: upstream, model: image-model }, { provider: sandbox }]
+    routes: [{ provider: upstream, model: image-model }, { provider: spare }]
 `;
 
 describe('the providers of a configuration', () => {
@@ -100,15 +101,17 @@ describe('the providers of a configuration', () => {
     });
   });
 
-  it('fall over to the next route, which says that it is the sandbox', async () => {
+  it('fall over to the next route', async () => {
     const stub = await startStub();
     stub.setDefault({ kind: 'error', status: 401 });
-    const providers = create(withUpstream(stub));
-    expect((await ask(providers, 'chat-1')).served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
+    const spare = await startStub();
+    const providers = create(withUpstream(stub, spare));
+    expect((await ask(providers, 'chat-1')).served).toMatchObject([{ provider: 'spare', isSandbox: false }]);
+    spare.setDefault({ kind: 'images', images: [{ b64_json: 'iVBORw0KGgo=' }] });
     const served: ServedRoute[] = [];
     const call = { signal: noAbort(), onRoute: (route: ServedRoute) => served.push(route) };
     await providers.image('image-1').generate({ prompt: 'A fox', aspectRatio: '1:1', inputs: [] }, call);
-    expect(served).toMatchObject([{ provider: 'sandbox', isSandbox: true }]);
+    expect(served).toMatchObject([{ provider: 'spare', isSandbox: false }]);
   });
 
   it('make one upstream call for a failure that cannot be repeated, three for one that can', async () => {
@@ -125,7 +128,7 @@ describe('the providers of a configuration', () => {
   it('share a breaker between SKUs of one upstream model', async () => {
     const stub = await startStub();
     stub.setDefault({ kind: 'error', status: 401 });
-    const providers = create(withUpstream(stub));
+    const providers = create(withUpstream(stub, await startStub()));
     for (let count = 0; count < 10; count += 1) await rejectionOf(ask(providers, 'chat-2'));
     await ask(providers, 'chat-1');
     expect(stub.requests).toHaveLength(10);

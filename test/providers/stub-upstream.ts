@@ -130,6 +130,8 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname } = new URL(incoming.url ?? '/', 'http://stub');
+    // A gateway asks for it at its start.
+    if (pathname === '/v1/models') return sendJson(response, 200, models);
     const body = await readBody(incoming);
     const closed = new Promise<void>((resolve) => response.once('close', () => resolve()));
     arrived({
@@ -143,8 +145,6 @@ export const startStubUpstream = async (): Promise<StubUpstream> => {
     const file = files.get(pathname);
     if (file !== undefined) {
       response.writeHead(200, { 'content-type': file.contentType }).end(file.bytes);
-    } else if (pathname === '/v1/models') {
-      sendJson(response, 200, models);
     } else {
       await behave(scripted.shift() ?? usual, response, { wantsStream: isStreaming(body), closed });
     }

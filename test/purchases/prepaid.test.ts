@@ -9,7 +9,7 @@ let store: Store;
 let owner: Owner;
 
 beforeAll(async () => {
-  const [engine] = await testEngines();
+  const [engine] = testEngines();
   if (engine === undefined) throw new Error('there is no engine');
   data = await engine.create();
   ({ store } = data);

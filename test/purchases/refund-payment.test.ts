@@ -15,7 +15,7 @@ let chains: Chains;
 let store: Store;
 let data: TestStore;
 const realFetch = globalThis.fetch;
-const engines = await testEngines();
+const engines = testEngines();
 
 beforeAll(async () => {
   chains = await startChains();

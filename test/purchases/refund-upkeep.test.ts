@@ -6,7 +6,7 @@ import { startChains, type Chains } from '../chains/start-chains.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 import { openRefundSite, paid, type RefundSite } from './refunds/refund-site.ts';
 
-const [engine] = await testEngines();
+const [engine] = testEngines();
 
 describe.each(['base', 'solana'] as const)('the upkeep of refunds on %s', (chain) => {
   let chains: Chains;

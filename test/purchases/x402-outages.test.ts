@@ -13,6 +13,7 @@ import {
   unpaid,
   type GateFixture,
 } from '../payments/support/gate-fixture.ts';
+import { testEngines } from '../store/open-test-store.ts';
 
 let fixture: GateFixture;
 let gate: X402Gate;
@@ -198,7 +199,12 @@ describe('when a transaction on solana', () => {
     controls.dropSends = true;
     expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
     controls.dropSends = false;
-    served(await gate.pay(createSale('spender').request(await poor.prove(challenge, 'solana'))));
+    const [engine] = testEngines();
+    const otherShop = await engine!.create();
+    const elsewhere = fixture.openGate({ store: otherShop.store });
+    served(await elsewhere.pay(createSale('spender').request(await poor.prove(challenge, 'solana'))));
+    await elsewhere.close();
+    await otherShop.remove();
     expect(await codeOf(gate.pay(sale.request(proofs)))).toBe('payment_pending');
     await fixture.chains.solana.mint(poor.addresses.solana, priceUnits);
     served(await gate.pay(sale.request(proofs)));

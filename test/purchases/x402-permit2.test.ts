@@ -78,7 +78,7 @@ describe('a payment through Permit2', () => {
         network: 'eip155:97',
         asset: fixture.chain.usdc,
         amount: String(bnbPriceUnits),
-        extra: { assetTransferMethod: 'permit2', facilitator: 'https://leads.example' },
+        extra: { assetTransferMethod: 'permit2', facilitator: 'https://leads.example/x402' },
       }),
     ]);
   });

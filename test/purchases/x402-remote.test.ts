@@ -67,6 +67,11 @@ describe('a remote facilitator', () => {
     ]);
   });
 
+  it('leaves nothing to tell that is settled here', () => {
+    expect(gate.supported()).toBeNull();
+    expect(fixture.openGate().supported()).not.toBeNull();
+  });
+
   it.each(chains)('verifies and settles on %s', async (chain) => {
     const sale = createSale(`remote ${chain}`);
     const before = await fixture.balances(chain);

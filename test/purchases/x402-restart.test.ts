@@ -141,12 +141,19 @@ describe('a settlement', () => {
     const seen: string[] = [];
     const sendMethod = chain === 'base' ? 'eth_sendRawTransaction' : 'sendTransaction';
     const sendsBefore = fixture.chains[chain].controls.callCount(sendMethod);
+    const note = (state: PaymentState): void => {
+      seen.push(`${state} ${fixture.chains[chain].controls.callCount(sendMethod) - sendsBefore}`);
+    };
     const store: Store = {
       ...fixture.store,
+      verifyPayment: async (input) => {
+        const verified = await fixture.store.verifyPayment(input);
+        note(input.change.to);
+        return verified;
+      },
       advancePayment: async (input) => {
         const moved = await fixture.store.advancePayment(input);
-        const sends = fixture.chains[chain].controls.callCount(sendMethod) - sendsBefore;
-        seen.push(`${input.to} ${sends}`);
+        note(input.to);
         if (input.to === 'broadcasting') {
           expect(moved?.transaction).not.toBeNull();
           expect(moved?.rawTransaction).not.toBeNull();

@@ -7,7 +7,7 @@ import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 const wait = { signal: new AbortController().signal, patienceMs: 2_000 };
 
-describe.each(await testEngines())('the turn to send from an account, on $kind', ({ create }) => {
+describe.each(testEngines())('the turn to send from an account, on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

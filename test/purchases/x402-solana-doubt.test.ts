@@ -14,6 +14,7 @@ import {
   priceUnits,
   served,
   startGateFixture,
+  unpaid,
   type GateFixture,
   type Sale,
 } from '../payments/support/gate-fixture.ts';
@@ -106,6 +107,27 @@ describe('a Solana node that stands still', () => {
       await openGate({ aheadMs: minutes * minuteMs, rpcUrl: stalled.rpcUrl }).reconcile({ limit: 100 });
       expect((await newest()).state).toBe('delivered');
     }
+  });
+});
+
+describe('a Solana payment that was written down and never sent', () => {
+  it('ends, and its buyer can pay anew, at a node that does not tell the time of blocks', async () => {
+    const { controls } = fixture.chains.solana;
+    const sale = createSale('never sent');
+    const before = await fixture.balances('solana');
+    const proofs = await fixture.buyer.prove(challenge, 'solana');
+    const { store, dead } = dieAt(fixture.store, 'after', 'broadcasting');
+    void fixture.openGate({ store }).pay(sale.request(proofs));
+    await dead;
+    controls.inject({ fault: 'error', methods: ['getBlockTime'] });
+    controls.expireBlockhash();
+    const later = openGate({ aheadMs: 4 * minuteMs });
+    const refused = unpaid(await later.pay(sale.request(proofs)));
+    expect(refused.challenge.body.error).toBe('invalid_exact_svm_blockhash_expired');
+    expect((await newest()).state).toBe('failed');
+    expect(await fixture.balances('solana')).toEqual(before);
+    served(await fixture.openGate().pay(sale.request(await fixture.buyer.prove(challenge, 'solana'))));
+    controls.clearFaults();
   });
 });
 

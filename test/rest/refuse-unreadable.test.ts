@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.stop());
 
-/** All that comes back for these bytes. */
+/** All that comes back for these bytes until the connection ends. */
 const send = async (bytes: string): Promise<string> => {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   let answer = '';
@@ -21,15 +21,88 @@ const send = async (bytes: string): Promise<string> => {
   return answer;
 };
 
-describe('what is no request', () => {
-  it.each([
-    [431, 'Request Header Fields Too Large', 'payload_too_large', `X-Long: ${'x'.repeat(40_000)}\r\n\r\n`],
-    [400, 'Bad Request', 'invalid_value', 'no header\r\n\r\n'],
-  ])('is answered %i %s in the form of all refusals', async (status, text, code, rest) => {
-    const answer = await send(`GET /v1/search HTTP/1.1\r\nHost: localhost\r\n${rest}`);
+const overflow = 'x'.repeat(40_000);
+const last = 'Host: localhost\r\nConnection: close';
+
+describe('what is no request that can be served', () => {
+  it.each<[string, string, string, string]>([
+    [
+      'headers that are too long',
+      '431 Request Header Fields Too Large',
+      'payload_too_large',
+      `GET /v1/search HTTP/1.1\r\nHost: localhost\r\nX-Long: ${overflow}\r\n\r\n`,
+    ],
+    [
+      'a header that is none',
+      '400 Bad Request',
+      'invalid_value',
+      'GET /v1/search HTTP/1.1\r\nHost: localhost\r\nno header\r\n\r\n',
+    ],
+    ['a request line that is none', '400 Bad Request', 'invalid_value', 'HELLO\r\n\r\n'],
+    ['the preface of HTTP/2', '400 Bad Request', 'invalid_value', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    [
+      'a broken chunk',
+      '400 Bad Request',
+      'invalid_value',
+      `POST /v1/videos HTTP/1.1\r\n${last}\r\nAuthorization: Bearer KEY\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    ],
+    ['no Host', '400 Bad Request', 'invalid_value', 'GET /v1/models HTTP/1.1\r\n\r\n'],
+    ['no Host at /mcp', '400 Bad Request', 'invalid_value', 'POST /mcp HTTP/1.1\r\n\r\n'],
+    [
+      'an expectation',
+      '417 Expectation Failed',
+      'expectation_failed',
+      `POST /v1/videos HTTP/1.1\r\n${last}\r\nExpect: banana\r\n\r\n`,
+    ],
+    [
+      'an expectation at /mcp',
+      '417 Expectation Failed',
+      'expectation_failed',
+      `POST /mcp HTTP/1.1\r\n${last}\r\nExpect: banana\r\n\r\n`,
+    ],
+    [
+      'CONNECT',
+      '405 Method Not Allowed',
+      'method_not_allowed',
+      'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\nwhatever',
+    ],
+    ['the form for all of a server', '404 Not Found', 'not_found', `OPTIONS * HTTP/1.1\r\n${last}\r\n\r\n`],
+    [
+      'a wish for another protocol',
+      '401 Unauthorized',
+      'invalid_api_key',
+      `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+    ],
+    [
+      'a wish for HTTP/2, with a body',
+      '401 Unauthorized',
+      'invalid_api_key',
+      'POST /v1/videos HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n' +
+        'HTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Length: 2\r\n\r\n{}',
+    ],
+  ])('is answered in the form of all refusals: %s is %s', async (_name, status, code, bytes) => {
+    const answer = await send(bytes.replace('KEY', gateway.apiKey));
     const [head = '', body = ''] = answer.split('\r\n\r\n');
-    expect(head.split('\r\n')[0]).toBe(`HTTP/1.1 ${status} ${text}`);
-    expect(head).toMatch(/^X-Request-Id: req_/m);
-    expect(JSON.parse(body)).toMatchObject({ error: { type: 'invalid_request_error', code } });
+    expect(head.split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`);
+    expect(head).toMatch(/^X-Request-Id: req_/im);
+    if (status.startsWith('405')) expect(head).toMatch(/^Allow: \S/m);
+    expect(JSON.parse(body)).toMatchObject({ error: { code } });
+  });
+
+  it('is not answered while an earlier request waits for its own answer', async () => {
+    const job =
+      'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n' +
+      `Authorization: Bearer ${gateway.apiKey}\r\nContent-Type: application/json\r\n`;
+    const body = JSON.stringify({
+      messages: [{ role: 'user', content: '[sandbox:slow=1] hello' }],
+      max_tokens: 9,
+    });
+    const request = `${job}Content-Length: ${body.length}\r\n\r\n${body}`;
+    expect(await send(`${request}no request\r\n\r\n`)).toBe('');
+    expect(await send(`${request}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`)).toBe('');
+  });
+
+  it('of HTTP/1.0 needs no Host', async () => {
+    expect(await send('GET /health/live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 });

@@ -4,7 +4,7 @@ import { StoreError } from '../../src/store/store-error.ts';
 import { addAccount, start } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(await testEngines())('accounts and keys on $kind', ({ create }) => {
+describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();
@@ -26,9 +26,25 @@ describe.each(await testEngines())('accounts and keys on $kind', ({ create }) =>
       balance: 0n,
       held: 0n,
       terms: null,
+      isSandbox: false,
       createdAt: start,
     });
     expect(await data.store.getAccount(id)).toEqual(created);
+  });
+
+  it('keeps that the money of an account is sandbox credit, also where its key is looked up', async () => {
+    const id = randomUUID();
+    const own = { id, name: 'Trial', status: 'active', isSandbox: true, now: start } as const;
+    expect(await data.store.createAccount(own)).toMatchObject({ isSandbox: true });
+    await data.store.createKey({
+      id: `key-${id}`,
+      accountId: id,
+      hash: id,
+      display: '',
+      label: '',
+      now: start,
+    });
+    expect(await data.store.findKey(id)).toMatchObject({ account: { id, isSandbox: true } });
   });
 
   it('answers null for what does not exist', async () => {
@@ -107,6 +123,7 @@ describe.each(await testEngines())('accounts and keys on $kind', ({ create }) =>
         balance: 70n,
         held: 0n,
         terms: null,
+        isSandbox: false,
         createdAt: start,
       },
     });

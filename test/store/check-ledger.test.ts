@@ -4,7 +4,7 @@ import { testEngines, type TestStore } from './open-test-store.ts';
 
 const nano = (usd: bigint): bigint => usd * 1_000_000_000n;
 
-describe.each(await testEngines())('the check of the ledger on $kind', ({ kind, create }) => {
+describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create }) => {
   let data: TestStore;
   let owner: Owner;
   /** Charged 2 USD of a hold of 5. */

@@ -50,7 +50,7 @@ const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) =
 const timesArbitrary = fc.array(fc.nat(4), { minLength: 1, maxLength: 25 });
 const limitsArbitrary = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 3 });
 
-describe.each(await testEngines())('histories on $kind', ({ create }) => {
+describe.each(testEngines())('histories on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {
@@ -304,7 +304,7 @@ describe.each(await testEngines())('histories on $kind', ({ create }) => {
   });
 });
 
-describe.each(await testEngines())('idempotency keys by themselves on $kind', ({ create }) => {
+describe.each(testEngines())('idempotency keys by themselves on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/store-error.ts';
 import type { NewJob, Store } from '../../src/store/store.ts';
 import {
+  deadJobError,
   addAccount,
   assertSoundBooks,
   available,
@@ -22,7 +23,7 @@ import {
 } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(await testEngines())('jobs on $kind', ({ create }) => {
+describe.each(testEngines())('jobs on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {
@@ -266,6 +267,59 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
         outcome: 'conflict',
       });
       expect(await available(store, owner.accountId)).toBe(900n);
+    });
+
+    const failed = { status: 'failed' as const, result: null, charge: 0n };
+
+    it.each([
+      ['chat', 'upstream_error'],
+      ['responses', 'upstream_unavailable'],
+      ['chat', 'server_error'],
+      ['chat', 'rate_limit_exceeded'],
+      ['responses', 'rate_limit_exceeded'],
+      ['chat', 'a code of another version'],
+    ] as const)('is free again after a %s that ended in %s, for any request', async (kind, code) => {
+      const owner = await addAccount(store);
+      const { accountId } = owner;
+      const key = idempotencyKey('k');
+      const other = idempotencyKey('k', { bodyHash: 'body-2' });
+      const open = (idempotency: typeof key) =>
+        store.openJob(opening(runningJob(owner, { kind }), { idempotency }));
+      const first = await openJob(store, opening(runningJob(owner, { kind }), { idempotency: key }));
+      expect(await open(other)).toEqual({ outcome: 'conflict' });
+      await store.finishJob(finishing(first, { ...failed, error: { ...deadJobError, code } }));
+      for (const { endpoint, key: name, bodyHash } of [key, other])
+        expect(await store.findReplay({ accountId, endpoint, key: name, bodyHash, now: start })).toBeNull();
+      const second = await open(other);
+      expect(second).toMatchObject({ outcome: 'opened' });
+      expect(await open(key)).toEqual({ outcome: 'conflict' });
+      expect(await open(other)).toMatchObject({
+        outcome: 'replayed',
+        job: 'job' in second && { id: second.job.id },
+      });
+      expect(await store.getJob({ id: first, accountId })).toMatchObject({
+        status: 'failed',
+        error: { code },
+      });
+    });
+
+    it.each([
+      ['chat', 'content_policy_violation', 0n],
+      ['chat', 'rate_limit_exceeded', 1n],
+      ['image', 'rate_limit_exceeded', 0n],
+      ['responses', 'invalid_parameter', 0n],
+      ['responses', 'upstream_error', 1n],
+      ['image', 'upstream_error', 0n],
+      ['video', 'server_error', 0n],
+    ] as const)('is kept by a %s that ended in %s and was charged %i', async (kind, code, charge) => {
+      const owner = await addAccount(store);
+      const idempotency = idempotencyKey('k');
+      const id = await openJob(store, opening(runningJob(owner, { kind }), { idempotency }));
+      await store.finishJob(finishing(id, { ...failed, charge, error: { ...deadJobError, code } }));
+      expect(await store.openJob(opening(runningJob(owner, { kind }), { idempotency }))).toMatchObject({
+        outcome: 'replayed',
+        job: { id },
+      });
     });
 
     it('counts for one endpoint of one account only', async () => {
@@ -586,7 +640,7 @@ describe.each(await testEngines())('jobs on $kind', ({ create }) => {
   });
 });
 
-describe.each(await testEngines())('the word of queued jobs on $kind', ({ create }) => {
+describe.each(testEngines())('the word of queued jobs on $kind', ({ create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();

@@ -4,7 +4,7 @@ import { startWriting } from './writing-process.ts';
 
 const rounds = 3;
 
-describe.each(await testEngines())('a process killed while it writes to $kind', ({ create }) => {
+describe.each(testEngines())('a process killed while it writes to $kind', ({ create }) => {
   let data: TestStore;
   beforeEach(async () => {
     data = await create();
@@ -42,7 +42,7 @@ describe.each(await testEngines())('a process killed while it writes to $kind', 
   });
 });
 
-describe.each(await testEngines())('processes that share new data on $kind', ({ createPlace }) => {
+describe.each(testEngines())('processes that share new data on $kind', ({ createPlace }) => {
   it('all start at once, write at once and lose nothing', async () => {
     const data = await createPlace();
     try {

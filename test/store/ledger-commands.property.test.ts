@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Job, Store } from '../../src/store/store.ts';
+import type { Job, JobKind, Store } from '../../src/store/store.ts';
 import {
   addAccount,
   assertSoundBooks,
+  deadJobError,
   finishing,
   opening,
   queuedJob,
@@ -20,6 +21,11 @@ import { testEngines, type TestStore } from './open-test-store.ts';
 const minute = 60_000;
 const index = (below: number) => fc.nat(below - 1);
 const amount = fc.bigInt(1n, 400n);
+
+/** Codes of failures that free the idempotency key of a chat. */
+const faults = ['upstream_error', 'upstream_unavailable', 'server_error'];
+/** A chat may free its key, an image keeps it. */
+const kindArbitrary = fc.constantFrom<JobKind>('image', 'chat');
 
 /** A command, with small numbers for who and what, so that commands meet on the same rows. */
 const commandArbitrary = fc.oneof(
@@ -39,7 +45,8 @@ const commandArbitrary = fc.oneof(
     job: index(12),
     worker: index(2),
     isDone: fc.boolean(),
-    charge: fc.bigInt(0n, 500n),
+    charge: fc.oneof(fc.constant(0n), fc.bigInt(0n, 500n)),
+    code: fc.constantFrom(...faults, 'content_policy_violation', 'rate_limit_exceeded'),
   }),
   fc.record({ type: fc.constant('reap' as const), worker: index(2) }),
   fc.record({ type: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 4 }) }),
@@ -52,14 +59,17 @@ type Command = typeof commandArbitrary extends fc.Arbitrary<infer T> ? T : never
 /** One run: two accounts of its own in the shared store, and the time. */
 interface Run {
   store: Store;
+  /** Of all its jobs. */
+  kind: JobKind;
   owners: Owner[];
   prefix: string;
   now: number;
   opened: number;
 }
 
-const beginRun = async (store: Store): Promise<Run> => ({
+const beginRun = async (store: Store, kind: JobKind): Promise<Run> => ({
   store,
+  kind,
   owners: [await addAccount(store, { balance: 0n }), await addAccount(store, { balance: 0n })],
   prefix: randomUUID(),
   now: start,
@@ -74,7 +84,7 @@ const openInput = (run: Run, command: Extract<Command, { type: 'open' }>, number
   const build = command.isQueued ? queuedJob : runningJob;
   const job = build(run.owners[command.account]!, {
     id: jobId(run, number),
-    kind: 'image',
+    kind: run.kind,
     maxAttempts: command.maxAttempts,
     deadlineAt: run.now + 5 * minute,
     ...(command.isQueued ? {} : { leaseOwner: workerName(0), leaseUntil: run.now + 2 * minute }),
@@ -100,6 +110,7 @@ const finishInput = (run: Run, command: Extract<Command, { type: 'finish' }>) =>
   finishing(jobId(run, command.job), {
     owner: workerName(command.worker),
     status: command.isDone ? 'done' : 'failed',
+    error: command.isDone ? null : { ...deadJobError, code: command.code },
     charge: command.charge,
     now: run.now,
   });
@@ -160,13 +171,16 @@ const compare = async (run: Run, model: LedgerModel, command: Command): Promise<
         leaseUntil: now + 2 * minute,
         now,
       };
-      expect(idsOf(await store.claimJobs({ ...input, kind: 'image' }))).toEqual(model.claim(input));
+      expect(idsOf(await store.claimJobs({ ...input, kind: run.kind }))).toEqual(model.claim(input));
       return;
     }
     case 'finish': {
       const input = finishInput(run, command);
       const { id, owner, status, charge } = input;
-      expect((await store.finishJob(input)).outcome).toBe(model.finish({ id, owner, status, charge }));
+      const isFault = faults.includes(command.code);
+      expect((await store.finishJob(input)).outcome).toBe(
+        model.finish({ id, owner, status, charge, isFault }),
+      );
       return;
     }
     case 'reap': {
@@ -238,7 +252,7 @@ const tallied = async (run: Run, tally: Tally, command: Command, number: number)
     case 'claim':
       await store.claimJobs({
         owner: workerName(command.worker),
-        kind: 'image',
+        kind: run.kind,
         limit: command.limit,
         leaseUntil: now + 2 * minute,
         now,
@@ -271,7 +285,7 @@ const tallied = async (run: Run, tally: Tally, command: Command, number: number)
 
 const total = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((sum, each) => sum + each, 0n);
 
-describe.each(await testEngines())('the ledger commands on $kind', ({ create }) => {
+describe.each(testEngines())('the ledger commands on $kind', ({ create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();
@@ -280,16 +294,20 @@ describe.each(await testEngines())('the ledger commands on $kind', ({ create }) 
 
   it('do in any order what the model does', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(commandArbitrary, { minLength: 5, maxLength: 60 }), async (commands) => {
-        const run = await beginRun(data.store);
-        const model = createLedgerModel();
-        try {
-          for (const command of commands) await compare(run, model, command);
-          await compareState(run, model);
-        } finally {
-          await endRun(run);
-        }
-      }),
+      fc.asyncProperty(
+        kindArbitrary,
+        fc.array(commandArbitrary, { minLength: 5, maxLength: 60 }),
+        async (kind, commands) => {
+          const run = await beginRun(data.store, kind);
+          const model = createLedgerModel();
+          try {
+            for (const command of commands) await compare(run, model, command);
+            await compareState(run, model);
+          } finally {
+            await endRun(run);
+          }
+        },
+      ),
       { numRuns: 20 },
     );
   });
@@ -298,9 +316,10 @@ describe.each(await testEngines())('the ledger commands on $kind', ({ create }) 
     const other = await data.openAnother();
     await fc.assert(
       fc.asyncProperty(
+        kindArbitrary,
         fc.array(fc.array(commandArbitrary, { minLength: 2, maxLength: 20 }), { minLength: 1, maxLength: 5 }),
-        async (batches) => {
-          const run = await beginRun(data.store);
+        async (kind, batches) => {
+          const run = await beginRun(data.store, kind);
           const elsewhere = { ...run, store: other };
           const tally: Tally = { credited: [], captured: new Map(), finishes: new Map() };
           let number = 0;

@@ -3,6 +3,7 @@ import type { Nano } from '../../src/money.ts';
 /** What the ledger commands mean, in memory and one after the other. */
 export interface ModelJob {
   id: string;
+  kind: string;
   accountId: string;
   status: 'queued' | 'running' | 'done' | 'failed';
   attempts: number;
@@ -32,7 +33,14 @@ export interface LedgerModel {
     | { outcome: 'opened' | 'replayed'; jobId: string }
     | { outcome: 'conflict' | 'insufficient' | 'too_many_active' };
   claim(input: { owner: string; limit: number; leaseUntil: number; now: number }): string[];
-  finish(input: { id: string; owner: string; status: 'done' | 'failed'; charge: Nano }): 'finished' | 'lost';
+  finish(input: {
+    id: string;
+    owner: string;
+    status: 'done' | 'failed';
+    charge: Nano;
+    /** Whether it failed by no fault of its request. */
+    isFault: boolean;
+  }): 'finished' | 'lost';
   reap(input: { owner: string; leaseUntil: number; now: number }): { requeued: string[]; doomed: string[] };
   post(input: { id: string; accountId: string; amount: Nano }): 'posted' | 'insufficient' | 'rejected';
   refund(input: { id: string; jobId: string; amount: Nano }): 'refunded' | 'too_much' | 'no_job' | 'rejected';
@@ -42,6 +50,8 @@ export const createLedgerModel = (): LedgerModel => {
   const entries = new Map<string, { accountId: string; amount: Nano; jobId: string | null }>();
   const jobs = new Map<string, ModelJob>();
   const keys = new Map<string, { jobId: string; bodyHash: string; expiresAt: number }>();
+  /** Jobs whose keys are free again. */
+  const freed = new Set<string>();
   const sum = (amounts: Nano[]): Nano => amounts.reduce((total, amount) => total + amount, 0n);
   const oldestFirst = (): ModelJob[] =>
     [...jobs.values()].sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1));
@@ -85,7 +95,7 @@ export const createLedgerModel = (): LedgerModel => {
     open: ({ job, idempotency, activeLimit, now }) => {
       const scope = `${job.accountId} ${idempotency?.key}`;
       const claim = idempotency === null ? undefined : keys.get(scope);
-      if (idempotency !== null && claim !== undefined && claim.expiresAt > now)
+      if (idempotency !== null && claim !== undefined && claim.expiresAt > now && !freed.has(claim.jobId))
         return claim.bodyHash === idempotency.bodyHash
           ? { outcome: 'replayed', jobId: claim.jobId }
           : { outcome: 'conflict' };
@@ -117,10 +127,11 @@ export const createLedgerModel = (): LedgerModel => {
       }
       return due.slice(0, limit).map(({ id }) => id);
     },
-    finish: ({ id, owner, status, charge }) => {
+    finish: ({ id, owner, status, charge, isFault }) => {
       const job = jobs.get(id);
       if (job === undefined || job.status !== 'running' || job.leaseOwner !== owner) return 'lost';
       end(job, status, charge);
+      if (job.kind === 'chat' && status === 'failed' && job.charged === 0n && isFault) freed.add(id);
       return 'finished';
     },
     reap: ({ owner, leaseUntil, now }) => {

@@ -24,7 +24,7 @@ const entry = (accountId: string, changes: Partial<NewEntry> = {}): NewEntry => 
   ...changes,
 });
 
-describe.each(await testEngines())('the ledger on $kind', ({ create }) => {
+describe.each(testEngines())('the ledger on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

@@ -21,7 +21,7 @@ import { testEngines, type TestStore } from './open-test-store.ts';
 
 const day = 86_400_000;
 
-describe.each(await testEngines())('media on $kind', ({ create }) => {
+describe.each(testEngines())('media on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   let owner: Owner;

@@ -79,6 +79,7 @@ export const noise = (
       'id, account_id, job_id, url, body, state, attempts, attempts_logged, created_at, updated_at',
       `${id}, ${account}, ${id}, 'https://example.com', '{}', 'delivered', 1, 1, ${at}, ${at}`,
     ),
+    eachJob('made_clips', 'digest, seconds, created_at', `'digest ' || i, 4, ${at}`),
     eachJob('webhook_attempts', 'event_id, number, at, duration_ms, http_status', `${id}, 1, ${at}, 5, 200`),
     'commit',
   ];

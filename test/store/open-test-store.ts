@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { hasService, postgresUrl } from '../outside-services.ts';
 
 export type StoreKind = Store['kind'];
 
@@ -35,20 +36,17 @@ export interface TestEngine {
 /** What a test store is before it is opened. */
 export type TestPlace = Omit<TestStore, 'store'>;
 
-export const postgresUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/test';
-
 export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
   kind === 'sqlite'
     ? openSqliteStore({ file: location })
     : openPostgresStore({ url: postgresUrl, schema: location, poolSize: 5 });
 
 /**
- * The engines to test: SQLite always, and PostgreSQL when it answers. When it does not, one line says so; under
- * CI that is a failure. For `describe.each(await testEngines())`.
+ * The engines to test: SQLite always, and PostgreSQL when it answers. For `describe.each(testEngines())`.
  */
-export const testEngines = async (): Promise<TestEngine[]> => {
+export const testEngines = (): TestEngine[] => {
   const engines = [engine('sqlite', createSqlitePlace)];
-  if (await isPostgresThere()) engines.push(engine('postgres', createPostgresPlace));
+  if (hasService('PostgreSQL')) engines.push(engine('postgres', createPostgresPlace));
   return engines;
 };
 
@@ -60,18 +58,6 @@ const engine = (kind: StoreKind, createPlace: () => Promise<TestPlace>): TestEng
     return { ...place, store: await place.openAnother() };
   },
 });
-
-/** False, with one line that says so, when PostgreSQL cannot be reached; throws then under CI. */
-export const isPostgresThere = async (): Promise<boolean> => {
-  try {
-    await onPostgres((client) => client.query('select 1'));
-    return true;
-  } catch (cause) {
-    if (process.env.CI) throw new Error(`PostgreSQL does not answer at ${postgresUrl}`, { cause });
-    console.warn(`skipped: PostgreSQL does not answer at ${postgresUrl}`);
-    return false;
-  }
-};
 
 const createSqlitePlace = async (): Promise<TestPlace> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));

@@ -9,7 +9,7 @@ import { testEngines, type TestStore } from './open-test-store.ts';
 const day = 86_400_000;
 const networks = { base: 'eip155:8453', bnb: 'eip155:56' } as const;
 
-describe.each(await testEngines())('the upkeep of payments on $kind', ({ create }) => {
+describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeEach(async () => {

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PaymentState, Store } from '../../src/store/store.ts';
+import type { NewPayment, PaymentState, Store } from '../../src/store/store.ts';
 import { newPayment, start, worker } from './builders.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(await testEngines())('payments on $kind', ({ create }) => {
+describe.each(testEngines())('payments on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {
@@ -27,6 +28,8 @@ describe.each(await testEngines())('payments on $kind', ({ create }) => {
       checkAt: payment.leaseUntil,
       settledAt: null,
       isRefunded: false,
+      isUnchecked: false,
+      source: null,
       createdAt: now,
       updatedAt: now,
     };
@@ -161,6 +164,154 @@ describe.each(await testEngines())('payments on $kind', ({ create }) => {
       leaseOwner: null,
       leaseUntil: null,
     });
+  });
+
+  const reserveFrom = async (changes: Partial<NewPayment> = {}): Promise<string> => {
+    const { payment } = await store.reservePayment(newPayment({ amount: 10n, ...changes }));
+    return payment.identity;
+  };
+  const verify = (
+    identity: string,
+    { source, funds, by = store, now = start }: { source: string; funds: bigint; by?: Store; now?: number },
+  ) =>
+    by.verifyPayment({
+      change: { identity, from: ['reserved'], to: 'verified', owner: worker, set: { source }, now },
+      source,
+      funds,
+    });
+
+  it('verifies no more payments from one source than its funds cover, in whatever process they are', async () => {
+    const source = randomUUID();
+    const another = await data.openAnother();
+    const identities = await Promise.all(Array.from({ length: 12 }, () => reserveFrom()));
+    const outcomes = await Promise.all(
+      identities.map((identity, index) =>
+        verify(identity, { source, funds: 35n, by: index % 2 === 0 ? store : another }),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome?.outcome === 'verified')).toHaveLength(3);
+    expect(outcomes.filter((outcome) => outcome?.outcome === 'uncovered')).toHaveLength(9);
+    expect(outcomes).toContainEqual({ outcome: 'uncovered', unsent: 30n, sent: 0n });
+  });
+
+  it('counts what is open from a source: not what has ended, and not another network or asset', async () => {
+    const source = randomUUID();
+    const open = async (state: PaymentState | null, changes?: Partial<NewPayment>): Promise<void> => {
+      const identity = await reserveFrom(changes);
+      expect((await verify(identity, { source, funds: 1_000n }))?.outcome).toBe('verified');
+      if (state !== null) await store.advancePayment({ identity, from: ['verified'], to: state, now: start });
+    };
+    await open(null);
+    await open('produced');
+    await open('broadcasting');
+    await open('unknown');
+    for (const state of ['settled', 'delivered', 'rejected', 'failed'] as const) await open(state);
+    await open(null, { network: 'eip155:1' });
+    await open(null, { asset: '0xother' });
+    const identity = await reserveFrom();
+    expect(await verify(identity, { source, funds: 49n })).toEqual({
+      outcome: 'uncovered',
+      unsent: 20n,
+      sent: 20n,
+    });
+    expect(await verify(identity, { source, funds: 50n })).toMatchObject({
+      outcome: 'verified',
+      payment: { identity, state: 'verified', source },
+    });
+    expect(await verify(identity, { source, funds: 50n })).toBeNull();
+  });
+
+  it('counts what nobody works on any more as perhaps sent, and for a day at most', async () => {
+    const source = randomUUID();
+    const givenUp = await reserveFrom({ leaseUntil: start + 30_000 });
+    expect((await verify(givenUp, { source, funds: 10n }))?.outcome).toBe('verified');
+    const lost = await reserveFrom();
+    expect((await verify(lost, { source, funds: 20n }))?.outcome).toBe('verified');
+    await store.advancePayment({ identity: lost, from: ['verified'], to: 'unknown', now: start });
+    const next = await reserveFrom();
+    const at = (now: number) => verify(next, { source, funds: 10n, now });
+    expect(await at(start + 29_999)).toEqual({ outcome: 'uncovered', unsent: 10n, sent: 10n });
+    expect(await at(start + 30_000)).toEqual({ outcome: 'uncovered', unsent: 0n, sent: 20n });
+    const day = 86_400_000;
+    expect(await at(start + day - 1)).toEqual({ outcome: 'uncovered', unsent: 0n, sent: 20n });
+    expect(await at(start + day)).toMatchObject({ outcome: 'verified' });
+  });
+
+  const settleByWord = (
+    identity: string,
+    { transaction, limit, by = store }: { transaction: string; limit: bigint; by?: Store },
+  ) =>
+    by.settleUnchecked({
+      change: {
+        identity,
+        from: ['reserved'],
+        to: 'settled',
+        set: { transaction, isUnchecked: true },
+        now: start,
+      },
+      transaction,
+      limit,
+    });
+
+  it('settles no more by word than the limit, for each network and asset, until the word was checked', async () => {
+    const fresh = await create();
+    try {
+      const another = await fresh.openAnother();
+      const reserve = async (changes: Partial<NewPayment> = {}): Promise<string> =>
+        (await fresh.store.reservePayment(newPayment({ amount: 10n, ...changes }))).payment.identity;
+      const identities = await Promise.all(Array.from({ length: 8 }, () => reserve()));
+      const settled = await Promise.all(
+        identities.map((identity, index) =>
+          settleByWord(identity, {
+            transaction: `0xword${index}`,
+            limit: 25n,
+            by: index % 2 === 0 ? fresh.store : another,
+          }),
+        ),
+      );
+      const taken = settled.filter((payment) => payment !== null);
+      expect(taken).toHaveLength(2);
+      const elsewhere = await reserve({ network: 'eip155:1' });
+      expect(
+        await settleByWord(elsewhere, { transaction: '0xelsewhere', limit: 10n, by: fresh.store }),
+      ).toMatchObject({ state: 'settled', isUnchecked: true });
+      const [checked, lied] = taken;
+      await fresh.store.advancePayment({
+        identity: lied?.identity ?? '',
+        from: ['settled'],
+        to: 'unknown',
+        set: { reason: 'gone_from_chain' },
+        now: start,
+      });
+      expect(
+        await settleByWord(await reserve(), { transaction: '0xafter', limit: 25n, by: fresh.store }),
+      ).toBeNull();
+      await fresh.store.advancePayment({
+        identity: checked?.identity ?? '',
+        from: ['settled'],
+        to: 'settled',
+        set: { isUnchecked: false },
+        now: start,
+      });
+      const next = await reserve();
+      expect(await settleByWord(next, { transaction: '0xnext', limit: 25n, by: fresh.store })).not.toBeNull();
+    } finally {
+      await fresh.remove();
+    }
+  });
+
+  it('settles nothing by a word that names the transaction of another payment', async () => {
+    const first = await reserveFrom();
+    await store.advancePayment({
+      identity: first,
+      from: ['reserved'],
+      to: 'unknown',
+      set: { transaction: '0xABCDEF' },
+      now: start,
+    });
+    const second = await reserveFrom();
+    expect(await settleByWord(second, { transaction: '0xabCDef', limit: 1_000n })).toBeNull();
+    expect((await store.getPayment(second))?.state).toBe('reserved');
   });
 
   it('lists newest first, by state and by last change', async () => {

@@ -3,6 +3,7 @@ import { postgresDialect } from '../../src/store/postgres/sql.ts';
 import { sqliteDialect } from '../../src/store/sqlite/prepare.ts';
 import { listEntries, listJobs, sumUsage } from '../../src/store/statements/history.ts';
 import { findReplay, sweepIdempotencyKeys } from '../../src/store/statements/idempotency.ts';
+import { sweepMadeClips } from '../../src/store/statements/made-clips.ts';
 import { countActive, recordProgress, releaseJobs, renewLeases } from '../../src/store/statements/jobs.ts';
 import { findPaymentsByPrefix, findPaymentsByTransaction } from '../../src/store/statements/find-payments.ts';
 import { paymentLists } from '../../src/store/statements/list-payments.ts';
@@ -45,6 +46,7 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
   [sumUsage, /jobs_by_account/],
   [findReplay, /idempotency_keys(_pkey|_1 )/],
   [sweepIdempotencyKeys, /idempotency_keys_by_expiry/],
+  [sweepMadeClips, /made_clips_by_age/],
   [countActive, /jobs_active/],
   [recordProgress, /jobs(_pkey|_1 )/],
   [renewLeases, /jobs(_pkey|_1 )/],
@@ -85,7 +87,7 @@ const plans: [statement: { name: string; text(dialect: Dialect): string }, index
 const wholeTable =
   /Seq Scan on (?!json)|SCAN (?!json_each|CONSTANT|receivers|pending|delivered|stopped|exhausted|moves|wanted|by_)(?!.* USING )/;
 
-describe.each(await testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
+describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind, create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();

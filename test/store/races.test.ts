@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import {
+  deadJobError,
   addAccount,
   assertSoundBooks,
   available,
@@ -27,7 +28,7 @@ const countOf = (results: { outcome: string }[]): Record<string, number> => {
   return counts;
 };
 
-describe.each(await testEngines())('two processes at once on $kind', ({ create }) => {
+describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   let other: Store;
@@ -76,6 +77,25 @@ describe.each(await testEngines())('two processes at once on $kind', ({ create }
       handle.openJob(opening(runningJob(owner), { idempotency: idempotencyKey('race'), now: start + 1 })),
     );
     expect(countOf(results)).toEqual({ opened: 1, replayed: 29 });
+  });
+
+  it('one idempotency key that a failed job frees at that moment is taken over by one job', async () => {
+    const owner = await addAccount(store, { balance: 10_000n });
+    const idempotency = idempotencyKey('race');
+    const open = (handle: Store) => handle.openJob(opening(runningJob(owner), { idempotency }));
+    const first = await openJob(store, opening(runningJob(owner), { idempotency }));
+    const failed = { status: 'failed' as const, result: null, charge: 0n, error: deadJobError };
+    const [, ...during] = await Promise.all([
+      store.finishJob(finishing(first, failed)),
+      ...Array.from({ length: 40 }, (_, index) => open(index % 2 === 0 ? store : other)),
+    ]);
+    const after = await open(other);
+    const [opened, ...more] = [...during, after].filter(({ outcome }) => outcome === 'opened');
+    expect(more).toEqual([]);
+    const second = opened !== undefined && 'job' in opened ? opened.job.id : null;
+    const ids = new Set([...during, after].map((result) => ('job' in result ? result.job.id : null)));
+    expect([...ids].filter((id) => id !== first)).toEqual([second]);
+    expect(await available(store, owner.accountId)).toBe(9_900n);
   });
 
   it('a balance for ten opens ten of a hundred jobs', async () => {

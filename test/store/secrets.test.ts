@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-describe.each(await testEngines())('secrets of the deployment on $kind', ({ create }) => {
+describe.each(testEngines())('secrets of the deployment on $kind', ({ create }) => {
   let testStore: TestStore;
 
   beforeEach(async () => {
@@ -22,5 +22,12 @@ describe.each(await testEngines())('secrets of the deployment on $kind', ({ crea
     expect(new Set(values).size).toBe(1);
     expect(await store.getOrCreateSecret({ name: 'a', value: 'later' })).toBe(values[0]);
     expect(await store.getOrCreateSecret({ name: 'b', value: 'another' })).toBe('another');
+  });
+
+  it('are found without being made', async () => {
+    const { store } = testStore;
+    expect(await store.findSecret('a')).toBeNull();
+    await store.getOrCreateSecret({ name: 'a', value: 'first' });
+    expect(await store.findSecret('a')).toBe('first');
   });
 });

@@ -47,7 +47,7 @@ const rows = [
   `insert into media values ('image', 'account', 'done', 'image/png', 5000000000, ${start + 4}, ${start + 9_000})`,
 ];
 
-describe.each(await testEngines())('data of the first schema on $kind', ({ kind, createPlace }) => {
+describe.each(testEngines())('data of the first schema on $kind', ({ kind, createPlace }) => {
   let place: TestPlace;
   let store: Store;
   beforeEach(async () => {
@@ -72,6 +72,7 @@ describe.each(await testEngines())('data of the first schema on $kind', ({ kind,
       balance: 840n,
       held: 200n,
       terms: null,
+      isSandbox: false,
       createdAt: start,
     });
     expect(await store.listKeys('account')).toMatchObject([
@@ -130,6 +131,17 @@ describe.each(await testEngines())('data of the first schema on $kind', ({ kind,
     expect(await store.listPayments({ limit: 9 })).toMatchObject([solana, evm]);
     expect(await store.listPayments({ states: ['delivered'], limit: 9 })).toMatchObject([evm]);
     expect(await store.listPayments({ network: 'solana:cluster', limit: 9 })).toMatchObject([solana]);
+  });
+
+  it('is refused by an older version once a newer one has changed it, and stays as it is', async () => {
+    const newer = `insert into kysely_migration values ('9999-of-a-newer-version', '2027-11-01T00:00:00.000Z')`;
+    await place.sql(newer);
+    await expect(place.openAnother()).rejects.toThrow(
+      /newer version of Causeway has changed this store \(migration 9999-of-a-newer-version\); start that version/,
+    );
+    const names = await place.sql('select name from kysely_migration order by name');
+    expect(names.at(-1)).toEqual({ name: '9999-of-a-newer-version' });
+    expect(await store.getAccount('account')).toMatchObject({ balance: 840n });
   });
 
   it('goes on from there', async () => {

@@ -20,7 +20,7 @@ import { testEngines, type TestStore } from './open-test-store.ts';
 const url = 'https://customer.example/hook?a=1';
 const sender = 'sender-1';
 
-describe.each(await testEngines())('webhook events on $kind', ({ create }) => {
+describe.each(testEngines())('webhook events on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   let owner: Owner;
@@ -299,7 +299,7 @@ describe.each(await testEngines())('webhook events on $kind', ({ create }) => {
   });
 });
 
-describe.each(await testEngines())('webhook secrets on $kind', ({ create }) => {
+describe.each(testEngines())('webhook secrets on $kind', ({ create }) => {
   let data: TestStore;
   let store: Store;
   beforeAll(async () => {

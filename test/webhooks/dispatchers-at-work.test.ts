@@ -22,7 +22,7 @@ const oneByOne = { total: 1, perHost: 1, perAccount: 1, perReceiver: 1 };
 /** Columns that copies of an event share with it. */
 const copied = 'account_id, job_id, url, body, state, next_attempt_at, created_at, updated_at';
 
-describe.each(await testEngines())('webhooks over $kind', ({ create }) => {
+describe.each(testEngines())('webhooks over $kind', ({ create }) => {
   let data: TestStore;
   let customer: Customer;
   let clock: MovableClock;

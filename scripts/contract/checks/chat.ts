@@ -326,10 +326,16 @@ export const chatChecks: readonly Check[] = [
         path,
         ['auto', 'required', 'none', named].map((choice) => bare({ tools: [fn], tool_choice: choice })),
       );
-      await expectRefusals(suite, path, [{ body: bare({ tools: [fn], tool_choice: 'perhaps' }) }], {
-        ...invalid,
-        param: 'tool_choice',
-      });
+      const other = { type: 'function', function: { name: 'another' } };
+      const refused = [bare({ tool_choice: 'required' })].concat(
+        ['perhaps', other].map((choice) => bare({ tools: [fn], tool_choice: choice })),
+      );
+      await expectRefusals(
+        suite,
+        path,
+        refused.map((body) => ({ body })),
+        { ...invalid, param: 'tool_choice' },
+      );
     },
   },
   {

@@ -23,6 +23,7 @@ export const errorChecks: readonly Check[] = [
         ['/v1/balance', 'POST'],
         ['/v1/models', 'DELETE'],
         ['/v1/chat/completions', 'GET'],
+        ['/openapi.json', 'POST'],
       ] as const) {
         const answer = await suite.call(path, { method });
         expectError(answer, { status: 405, code: 'method_not_allowed' });

@@ -20,7 +20,7 @@ import { parseData, readEvents } from './server-sent-events.ts';
 
 const conflict = { status: 409, code: 'idempotency_conflict' };
 
-/** Two different requests under one key: the second is refused. The first is one that the sandbox fails, or cheap. */
+/** Two different requests under one key: the second is refused. */
 const expectConflict = async (
   suite: Suite,
   path: string,
@@ -33,7 +33,8 @@ const expectConflict = async (
   expectHeader(refused, 'x-should-retry', 'false');
 };
 
-const triggers = ['[sandbox:fail] one', '[sandbox:fail] two'] as const;
+/** A refusal by content policy is free, and keeps its key. */
+const triggers = ['[sandbox:moderated] one', '[sandbox:moderated] two'] as const;
 
 export const idempotencyChecks: readonly Check[] = [
   {

@@ -461,12 +461,19 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-18',
-    title: 'an id of no response is 404, also one of another kind of job',
+    title: 'an id of no response is 404, also one of another kind of job; a malformed one is 422 with detail',
     needs: ['image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
-      for (const id of [`resp_${noUuid}`, noUuid, 'nonsense', `resp_${String(job['id'])}`])
+      for (const id of [`resp_${noUuid}`, `resp_${String(job['id'])}`])
         expectError(await suite.call(`${path}/${id}`), { status: 404, code: 'response_not_found' });
+      for (const id of [noUuid, 'nonsense'])
+        expectError(await suite.call(`${path}/${id}`), {
+          status: 422,
+          code: 'invalid_parameter',
+          param: 'response_id',
+          hasDetail: true,
+        });
     },
   },
   {

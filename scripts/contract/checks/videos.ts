@@ -352,7 +352,6 @@ export const videoChecks: readonly Check[] = [
           { body: bare({ generate_audio: 'yes' }), param: 'generate_audio' },
           { body: bare({ nsfw_check: 'yes' }), param: 'nsfw_check' },
           { body: bare({ return_last_frame: 1 }), param: 'return_last_frame' },
-          { body: bare({ output_format: 'avi' }), param: 'output_format' },
           { body: bare({ seed: 'x' }), param: 'seed' },
           { body: bare({ content: [{ type: 'smell' }] }), param: 'content' },
           { body: bare({ webhook_url: 'https://example.com/hook' }), param: 'webhook_url' },

@@ -25,8 +25,11 @@ export interface KeepServingInput {
   signal: AbortSignal;
   /** Told of each reader that serves from now on, and with null when none does. */
   onReader: (reader: Reader | null) => void;
-  /** Told when nothing can be served until somebody changes the folder, and when that was done. */
-  onWaiting: (isWaiting: boolean) => void;
+  /**
+   * Told why nothing can be served until somebody changes the folder: there are no profiles yet, which holds until the
+   * first ones are served, or something is wrong with them. Null when neither is so any more.
+   */
+  onWaiting: (reason: 'empty' | 'fault' | null) => void;
   startReadWorker: ((folder: string) => Worker) | undefined;
 }
 
@@ -45,11 +48,14 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
   /** The folder, as it was before something in it proved damaged: while it is so again, it is not tried again. */
   let damagedStamp: string | null = null;
   let hadReal = false;
+  /** Whether there have been no profiles so far; while the first ones are written, there are none yet. */
+  let isEmpty = false;
   /** What is waited for, as the operator was told. */
   let toldReason: string | null = null;
 
   const onServed = (served: ServedGeneration): void => {
     hadReal ||= !served.synthetic;
+    isEmpty = false;
     toldReason = null;
     refold.served(served);
   };
@@ -76,9 +82,10 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
             'there are no profiles to search',
           );
         toldReason = step.reason;
-        input.onWaiting(true);
+        isEmpty = step.isEmpty === true || (isEmpty && !step.isFault);
+        input.onWaiting(isEmpty ? 'empty' : 'fault');
         await whenChanged(folder, stamp, signal);
-        return input.onWaiting(false);
+        if (!isEmpty) input.onWaiting(null);
     }
   };
 
@@ -90,6 +97,8 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
       await advance(stamp);
     } catch (err) {
       if (signal.aborted) break;
+      isEmpty = false;
+      input.onWaiting(null);
       const isDamage = err instanceof IndexDamagedError;
       if (isDamage) damagedStamp = stamp;
       log.error({ err, folder }, isDamage ? 'the lead index is damaged' : 'the lead index failed');

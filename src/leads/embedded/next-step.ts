@@ -6,8 +6,11 @@ export type NextStep =
   | { kind: 'serve' }
   /** To make the fictional profiles. `reason`: why those that are there do not serve; null when there are none. */
   | { kind: 'build'; reason: string | null }
-  /** Nothing can be served until somebody changes the folder. `reason`: for the operator. */
-  | { kind: 'wait'; isFault: boolean; reason: string };
+  /**
+   * Nothing can be served until somebody changes the folder. `isEmpty`: as nobody was imported yet. `reason`: for the
+   * operator.
+   */
+  | { kind: 'wait'; isFault: boolean; isEmpty?: true; reason: string };
 
 export interface NextStepInput {
   folder: string;
@@ -34,8 +37,7 @@ export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInpu
       : { kind: 'serve' };
   if (manifest === null && hasRealSegments(folder)) return { kind: 'wait', isFault: false, reason: unnamed };
   if (hadReal) return { kind: 'wait', isFault: true, reason: missing };
-  if (synthetic.profiles === 0)
-    return { kind: 'wait', isFault: false, reason: 'no profiles were imported; `leads import` does' };
+  if (synthetic.profiles === 0) return { kind: 'wait', isFault: false, isEmpty: true, reason: notImported };
   if (manifest === null) return { kind: 'build', reason: null };
   if (isDamaged) return { kind: 'build', reason: 'it is damaged' };
   return manifest.source === syntheticSource(synthetic)
@@ -44,6 +46,7 @@ export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInpu
 };
 
 const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
+const notImported = 'no profiles were imported, so every search finds nobody; `leads import` imports them';
 const unnamed =
   'there are files of imported profiles, but no current.json, which names them: ' +
   'waiting until a backup is restored whole, or an import ends';

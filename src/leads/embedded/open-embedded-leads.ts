@@ -45,7 +45,8 @@ const defaultLimits: EmbeddedLimits = {
 /**
  * The profiles in `folder`: the imported ones, or fictional ones, which are built in the background where they are
  * wanted and missing, outdated or damaged. Imports and other changes by other processes are followed within a second.
- * Resolves at once; until something serves, searches are refused with `upstream_error` and `status().ready` is false.
+ * Resolves at once. Where neither were imported nor are wanted, searches find nobody. Until something serves that is
+ * there or being built, searches are refused with `upstream_error` and `status().ready` is false.
  * A thread that dies is replaced. Real profiles that are damaged or taken away are waited for and never replaced here.
  * Rejects only when the folder cannot be made.
  */
@@ -56,8 +57,8 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   const closing = new AbortController();
   let reader: Reader | null = null;
   let ready = newGate();
-  /** Whether there is nothing that will be ready by itself. */
-  let isEmpty = false;
+  /** Why nothing will be ready by itself; null where something will. */
+  let waiting: 'empty' | 'fault' | null = null;
   /** What is served, else what was last or is to be. */
   let isSynthetic = options.syntheticProfiles > 0 && !holdsReal(folder);
 
@@ -68,12 +69,13 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
     log,
     signal: closing.signal,
     startReadWorker,
-    onWaiting: (isWaiting) => {
-      isEmpty = isWaiting;
+    onWaiting: (reason) => {
+      waiting = reason;
     },
     onReader: (next) => {
       isSynthetic = next === null ? isSynthetic && !holdsReal(folder) : next.served.synthetic;
       reader = next;
+      waiting = null;
       if (next !== null) ready.resolve();
       else if (!closing.signal.aborted) ready = newGate();
     },
@@ -82,14 +84,21 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   return {
     search: async (query, { signal }) => {
       signal.throwIfAborted();
-      if (reader === null && !isEmpty) await Promise.race([ready.promise, pause(limits.readyWaitMs, signal)]);
+      if (reader === null && waiting === null)
+        await Promise.race([ready.promise, pause(limits.readyWaitMs, signal)]);
       signal.throwIfAborted();
-      if (reader === null) throw isEmpty ? nothingThere() : notReady();
+      if (reader === null && waiting === 'empty') return [];
+      if (reader === null) throw waiting === null ? notReady() : nothingThere();
       return reader.search(query, signal);
     },
     status: () =>
       reader === null
-        ? { ready: false, synthetic: isSynthetic, profiles: 0, revision: 'none' }
+        ? {
+            ready: waiting === 'empty',
+            synthetic: isSynthetic,
+            profiles: 0,
+            revision: waiting === 'empty' ? 'empty' : 'none',
+          }
         : {
             ready: true,
             synthetic: reader.served.synthetic,

@@ -1,4 +1,5 @@
 import type { Json } from '../../json.ts';
+import type { LeadDefaults } from '../../lead-fields.ts';
 import type { LeadInput } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 
@@ -29,6 +30,8 @@ export interface LeadInputOptions {
   /** By default what a name says (`.csv`, `.jsonl.gz`), else what the first bytes say. */
   format?: InputFormat;
   columns?: ColumnMap;
+  /** For rows that lack a required field; without one for it they are refused. */
+  defaults?: LeadDefaults;
   /** Of CSV: one character; by default the one of `,` `;` tab `|` that the header has most of. */
   delimiter?: string;
   /** False for CSV whose first line is a row; `columns` then says `#1`, `#2`, ... Default true. */

@@ -126,6 +126,8 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
         if (target === null) continue;
         const { field } = target;
         const value = valueOf(object, name, target);
+        // An empty name is the name of who shows none, unless another member has one.
+        if (value === '' && field === 'full_name') fields.full_name ??= value;
         if (saysNothing(value)) continue;
         const rank = rankOf(target, value);
         const best = bestRanks[field];

@@ -11,7 +11,7 @@ import { readFileRows } from './read-file-rows.ts';
 import { readPosition, type InputPosition } from './input-position.ts';
 
 /** Raised when the same files could give other rows than before. */
-const readerVersion = 3;
+const readerVersion = 4;
 
 /**
  * Opens files of profiles for an import: CSV, JSON Lines or Parquet, plain, gzip or zstd. Rows that describe no
@@ -88,9 +88,10 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
 
 const beginning: InputPosition = { file: 0, rows: 0, rejected: 0, at: null };
 
-const meaningOf = ({ format, columns, delimiter, hasHeader }: LeadInputOptions): object => ({
+const meaningOf = ({ format, columns, defaults, delimiter, hasHeader }: LeadInputOptions): object => ({
   format,
   columns,
+  defaults,
   delimiter,
   hasHeader,
 });

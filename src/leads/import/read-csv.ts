@@ -1,4 +1,5 @@
 import { readCsvHeader } from './csv-header.ts';
+import type { LeadDefaults } from '../../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
@@ -24,6 +25,7 @@ export interface CsvPlace extends TextPlace {
 export interface CsvOptions {
   file: string;
   columns?: ColumnMap;
+  defaults?: LeadDefaults;
   delimiter?: string;
   hasHeader: boolean;
   onUnusedColumns: (columns: readonly string[]) => void;
@@ -93,7 +95,7 @@ interface CsvRows {
 
 const createCsvRows = (
   begin: CsvPlace,
-  { file, columns, hasHeader, onUnusedColumns }: CsvOptions,
+  { file, columns, defaults, hasHeader, onUnusedColumns }: CsvOptions,
 ): CsvRows => {
   const { names, delimiter } = begin;
   const { indexes, unused } = mapColumns(names, {
@@ -102,7 +104,11 @@ const createCsvRows = (
     ...(hasHeader ? { missingHint: ' If the first line is a row already, add --no-header.' } : {}),
   });
   if (unused.length > 0) onUnusedColumns(unused);
-  const batch = createBatchBuilder<CsvPlace>(begin);
+  const batch = createBatchBuilder<CsvPlace>(begin, defaults);
+  // An empty cell does not tell an empty name from none.
+  const withoutName = { ...indexes, full_name: -1 };
+  const cellIndexes = (cells: readonly string[]): typeof indexes =>
+    cells[indexes.full_name]?.trim() === '' ? withoutName : indexes;
   /** A block with a row at its end that goes on in the next one. */
   let open: { block: TextBlock; from: number; start: TextPlace } | null = null;
 
@@ -146,7 +152,7 @@ const createCsvRows = (
       if (notUtf8 !== null && hasAny(notUtf8, startLine, line))
         batch.reject(notUtf8Problem, startLine, shown);
       else if (row.state === 'row' && problem === null)
-        batch.add(fieldsOf(row.cells, indexes), startLine, shown);
+        batch.add(fieldsOf(row.cells, cellIndexes(row.cells)), startLine, shown);
       else if (row.state !== 'row' || !isBlank(row.cells)) batch.reject(problem ?? '', startLine, shown);
       if (batch.isFull()) yield batch.take({ byte: byteAt(at), line, names, delimiter });
     }

@@ -38,7 +38,7 @@ export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<Ro
 }
 
 async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<RowBatch<FilePlace>> {
-  const { file, after, signal, columns, delimiter, hasHeader = true, onBytes } = options;
+  const { file, after, signal, columns, defaults, delimiter, hasHeader = true, onBytes } = options;
   const onUnusedColumns = (unused: readonly string[]): void =>
     options.onUnusedColumns?.({ file, columns: unused.slice(0, 50) });
   const compression = compressionOf(raw.head);
@@ -48,7 +48,14 @@ async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<R
     checkParquet(raw, { file, compression });
     const { readParquet } = await import('./read-parquet.ts');
     const place = after?.format === 'parquet' ? after : null;
-    for await (const batch of readParquet(raw, place, { file, columns, signal, onUnusedColumns, onBytes }))
+    for await (const batch of readParquet(raw, place, {
+      file,
+      columns,
+      defaults,
+      signal,
+      onUnusedColumns,
+      onBytes,
+    }))
       yield { ...batch, next: { format: 'parquet', ...batch.next } };
     return;
   }
@@ -68,6 +75,7 @@ async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<R
       for await (const batch of readCsv(text.openAt, place, {
         file,
         columns,
+        defaults,
         delimiter,
         hasHeader,
         onUnusedColumns,
@@ -76,7 +84,7 @@ async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<R
       return;
     }
     case 'jsonl':
-      for await (const batch of readJsonl(text.openAt, after, { file, columns, onUnusedColumns }))
+      for await (const batch of readJsonl(text.openAt, after, { file, columns, defaults, onUnusedColumns }))
         yield { ...batch, next: { format: 'jsonl', ...batch.next } };
   }
 }

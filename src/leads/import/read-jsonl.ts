@@ -1,3 +1,4 @@
+import type { LeadDefaults } from '../../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldNotFound } from './map-columns.ts';
@@ -16,6 +17,7 @@ import {
 export interface JsonlOptions {
   file: string;
   columns?: ColumnMap;
+  defaults?: LeadDefaults;
   onUnusedColumns: (columns: readonly string[]) => void;
 }
 
@@ -26,10 +28,10 @@ const rowsOfMapping = 500;
 export async function* readJsonl(
   openAt: (byte: number) => AsyncIterable<Buffer>,
   after: TextPlace | null,
-  { file, columns, onUnusedColumns }: JsonlOptions,
+  { file, columns, defaults, onUnusedColumns }: JsonlOptions,
 ): AsyncGenerator<RowBatch<TextPlace>> {
   const begin = after ?? { byte: 0, line: 1 };
-  const batch = createBatchBuilder<TextPlace>(begin);
+  const batch = createBatchBuilder<TextPlace>(begin, defaults);
   const mapper = createObjectMapper({ columns });
   const unmapped = { username: 0, followers: 0 };
   let objects = 0;

@@ -6,6 +6,7 @@ import {
   type FileMetaData,
   type SchemaTree,
 } from 'hyparquet';
+import type { LeadDefaults } from '../../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
@@ -22,6 +23,7 @@ export interface ParquetPlace {
 export interface ParquetOptions {
   file: string;
   columns?: ColumnMap;
+  defaults?: LeadDefaults;
   signal: AbortSignal;
   onUnusedColumns: (columns: readonly string[]) => void;
   /** Told how far the reading is, in bytes of the file. */
@@ -52,7 +54,7 @@ export async function* readParquet(
 async function* rowsOf(
   raw: RawFile,
   after: number,
-  { file, columns, signal, onUnusedColumns, onBytes }: ParquetOptions,
+  { file, columns, defaults, signal, onUnusedColumns, onBytes }: ParquetOptions,
 ): AsyncGenerator<RowBatch<ParquetPlace>> {
   const buffer = asyncBuffer(raw, signal);
   const metadata = await readMetadata(buffer, file);
@@ -63,7 +65,7 @@ async function* rowsOf(
   const used = new Set(Object.values(indexes).filter((index) => index !== -1));
   const tops = [...new Set([...used].map((index) => paths[index]?.[0] ?? ''))];
 
-  const batch = createBatchBuilder<ParquetPlace>({ row: after });
+  const batch = createBatchBuilder<ParquetPlace>({ row: after }, defaults);
   for (const slice of slicesOf(metadata, { file, tops })) {
     signal.throwIfAborted();
     onBytes(slice.bytes);

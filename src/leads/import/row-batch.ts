@@ -1,3 +1,4 @@
+import type { LeadDefaults } from '../../lead-fields.ts';
 import { checkLead } from '../check-lead.ts';
 import type { Lead } from '../lead-source.ts';
 import { longestRowShown, type RejectedRow } from './input-options.ts';
@@ -29,6 +30,7 @@ const byteOf = (place: { byte: number } | { row: number }): number => ('byte' in
 
 export const createBatchBuilder = <P extends { byte: number } | { row: number }>(
   begin: P,
+  defaults?: LeadDefaults,
 ): BatchBuilder<P> => {
   let leads: Lead[] = [];
   let rejected: Omit<RejectedRow, 'file'>[] = [];
@@ -41,9 +43,10 @@ export const createBatchBuilder = <P extends { byte: number } | { row: number }>
   };
   return {
     add(fields, line, row) {
-      const checked = checkLead(fields);
+      const checked = checkLead(fields, defaults);
       if ('lead' in checked) leads.push(checked.lead);
-      else reject(checked.problem, line, row);
+      else if (checked.lacks === undefined) reject(checked.problem, line, row);
+      else reject(`${checked.problem} --default ${checked.lacks}=VALUE names one for such rows.`, line, row);
     },
     reject,
     isFull: () => rows() >= mostRows,

@@ -93,6 +93,10 @@ export const openPostgresLeads = async ({
     onServing: (next) => {
       if (next.isAnswering && !served.isAnswering)
         log.info({ profiles: next.profiles }, 'the leads in PostgreSQL answer');
+      if (next.isAnswering && !next.isFilled && !(served.isAnswering && !served.isFilled))
+        log.warn(
+          'no profiles were imported into PostgreSQL, so every search finds nobody; `leads import` imports them',
+        );
       if (next.revision !== served.revision) warnOfOtherFolding(next, log);
       served = next;
     },
@@ -113,11 +117,11 @@ export const openPostgresLeads = async ({
       if (closing.signal.aborted) throw cannotAnswer('The search was interrupted. Try again in a moment.');
       if (reader === null || !served.isAnswering)
         throw cannotAnswer('The profiles cannot be reached now. Try again in a moment.');
-      if (!served.isFilled) throw cannotAnswer('No profiles have been imported yet. Try again later.');
+      if (!served.isFilled) return [];
       return reader.search(query, signal);
     },
     status: () => ({
-      ready: served.isAnswering && served.isFilled,
+      ready: served.isAnswering,
       synthetic: false,
       profiles: served.profiles,
       revision: served.revision,

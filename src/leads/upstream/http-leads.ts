@@ -23,7 +23,7 @@ export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }):
 };
 
 /** Statuses that speak of the search, not of the service. */
-const refusals: ReadonlySet<number> = new Set([400, 404, 413, 414, 422]);
+const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 const toRequest = (
   { url, method, parameters, headers, body }: HttpLeadsConfig,

@@ -74,11 +74,11 @@ export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader =
   };
 };
 
-/** The first value that says anything: services fill what they do not know with null or an empty text. */
+/** The first value that says anything, else an empty text, which is the full name of who shows none. */
 const readFirst = (row: unknown, ways: readonly string[][]): unknown => {
-  for (const way of ways) {
-    const value = follow(row, way);
-    if (value !== undefined && value !== null && value !== '' && typeof value !== 'object') return value;
-  }
-  return undefined;
+  const values = ways.map((way) => follow(row, way));
+  const first = values.find(
+    (value) => value !== undefined && value !== null && value !== '' && typeof value !== 'object',
+  );
+  return first ?? (values.includes('') ? '' : undefined);
 };

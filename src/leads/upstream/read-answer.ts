@@ -1,3 +1,4 @@
+import type { LeadDefaults } from '../../lead-fields.ts';
 import type { LeadFieldPointers } from '../../leads-config.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { dialects, type DialectName } from './dialects.ts';
@@ -12,6 +13,7 @@ export interface AnswerRules {
   results: string;
   fields: LeadFieldPointers;
   words: 'upstream' | 'check';
+  defaults: LeadDefaults;
   /** Rows that are looked at. */
   maxRows: number;
   dialect: DialectName;
@@ -37,6 +39,7 @@ export const readAnswer = async ({ bytes, query, rules }: AnswerToRead): Promise
   const found: unknown[] = list.filter((row) => !isNothing(row));
   const rows = found.slice(0, rules.maxRows);
   const reader = createLeadFieldReader(rules.fields);
-  const leads = await toLeads(rows, { query, read: (row) => adjust(reader.read(row)), words: rules.words });
+  const { words, defaults } = rules;
+  const leads = await toLeads(rows, { query, read: (row) => adjust(reader.read(row)), words, defaults });
   return { ...leads, unread: found.length - rows.length };
 };

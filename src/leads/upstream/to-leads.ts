@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { LeadDefaults } from '../../lead-fields.ts';
 import { checkLead } from '../check-lead.ts';
 import { passesFilters } from '../lead-filters.ts';
 import { compareLeads } from '../lead-order.ts';
@@ -13,6 +14,8 @@ export interface ToLeadsOptions {
   /** The fields of a row under the contract's names. */
   read: (row: unknown) => Record<string, unknown>;
   words: 'upstream' | 'check';
+  /** For rows that lack a required field. */
+  defaults?: LeadDefaults;
 }
 
 export interface FoundLeads {
@@ -38,7 +41,7 @@ const turnMs = 4;
  */
 export const toLeads = async (
   rows: readonly unknown[],
-  { query, read, words }: ToLeadsOptions,
+  { query, read, words, defaults }: ToLeadsOptions,
 ): Promise<FoundLeads> => {
   const terms = words === 'check' && query.query !== undefined ? queryTerms(query.query) : null;
   const found: Lead[] = [];
@@ -53,10 +56,13 @@ export const toLeads = async (
       await nextTurn();
       turnStartMs = performance.now();
     }
-    const checked = checkLead(read(row));
+    const checked = checkLead(read(row), defaults);
     if ('problem' in checked) {
       refused += 1;
-      firstProblem ??= withoutValue(checked.problem);
+      firstProblem ??=
+        checked.lacks === undefined
+          ? withoutValue(checked.problem)
+          : `${checked.lacks} is missing; map it by fields, or name it in defaults`;
       continue;
     }
     const { lead } = checked;

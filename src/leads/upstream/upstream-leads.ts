@@ -89,7 +89,7 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
         const reason = options.explain?.(answer) ?? null;
         const told = `status ${answer.status}${reason === null ? '' : `: ${reason}`}`;
         throw options.refusesSearch(answer)
-          ? new InconclusiveError({ message: notTaken, cause: told })
+          ? new InconclusiveError({ message: awayMessage, cause: told })
           : unavailable(new Error(told), answer.retryAfterSeconds);
       }
       const words = sent.has('query') ? options.words : 'check';
@@ -115,11 +115,13 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
 /** Of what JSON is read in. */
 const unicodeCharsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii']);
 
-const notTaken = 'The data source does not take this search. Search with other words or filters.';
+/** Whatever a source says of a search that it does not answer, its buyer paid nothing and may try again. */
+const awayMessage = 'The data source is temporarily unavailable. Try again.';
 
-const rulesOf = ({ results, fields, maxRows, dialect }: UpstreamLeadsOptions) => ({
+const rulesOf = ({ results, fields, defaults, maxRows, dialect }: UpstreamLeadsOptions) => ({
   results,
   fields,
+  defaults,
   maxRows,
   dialect,
 });
@@ -147,7 +149,7 @@ const notTold = (field: FilterField, { wasAsked } = { wasAsked: true }): Inconcl
   });
 
 const unavailable = (cause: unknown, retryAfterSeconds: number | null = null): AppError =>
-  new AppError('upstream_error', 'The data source is temporarily unavailable. Try again.', {
+  new AppError('upstream_error', awayMessage, {
     retryAfterSeconds: Math.min(Math.max(1, retryAfterSeconds ?? usualRetrySeconds), longestRetrySeconds),
     cause,
   });

@@ -34,7 +34,8 @@ export interface SettleOptions {
 }
 
 export type SettleOutcome =
-  | { outcome: 'settled'; transaction: string; payer: string | null }
+  /** `isUnchecked`: a facilitator elsewhere says so, and no node answered. */
+  | { outcome: 'settled'; transaction: string; payer: string | null; isUnchecked?: boolean }
   /** Proven: the buyer was not charged, and this proof will not be settled. */
   | { outcome: 'failed'; reason: string; transaction: string | null }
   /** Nothing was sent by this call; it can be tried again. */

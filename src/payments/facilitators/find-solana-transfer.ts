@@ -4,6 +4,7 @@ import {
   getTransactionDecoder,
   getU64Decoder,
 } from '@solana/kit';
+import type { PayingAccounts } from '../paying-accounts.ts';
 import type { PaymentRequirements } from '../wire.ts';
 import { findTokenAccount } from './solana-token-account.ts';
 
@@ -11,20 +12,15 @@ const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const transferChecked = 12;
 const amountBytes = 8;
 
-export interface SolanaTransfer {
-  /** The wallet whose tokens are moved; null where somebody moves the tokens of another, as its delegate. */
-  payer: string | null;
-}
-
 /**
- * The instruction of a base64 transaction that moves the price, in the terms' token, to the seller's token account; null
- * when it has none of its own. Once the transaction has landed without an error, that happened. Throws for what is no
+ * Finds the instruction of a base64 transaction that moves the price, in the terms' token, to the seller's token account,
+ * and returns the accounts that it charges; null when it has none of its own. Once the transaction has landed without an error, that happened. Throws for what is no
  * transaction.
  */
 export const findSolanaTransfer = async (
   transaction: string,
   { asset, amount, payTo }: PaymentRequirements,
-): Promise<SolanaTransfer | null> => {
+): Promise<PayingAccounts | null> => {
   const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(transaction));
   const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
   if (!('instructions' in message)) return null;
@@ -39,8 +35,10 @@ export const findSolanaTransfer = async (
     if (getU64Decoder().decode(data, 1) < BigInt(amount)) continue;
     const owner = ownerIndex === undefined ? undefined : staticAccounts[ownerIndex];
     const source = sourceIndex === undefined ? undefined : staticAccounts[sourceIndex];
+    // An account of a lookup table is not in the message, and what it holds cannot be counted.
+    if (source === undefined) continue;
     const isOwn = owner !== undefined && source === (await findTokenAccount({ owner, mint: asset }));
-    return { payer: isOwn ? owner : null };
+    return { payer: isOwn ? owner : null, source };
   }
   return null;
 };

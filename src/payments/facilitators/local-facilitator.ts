@@ -14,7 +14,7 @@ export interface LocalFacilitatorOptions {
   rpcUrl: string;
   /** EVM: 0x and 64 hex digits. Solana: base58 of 64 bytes. */
   privateKey: string;
-  /** Where this service is reached: it is its own facilitator. */
+  /** Where this service tells what it settles: it is its own facilitator. */
   address: () => string;
   timeouts: FacilitatorTimeouts;
   /** Turns of EVM accounts that other processes send from too. */

@@ -23,6 +23,8 @@ export interface RemoteOutcomeOptions {
   network: PaymentNetwork;
   rpcUrl: string;
   timeouts: FacilitatorTimeouts;
+  /** Whether the word of a facilitator may count while no node answers. */
+  takesUnchecked: boolean;
   /** Epoch milliseconds. */
   now: () => number;
 }
@@ -34,7 +36,7 @@ type Sighting = 'this' | 'other' | 'absent' | 'unanswered';
 const pollMs = 500;
 
 export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcome => {
-  const { network, timeouts, now } = options;
+  const { network, timeouts, takesUnchecked, now } = options;
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: timeouts.rpcMs });
 
   const look = async (
@@ -91,13 +93,15 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
     do {
       const found = await ask(begin(order, transaction), signal);
       if (found.outcome === 'settled') return { ...found, payer };
+      hasAnswered ||=
+        found.outcome !== 'unknown' || (await sight(order, { transaction, signal })) !== 'unanswered';
       if (found.outcome === 'failed') break;
-      hasAnswered ||= (await sight(order, { transaction, signal })) !== 'unanswered';
-      // While no node answers, the word of the facilitator that the operator chose counts: the buyer who paid it
-      // is not made to wait for ours.
-      if (!hasAnswered) return claimed;
+      // A buyer whose facilitator may be believed does not wait for our node.
+      if (!hasAnswered && takesUnchecked) break;
     } while (await waitFor(pollMs, signal));
-    return { outcome: 'unknown', reason: 'settlement_not_found', transaction };
+    return hasAnswered
+      ? { outcome: 'unknown', reason: 'settlement_not_found', transaction }
+      : { ...claimed, isUnchecked: true };
   };
 
   /** A facilitator that says no may have settled all the same: the chain, where it can be asked, has the last word. */

@@ -11,6 +11,13 @@ export interface SolanaAccount {
   data: Uint8Array;
 }
 
+/** A block. */
+export interface SolanaTip {
+  slot: number;
+  /** Seconds since 1970, as the validators agreed on it. */
+  blockTime: number;
+}
+
 export interface SolanaSignature {
   signature: string;
   /** Seconds since 1970, as the validators agreed on it; null where the node does not know. */
@@ -38,6 +45,8 @@ export interface SolanaChain {
   getFinalizedSlot(): Promise<number>;
   /** Seconds since 1970; null where the node does not know. */
   getBlockTime(slot: number): Promise<number | null>;
+  /** Slot and time of the newest block that no fork can take back, as the cluster itself keeps them in an account. */
+  readClock(): Promise<SolanaTip>;
   /** The slot of the oldest block that the node has. */
   getFirstAvailableBlock(): Promise<number>;
   /** The slot of the oldest block that the node has from `slot` on; null for none. */
@@ -66,6 +75,9 @@ const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]
 const account = z
   .object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
   .transform(({ owner, data }) => ({ owner, data: Uint8Array.from(Buffer.from(data[0], 'base64')) }));
+const clockAddress = 'SysvarC1ock11111111111111111111111111111111';
+/** Of the clock's data: slot, start of the epoch, two epochs and the time, of eight bytes each. */
+const clockTimeAt = 32;
 const commitment = 'confirmed';
 const atLeast = (minSlot: number | undefined) => (minSlot === undefined ? {} : { minContextSlot: minSlot });
 
@@ -108,6 +120,19 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
         .value,
     getFinalizedSlot: () => ask(slotNumber, 'getSlot', { commitment: 'finalized' }),
     getBlockTime: (slot) => ask(z.number().nullable(), 'getBlockTime', slot),
+    readClock: async () => {
+      const { value } = await ask(inContext(account.nullable()), 'getAccountInfo', clockAddress, {
+        encoding: 'base64',
+        commitment: 'finalized',
+      });
+      if (value === null || value.data.length < clockTimeAt + 8)
+        throw new RpcOutage('the node does not know the time');
+      const data = Buffer.from(value.data);
+      return {
+        slot: Number(data.readBigUInt64LE(0)),
+        blockTime: Number(data.readBigInt64LE(clockTimeAt)),
+      };
+    },
     getFirstAvailableBlock: () => ask(slotNumber, 'getFirstAvailableBlock'),
     getBlockFrom: async (slot) =>
       (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,

@@ -1,5 +1,6 @@
-import { decodeAbiParameters, encodeFunctionData, parseAbi, type Hex } from 'viem';
+import { encodeFunctionData, parseAbi, type Hex } from 'viem';
 import type { EvmChain } from '../facilitators/evm-chain.ts';
+import { RpcOutage } from '../facilitators/json-rpc.ts';
 import type { RefundTransfer } from './refund-transfer.ts';
 
 const abi = parseAbi([
@@ -25,6 +26,7 @@ export const readTokenBalance = async (
   { asset, owner }: { asset: string; owner: string },
 ): Promise<bigint> => {
   const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [toHex(owner)] });
-  const [balance] = decodeAbiParameters([{ type: 'uint256' }], await chain.call({ to: asset, data }));
-  return balance;
+  const answer = await chain.call({ to: asset, data });
+  if (!/^0x[0-9a-f]{64}$/i.test(answer)) throw new RpcOutage('the node answered balanceOf with no balance');
+  return BigInt(answer);
 };

@@ -5,16 +5,17 @@ import { decodeImage, ImageError, type DecodeOptions, type ImageProblem } from '
 const longestWaitMs = 20_000;
 
 /**
- * Null for an image that can be decoded to its last row; `busy` when too many are being checked, and nothing is known of
- * this one. Rejects with the signal's reason alone.
+ * Null for an image that `work` can decode, by default to its last row; `busy` when too many are being checked, and nothing
+ * is known of this one. Rejects with the signal's reason alone.
  */
 export const checkImage = async (
   bytes: Uint8Array,
   { signal, accountId }: DecodeOptions,
+  work: (image: Sharp, header: Metadata) => Promise<unknown> = decodeAll,
 ): Promise<ImageProblem | 'busy' | null> => {
   const tooLong = AbortSignal.timeout(longestWaitMs);
   try {
-    await decodeImage(bytes, decodeAll, { signal: AbortSignal.any([signal, tooLong]), accountId });
+    await decodeImage(bytes, work, { signal: AbortSignal.any([signal, tooLong]), accountId });
     return null;
   } catch (error) {
     signal.throwIfAborted();

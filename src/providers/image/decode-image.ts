@@ -1,7 +1,7 @@
 import type { Metadata, Sharp } from 'sharp';
 import { createTurns } from './create-turns.ts';
-import { imageContentType } from './image-content-type.ts';
 import { hasTooManyParts } from './image-parts.ts';
+import { inputImageType } from './input-image-type.ts';
 import { loadSharp, type SharpModule } from './load-sharp.ts';
 
 /** Decoded, an image of this size takes 200 to 400 MB; no upstream takes a larger one. */
@@ -23,10 +23,10 @@ const inTurn = createTurns({ atOnce: 2, queueLimit });
 const largeInTurn = createTurns({ atOnce: 1, queueLimit });
 
 export type ImageProblem =
-  /** Not PNG, JPEG or WebP. */
+  /** Not PNG, JPEG, WebP, GIF or AVIF. */
   | 'other_type'
   | 'too_many_pixels'
-  /** So many scans, texts, frames or chunks that reading them would take far longer than its pixels do. */
+  /** So many scans, texts, frames, chunks or boxes that reading them would take far longer than its pixels do. */
   | 'too_many_parts'
   /** Broken or cut off. */
   | 'undecodable'
@@ -77,7 +77,7 @@ export const decodeImage = async <Result>(
 
 /** Size and shape as a stranger's image claims them, however large. Throws as decodeImage does. */
 export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions): Promise<Metadata> => {
-  if (imageContentType(bytes) === null) throw new ImageError('other_type');
+  if (inputImageType(bytes) === null) throw new ImageError('other_type');
   if (hasTooManyParts(bytes)) throw new ImageError('too_many_parts');
   return withSharp((sharp) => telling(() => sharp(bytes, { limitInputPixels: false }).metadata()), options);
 };

@@ -1,4 +1,4 @@
-import { imageContentType } from './image-content-type.ts';
+import { inputImageType } from './input-image-type.ts';
 
 /** Progressive photographs have 10 to 14; reading a scan costs time by the image's pixels, however few bytes it has. */
 const mostScans = 100;
@@ -10,18 +10,22 @@ const mostFrames = 1_000;
 const mostParts = 4_000;
 
 /**
- * Whether a PNG, JPEG or WebP is made of more scans, texts, frames or chunks than an honest one has, so that the time and
+ * Whether an image is made of more scans, texts, frames, chunks or boxes than an honest one has, so that the time and
  * memory to read it have nothing to do with its size. Looks at each byte once at most; for anything else, and for broken
  * files, which are the decoder's to refuse, false.
  */
 export const hasTooManyParts = (bytes: Uint8Array): boolean => {
-  switch (imageContentType(bytes)) {
+  switch (inputImageType(bytes)) {
     case 'image/jpeg':
       return jpegHasTooManyParts(bytes);
     case 'image/png':
       return pngHasTooManyParts(bytes);
     case 'image/webp':
       return webpHasTooManyParts(bytes);
+    case 'image/gif':
+      return gifHasTooManyParts(bytes);
+    case 'image/avif':
+      return avifHasTooManyParts(bytes);
     default:
       return false;
   }
@@ -87,6 +91,72 @@ const webpHasTooManyParts = (bytes: Uint8Array): boolean => {
     at += 8 + (isFrame ? 16 : length + (length % 2));
   }
   return false;
+};
+
+const imageSeparator = 0x2c;
+const extensionIntroducer = 0x21;
+
+/** GIF89a, sections 17 to 27: frames and extensions, each of which ends with sub-blocks. */
+const gifHasTooManyParts = (bytes: Uint8Array): boolean => {
+  let frames = 0;
+  let parts = 0;
+  let at = 13 + colourTableBytes(byteAt(bytes, 10));
+  while (at < bytes.length) {
+    const introducer = byteAt(bytes, at);
+    if (introducer !== imageSeparator && introducer !== extensionIntroducer) return false;
+    parts += 1;
+    if (introducer === imageSeparator) frames += 1;
+    if (frames > mostFrames || parts > mostParts) return true;
+    at += introducer === imageSeparator ? 11 + colourTableBytes(byteAt(bytes, at + 9)) : 2;
+    while (byteAt(bytes, at) > 0) at += 1 + byteAt(bytes, at);
+    at += 1;
+  }
+  return false;
+};
+
+/** By the byte of flags before it. */
+const colourTableBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
+
+/** Boxes with boxes in them, by the bytes that stand before these. */
+const avifContainers = new Map([
+  ...['iprp', 'ipco', 'moov', 'trak', 'mdia', 'minf', 'stbl', 'edts', 'dinf', 'grpl'].map(
+    (name) => [name, 0] as const,
+  ),
+  ...['meta', 'iref'].map((name) => [name, 4] as const),
+]);
+
+/** ISO/IEC 14496-12: boxes; those that list items or samples tell how many there are. */
+const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
+  const view = viewOf(bytes);
+  let parts = 0;
+  const walk = (start: number, end: number): boolean => {
+    for (let at = start; at + 8 <= end;) {
+      const size = view.getUint32(at);
+      const type = fourCharacters(view, at + 4);
+      const next = size === 0 ? end : at + size;
+      parts += 1;
+      if (parts > mostParts) return true;
+      // A size of 64 bits is for media, which are not looked into.
+      if (size !== 0 && size < 8) return false;
+      const from = at + 8;
+      if (countIn(view, type, { from, to: Math.min(next, end) }) > mostFrames) return true;
+      const skipped = avifContainers.get(type);
+      if (skipped !== undefined && walk(from + skipped, Math.min(next, end))) return true;
+      at = next;
+    }
+    return false;
+  };
+  return walk(0, bytes.length);
+};
+
+/** How many items or samples a list tells of; 0 for any other box. */
+const countIn = (view: DataView, type: string, { from, to }: { from: number; to: number }): number => {
+  const place = { stsz: 8, stts: 4, stsc: 4, stco: 4, iinf: 4, iloc: 6 }[type];
+  if (place === undefined || from + place + 4 > to) return 0;
+  const version = view.getUint8(from);
+  if (type === 'iinf' && version === 0) return view.getUint16(from + place);
+  if (type === 'iloc' && version < 2) return view.getUint16(from + place);
+  return view.getUint32(from + place);
 };
 
 const byteAt = (bytes: Uint8Array, index: number): number => bytes[index] ?? 0;

@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../../retry-after-ms.ts';
 import { ProviderError } from '../provider-error.ts';
 import { toStatusFailure } from './status-failure.ts';
 
@@ -16,7 +17,7 @@ export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): P
       code: textOf(thrown.code),
       type: textOf(thrown.type),
       message: messageIn(thrown.error) ?? thrown.message,
-      retryAfterMs: retryAfterMs(thrown.headers),
+      retryAfterMs: restMs(thrown.headers),
     });
   if (thrown instanceof OpenAIError || thrown instanceof SyntaxError)
     return new ProviderError('the upstream answer is not of the expected form', {
@@ -50,12 +51,9 @@ const statusIn = (error: unknown): number | undefined => {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** `Retry-After` in seconds or as a date, or OpenAI's `retry-after-ms`; undefined when there is none to believe. */
-const retryAfterMs = (headers: Headers | undefined): number | undefined => {
+/** `Retry-After`, or OpenAI's own `retry-after-ms`; undefined when there is none to believe. */
+const restMs = (headers: Headers | undefined): number | undefined => {
   const exact = Number(headers?.get('retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(exact) && exact >= 0) return exact;
-  const text = headers?.get('retry-after') ?? null;
-  if (text === null) return undefined;
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+  return retryAfterMs(headers?.get('retry-after'), Date.now());
 };

@@ -80,10 +80,7 @@ const composeAnswer = async (
   conversation: Conversation,
   { examples, signal }: { examples: ExampleMaker; signal: AbortSignal },
 ): Promise<Answer> => {
-  const output: RequestedOutput =
-    conversation.toolResult === null
-      ? readRequestedOutput(request.options)
-      : { form: 'text', offeredTools: [] };
+  const output = readRequestedOutput(request.options);
   const text = await answerText(output, conversation, (schema) => examples.make(schema, signal));
   if (output.form !== 'call') return { text, call: null, finishReason: 'stop' };
   return output.isLegacy

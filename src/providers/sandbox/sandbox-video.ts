@@ -4,13 +4,13 @@ import { atMostEvery } from '../../at-most-every.ts';
 import type { Clock } from '../../clock.ts';
 import { randomBase62 } from '../../ids.ts';
 import type { Log } from '../../log.ts';
+import { once } from '../../once.ts';
 import { createTurns } from '../image/create-turns.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
 import { createWorkerPool } from '../worker-pool.ts';
 import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
-import { createFilmFolders, type FilmTask } from './video/film-folder.ts';
-import { createFindFfmpeg } from './video/find-ffmpeg.ts';
+import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
 import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
 import { planFilm } from './video/plan-film.ts';
 import type { DrawTask } from './video/worker.ts';
@@ -18,10 +18,10 @@ import type { DrawTask } from './video/worker.ts';
 export interface SandboxVideoOptions {
   /** The films' folder; made when first needed. */
   directory: string;
-  /** Null: the ffmpeg on the PATH, then the one from npm. */
-  ffmpegPath: string | null;
   clock: Clock;
   log: Log;
+  /** Loads the encoder; rejects where this machine has none. */
+  loadEncoder?: () => Promise<unknown>;
 }
 
 export interface SandboxVideo extends VideoProvider {
@@ -37,30 +37,41 @@ const sweepEveryMs = 3_600_000;
 const fetchedMs = 600_000;
 /** A film that stalls is given up then, so that it does not stand in its account's way for hours. */
 const stalledMs = 600_000;
-/** Each takes both cores of a small machine, and 4k most of a gigabyte. */
-const filmsAtOnce = 2;
+/** Each takes all cores of a small machine, and 4k most of a gigabyte. */
+const filmsAtOnce = 1;
 const mostFilms = 200;
+/** What is answered to "when again" while no film can be begun. */
+const retryMs = 30_000;
 
 /** A film that is being made, or waits for its turn. */
 interface Filming {
-  /** From 0 to 1. */
-  share: number;
+  /** How many of its pictures. */
+  made: number;
   ending: Promise<void>;
 }
 
 /**
  * Videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
- * the input images. Made with ffmpeg in the background; tasks and films are files, so another process can go on with
- * them.
+ * the input images. Encoded in a process for each, in the background; tasks and films are files, so another
+ * process can go on with them.
  */
 export const createSandboxVideo = ({
   directory,
-  ffmpegPath,
   clock,
   log,
+  loadEncoder = () => import('@napi-rs/webcodecs'),
 }: SandboxVideoOptions): SandboxVideo => {
   const folders = createFilmFolders(directory);
-  const findFfmpeg = createFindFfmpeg(ffmpegPath);
+  const assertEncoder = once(async () => {
+    try {
+      await loadEncoder();
+    } catch (error) {
+      throw new ProviderError(
+        `the sandbox makes no videos here: its encoder, the optional package @napi-rs/webcodecs, is not installed or has no build for ${process.platform} ${process.arch}`,
+        { failure: 'retry_other', code: 'upstream_unavailable', cause: error },
+      );
+    }
+  });
   const inTurn = createTurns({ atOnce: filmsAtOnce, queueLimit: mostFilms });
   const pictures = createWorkerPool<DrawTask, Uint8Array>({
     file: new URL('./video/worker.ts', import.meta.url),
@@ -73,18 +84,18 @@ export const createSandboxVideo = ({
   const removals = new Map<string, NodeJS.Timeout>();
   const closing = new AbortController();
 
-  const film = async (id: string, { plan }: FilmTask, filming: Filming): Promise<void> => {
+  const film = async (id: string, task: FilmTask, filming: Filming): Promise<void> => {
+    const { plan } = task;
     try {
-      const ffmpeg = await findFfmpeg();
+      await assertEncoder();
       await inTurn(
         () =>
           makeFilm({
             plan,
             folder: folders.path(id),
-            ffmpeg,
             draw: pictures.run,
-            onProgress: (share) => {
-              filming.share = share;
+            onPicture: (made) => {
+              filming.made = made;
             },
             signal: closing.signal,
           }),
@@ -95,6 +106,7 @@ export const createSandboxVideo = ({
       log.error({ err: error, film: id }, 'the sandbox made no video');
       await folders.fail(id, error instanceof Error ? error.message : 'unknown');
     }
+    await folders.forgetRequest(id, task);
   };
 
   const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
@@ -102,12 +114,14 @@ export const createSandboxVideo = ({
     sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
   });
 
+  const isFull = (): boolean => filmings.size >= mostFilms;
+
   /** Begins, or goes on with, what is not being made already. With too many at work it is left to a later call. */
   const begin = (id: string, task: FilmTask): Filming | null => {
     const running = filmings.get(id);
     if (running !== undefined) return running;
-    if (filmings.size >= mostFilms || closing.signal.aborted) return null;
-    const filming: Filming = { share: 0, ending: Promise.resolve() };
+    if (isFull() || closing.signal.aborted) return null;
+    const filming: Filming = { made: 0, ending: Promise.resolve() };
     filmings.set(id, filming);
     filming.ending = film(id, task, filming)
       .catch((error: unknown) =>
@@ -158,11 +172,18 @@ export const createSandboxVideo = ({
   };
 
   return {
+    restMs: async () => {
+      const hasEncoder = await assertEncoder().then(
+        () => true,
+        () => false,
+      );
+      return hasEncoder && !isFull() ? 0 : retryMs;
+    },
     start: async (request, { signal }) => {
       sweepSometimes();
-      await findFfmpeg();
+      await assertEncoder();
       signal.throwIfAborted();
-      if (filmings.size >= mostFilms)
+      if (isFull())
         throw new ProviderError('too many videos wait to be made by the sandbox', {
           failure: 'retry_other',
           code: 'upstream_unavailable',
@@ -170,8 +191,10 @@ export const createSandboxVideo = ({
       const { plan, images } = await planFilm(request, signal);
       const task = { plan, triggers: readTriggers(request.prompt), startedAt: clock.now() };
       const id = randomBase62(idLength);
-      await folders.create(id, task, images);
-      if (isFilmed(task.triggers)) begin(id, task);
+      if (isFilmed(task.triggers)) {
+        await folders.create(id, task, images);
+        begin(id, task);
+      } else await folders.create(id, withoutWords(task), []);
       return id;
     },
     report: async (id, { signal }) => {
@@ -181,7 +204,8 @@ export const createSandboxVideo = ({
       if (await folders.has(id, filmFile)) return { state: 'done' };
       const problem = await folders.problem(id);
       if (problem !== null) return failed(`the sandbox made no video: ${problem}`);
-      return { state: 'pending', progress: 100 * (begin(id, task)?.share ?? 0) };
+      const filming = begin(id, task);
+      return { state: 'pending', progress: (100 * (filming?.made ?? 0)) / task.plan.frames };
     },
     fetch: async (id, part) => {
       const { plan } = await findTask(id);

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
 
 export interface VideoMeasure {
-  /** How long it plays; a fraction, above 0 and at most 3,600. */
+  /** How long its pictures play; a fraction, above 0 and at most 3,600. */
   seconds: number;
   /** In pixels, as it is shown: rotation and pixel shape are accounted for. */
   width: number;

@@ -23,6 +23,8 @@ export interface VideoTaskHandle {
 
 /** A SKU's videos, whichever route makes them. Throws ProviderError or the signal's reason. */
 export interface RoutedVideo {
+  /** How long until a route may be asked, by what this process knows: 0 when one may now. */
+  restMs(): Promise<number>;
   /** Begins a task on the first route that takes it. An `ambiguous` failure is never repeated on another. */
   start(request: Omit<VideoRequest, 'model'>, call: { signal: AbortSignal }): Promise<StartedVideo>;
   /** Throws ProviderError `upstream_unavailable` when the provider is not configured any more. */

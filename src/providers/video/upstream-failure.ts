@@ -1,3 +1,4 @@
+import { retryAfterMs } from '../../retry-after-ms.ts';
 import { isModeration, moderationExplanation } from '../openai/moderation.ts';
 import { toStatusFailure } from '../openai/status-failure.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -33,7 +34,8 @@ export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
       failure: 'retry_other',
       code: 'upstream_unavailable',
     });
-  return toStatusFailure({ ...complaint, status, retryAfterMs: retryAfterMs(answer) });
+  const retryMs = retryAfterMs(answer.headers['retry-after'], Date.now());
+  return toStatusFailure({ ...complaint, status, retryAfterMs: retryMs });
 };
 
 /** What an answer other than 200 to a question about a begun task means. Only an unknown task is the task's end. */
@@ -94,11 +96,3 @@ const asText = (value: unknown): string | null => (typeof value === 'string' && 
 
 const forLog = ({ code, type, message }: UpstreamComplaint): string =>
   [code, type, message.slice(0, 500)].filter((part) => part !== null && part !== '').join(', ');
-
-/** `Retry-After` in seconds or as a date. */
-const retryAfterMs = ({ headers }: UpstreamAnswer): number | undefined => {
-  const text = headers['retry-after'];
-  if (typeof text !== 'string') return undefined;
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
-};

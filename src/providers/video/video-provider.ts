@@ -53,6 +53,8 @@ export interface VideoContent {
 
 /** A source of videos. Throws ProviderError, or the signal's reason after it aborts. */
 export interface VideoProvider {
+  /** How long until it can take a video, where it knows that of itself: 0 when it can now. */
+  restMs?(): Promise<number>;
   /**
    * Begins a task and answers the text by which it is found again, also by another process. A time-out or reset after the
    * request was written is of the class `ambiguous`: the task may exist.

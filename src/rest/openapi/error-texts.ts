@@ -19,7 +19,7 @@ const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   insufficient_balance: {
     when: 'The available balance does not cover what the request may cost.',
     message:
-      'The balance does not cover what the request may cost. Top up the account, or ask for less output.',
+      'The request needs $0.04 of balance and the account has $0.01 available. Top up the account, or ask for something that costs less.',
   },
   payment_required: {
     when: 'There was no payment, or it cannot be taken. The terms are in the header and the body.',
@@ -131,6 +131,10 @@ const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The Range header asks for several ranges, or for none that is there.',
     message: 'The range cannot be served. Ask for one range within the content.',
   },
+  expectation_failed: {
+    when: 'The Expect header asks for something other than 100-continue.',
+    message: 'The only Expect header that is met is 100-continue.',
+  },
   rate_limit_exceeded: {
     when: 'Too many requests; `Retry-After` says when to try again.',
     message: 'Too many requests. Wait 12 seconds.',
@@ -148,8 +152,8 @@ const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'The upstream failed. Nothing was charged. Try again.',
   },
   upstream_unavailable: {
-    when: 'Nothing can serve the request now. Nothing was charged.',
-    message: 'No upstream can serve this now. Nothing was charged. Try again.',
+    when: 'Nothing can serve the request now: no upstream, or the database of the service is away or its disk full.',
+    message: 'The database of the service does not answer. Try again.',
   },
   webhook_temporarily_unavailable: {
     when: 'Callbacks cannot be promised now.',
@@ -159,6 +163,10 @@ const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   overloaded: {
     when: 'The service is busy.',
     message: 'The service is busy. Try again.',
+  },
+  facilitator_not_public: {
+    when: 'The facilitator of this service settles for nobody else.',
+    message: 'This facilitator settles the payments of this service alone.',
   },
   payment_pending: {
     when: 'It is not known yet whether the payment settled. Send the same proof again; never pay again.',

@@ -14,7 +14,7 @@ const fieldTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   list_transactions: { limit: 'How many items a page has.' },
   create_chat_completion: {
     stream: 'true answers server-sent events.',
-    conversation_id: 'Echoed in the body and in X-Conversation-Id.',
+    conversation_id: 'Echoed in the body and, up to 4,096 bytes, in X-Conversation-Id.',
     max_tokens: 'The output limit, which the price is held up to; or max_completion_tokens, not both.',
     n: multiplies,
     best_of: multiplies,
@@ -62,7 +62,7 @@ const fieldTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     top_p: sampling,
     stream: 'true answers named server-sent events.',
   },
-  create_image: { n: 'Leave it out, or 1.' },
+  create_image: { n: 'Leave it out, or 1.', stream: 'Leave it out, or false.' },
   create_video: {
     last_frame_image_url: 'Last frame.',
     reference_image_urls: 'Style or identity images, no frames; at most 16 of all.',
@@ -70,7 +70,6 @@ const fieldTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ratio: 'Default adaptive where there is an image or a video to adapt to, else 16:9. An edit is adaptive.',
     nsfw_check: 'true gives prompts and images another moderation pass. Default false.',
     return_last_frame: 'true keeps the last frame as an image beside the video. Default false.',
-    output_format: 'Default mp4.',
     webhook_url: 'Not accepted: poll the video.',
   },
   get_video: { video_id: 'Of the video (UUID).' },

@@ -22,7 +22,8 @@ export const jobWebhook = (brand: string): object => ({
         'the raw body, keyed by webhook_secret of GET /v1/balance as it stands. Compare in constant time, take any of ' +
         'several v1 values, and refuse timestamps more than 300 seconds away. The webhook-* headers carry the same event ' +
         'for verifiers of Standard Webhooks. Any 2xx ends the delivery; 410 stops it; anything else is tried again after ' +
-        '5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h and 12 h. The same event can come more than once: its event_id stays.',
+        '5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h and 12 h; Retry-After of a 429 or 503 makes the wait longer, up to the ' +
+        'next of these steps. The same event can come more than once: its event_id stays.',
       tags: ['generation'],
       security: [],
       parameters: [

@@ -99,6 +99,7 @@ const commonCodes = ({ payment, rest }: Operation): ErrorCode[] => [
     ? (['invalid_parameter'] as const)
     : []),
   'server_error',
+  'upstream_unavailable',
   'shutting_down',
 ];
 

@@ -43,6 +43,7 @@ export const resultsPath = (): object => {
             'range_not_satisfiable',
             'server_error',
             'upstream_error',
+            'upstream_unavailable',
             'overloaded',
           ],
           { 416: unsatisfiableHeaders, 503: ['Retry-After'] },

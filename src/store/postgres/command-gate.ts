@@ -1,4 +1,5 @@
-import { StoreError } from '../store-error.ts';
+import { DatabaseError } from 'pg';
+import { StoreError, type StoreFailure } from '../store-error.ts';
 
 /** Counts the commands under way: bounds them, and lets closing wait for them. */
 export interface CommandGate {
@@ -24,7 +25,9 @@ export const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): Comma
       try {
         return await command;
       } catch (cause) {
-        throw new StoreError('failed', cause instanceof Error ? cause.message : String(cause), { cause });
+        if (cause instanceof StoreError) throw cause;
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new StoreError(reasonOf(cause), message, { cause });
       } finally {
         running.delete(command);
       }
@@ -34,4 +37,17 @@ export const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): Comma
       await Promise.allSettled(running);
     },
   };
+};
+
+const diskFull = '53100';
+/**
+ * By SQLSTATE, what says that the server cannot work now: connections (08), deadlocks (40), resources (53), shutdown and
+ * time-outs (57), the system (58), log-ins (28), a missing database (3D), a standby (25006), idle transactions and locks.
+ */
+const outage = /^(?:08|28|3D|40|53|57|58)|^(?:25006|25P03|25P04|55P03)$/;
+
+const reasonOf = (error: unknown): StoreFailure => {
+  const state = error instanceof DatabaseError ? (error.code ?? '') : '';
+  if (state === diskFull) return 'full';
+  return outage.test(state) ? 'unavailable' : 'failed';
 };

@@ -1,4 +1,5 @@
 import type { Pool } from './connection.ts';
+import { freesItsKey } from '../frees-its-key.ts';
 import { assertAllAttached, toAttachment } from '../input-media.ts';
 import { newJobColumns, newJobRecord, newJobTurn, toJobValues } from '../new-job-record.ts';
 import { countActive, findJob } from '../statements/jobs.ts';
@@ -139,9 +140,11 @@ const openUnderLock = async (
       key,
       now,
     ]);
-    if (claim !== undefined && claim.body_hash !== bodyHash) return { outcome: 'conflict' };
     const earlier = claim === undefined ? null : await readJob(sql, claim.job_id);
-    if (earlier !== null) return { outcome: 'replayed', job: earlier, available };
+    if (claim !== undefined && earlier !== null && !freesItsKey(earlier))
+      return claim.body_hash === bodyHash
+        ? { outcome: 'replayed', job: earlier, available }
+        : { outcome: 'conflict' };
   }
   const key = await sql.get(findUsableKey, [job.keyId, job.accountId]);
   if (key === undefined || status !== 'active') return { outcome: 'forbidden' };

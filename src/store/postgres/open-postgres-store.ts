@@ -36,7 +36,8 @@ import {
 } from '../statements/payment-upkeep.ts';
 import { advancePayment, findPaymentById, getPayment } from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
-import { getOrCreateSecret } from '../statements/secrets.ts';
+import { findMadeClip, noteMadeClip, sweepMadeClips } from '../statements/made-clips.ts';
+import { findSecret, getOrCreateSecret } from '../statements/secrets.ts';
 import {
   ensureWebhookSecret,
   getWebhookSecrets,
@@ -65,10 +66,12 @@ import {
   noteOfferedTermsCommand,
   planRefundCommand,
   prunePaymentsCommand,
+  settleUncheckedCommand,
+  verifyPaymentCommand,
 } from './payment-commands.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
 import { reservePaymentCommand } from './reserve-payment.ts';
-import { prepare, sqlOn } from './sql.ts';
+import { answered, prepare, sqlOn } from './sql.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://` URL. */
@@ -125,6 +128,10 @@ export const openPostgresStore = async ({
   const listRefundsOfPayment = shared(listRefundsOf);
   const listRefundsOpen = shared(listOpenRefunds);
   const reapJobs = reapJobsCommand(pool, announcement);
+  const ping = (): Promise<void> =>
+    gate.run(async () => {
+      await answered(pool.query('select 1'));
+    });
 
   return {
     kind: 'postgres',
@@ -133,6 +140,10 @@ export const openPostgresStore = async ({
     listAccounts: shared(listAccounts),
     setAccountTerms: shared(setAccountTerms),
     getOrCreateSecret: shared(getOrCreateSecret),
+    findSecret: shared(findSecret),
+    noteMadeClip: shared(noteMadeClip),
+    findMadeClip: shared(findMadeClip),
+    sweepMadeClips: shared(sweepMadeClips),
     ensureWebhookSecret: shared(ensureWebhookSecret),
     rotateWebhookSecret: shared(rotateWebhookSecret),
     getWebhookSecrets: shared(getWebhookSecrets),
@@ -195,6 +206,8 @@ export const openPostgresStore = async ({
     redeliverWebhook: shared(redeliverWebhook),
     reservePayment: command(reservePaymentCommand(pool)),
     advancePayment: shared(advancePayment),
+    verifyPayment: command(verifyPaymentCommand(pool)),
+    settleUnchecked: command(settleUncheckedCommand(pool)),
     getPayment: shared(getPayment),
     findPaymentById: shared(findPaymentById),
     findPaymentsByTransaction: shared(findPaymentsByTransaction),
@@ -218,10 +231,8 @@ export const openPostgresStore = async ({
     listOfferedTerms: shared(listOfferedTerms),
     takeSenderTurn: shared(takeSenderTurn),
     endSenderTurn: shared(endSenderTurn),
-    ping: () =>
-      gate.run(async () => {
-        await pool.query('select 1');
-      }),
+    ping,
+    probe: ping,
     close: async () => {
       await Promise.all([gate.close(), listener?.stop()]);
       if (!pool.ending) await pool.end();

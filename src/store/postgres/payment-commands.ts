@@ -1,5 +1,7 @@
 import type { CommandInput, CommandOutput } from '../commands.ts';
+import { findUncovered, maySettleUnchecked, toLookup, toOpenOf } from '../payment-guards.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
+import { findPaymentsByTransaction } from '../statements/find-payments.ts';
 import {
   advanceRefund,
   findOpenRefundOf,
@@ -15,15 +17,25 @@ import {
   forgetPaymentAnswers,
   noteOfferedTerms,
 } from '../statements/payment-upkeep.ts';
-import { getPayment } from '../statements/payments.ts';
+import { advancePayment, getPayment, listOpenAmounts, listUncheckedAmounts } from '../statements/payments.ts';
 import type { Pool } from './connection.ts';
-import { inTransaction, prepare, sqlOn } from './sql.ts';
+import { inTransaction, prepare, sqlOn, type NamedQuery } from './sql.ts';
 
-type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
-  input: CommandInput<N>,
-) => Promise<CommandOutput<N>>;
+type Command<
+  N extends
+    | 'verifyPayment'
+    | 'settleUnchecked'
+    | 'planRefund'
+    | 'advanceRefund'
+    | 'prunePayments'
+    | 'noteOfferedTerms',
+> = (input: CommandInput<N>) => Promise<CommandOutput<N>>;
 
 const lock = prepare(lockPayment);
+const advanceOne = prepare(advancePayment);
+const findNamed = prepare(findPaymentsByTransaction);
+const listOpen = prepare(listOpenAmounts);
+const listUnchecked = prepare(listUncheckedAmounts);
 const findRefund = prepare(getRefund);
 const findPayment = prepare(getPayment);
 const findOpen = prepare(findOpenRefundOf);
@@ -35,6 +47,38 @@ const deleteRejected = prepare(deleteRejectedPayments);
 const forgetAnswers = prepare(forgetPaymentAnswers);
 const note = prepare(noteOfferedTerms);
 const forget = prepare(forgetOfferedTerms);
+
+/** Until the end of the transaction. Rows that others are about to change cannot be locked before they are there. */
+const lockName: NamedQuery = {
+  name: 'lock_name',
+  text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
+};
+
+export const verifyPaymentCommand =
+  (pool: Pool): Command<'verifyPayment'> =>
+  (input) =>
+    inTransaction(pool, async (sql) => {
+      await sql.all(lockName, [`payments from ${input.source}`]);
+      const payment = await findPayment(sql, input.change.identity);
+      if (payment === null) return null;
+      const open = await listOpen(sql, toOpenOf(input, payment));
+      const uncovered = findUncovered(input, { payment, open });
+      if (uncovered !== null) return uncovered;
+      const verified = await advanceOne(sql, input.change);
+      return verified === null ? null : { outcome: 'verified', payment: verified };
+    });
+
+export const settleUncheckedCommand =
+  (pool: Pool): Command<'settleUnchecked'> =>
+  (input) =>
+    inTransaction(pool, async (sql) => {
+      await sql.all(lockName, ['unchecked payments']);
+      const payment = await findPayment(sql, input.change.identity);
+      if (payment === null) return null;
+      const named = await findNamed(sql, toLookup(input));
+      const unchecked = await listUnchecked(sql, payment);
+      return maySettleUnchecked(input, { payment, named, unchecked }) ? advanceOne(sql, input.change) : null;
+    });
 
 export const planRefundCommand =
   (pool: Pool): Command<'planRefund'> =>

@@ -1,6 +1,7 @@
-import type { PoolClient } from 'pg';
+import { DatabaseError, type PoolClient } from 'pg';
 import type { Pool } from './connection.ts';
 import type { SqlValue } from '../rows.ts';
+import { StoreError } from '../store-error.ts';
 import type { Dialect, Statement } from '../statements/statement.ts';
 
 /** A statement that is sent under its name, so that the server keeps its plan; one name, one text. */
@@ -15,9 +16,19 @@ export interface Sql {
   get<Row>(query: NamedQuery, values: readonly unknown[]): Promise<Row | undefined>;
 }
 
+/** The answer of the server; without one, whatever the driver says of it, StoreError `unavailable`. */
+export const answered = async <T>(asking: Promise<T>): Promise<T> => {
+  try {
+    return await asking;
+  } catch (cause) {
+    if (cause instanceof DatabaseError) throw cause;
+    throw new StoreError('unavailable', `PostgreSQL does not answer: ${String(cause)}`, { cause });
+  }
+};
+
 export const sqlOn = (connection: Pick<Pool | PoolClient, 'query'>): Sql => {
   const all = async <Row>({ name, text }: NamedQuery, values: readonly unknown[]): Promise<Row[]> => {
-    const { rows } = await connection.query({ name, text, values: [...values] });
+    const { rows } = await answered(connection.query({ name, text, values: [...values] }));
     return rows;
   };
   return {
@@ -58,12 +69,12 @@ export const inTransaction = async <T>(
   work: (sql: Sql) => Promise<T>,
   mode: keyof typeof beginText = 'write',
 ): Promise<T> => {
-  const client = await pool.connect();
+  const client = await answered(pool.connect());
   let isBroken = false;
   try {
-    await client.query(beginText[mode]);
+    await answered(client.query(beginText[mode]));
     const result = await work(sqlOn(client));
-    await client.query('commit');
+    await answered(client.query('commit'));
     return result;
   } catch (error) {
     isBroken = !(await rolledBack(client));

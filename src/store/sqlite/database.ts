@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { primaryCode } from './messages.ts';
 
 export interface DatabaseOptions {
   file: string;
@@ -6,7 +7,10 @@ export interface DatabaseOptions {
   busyTimeoutMs: number;
 }
 
-/** A connection with the settings that every part relies on: WAL, an fsync at each commit, foreign keys. */
+/**
+ * A connection with the settings that every part relies on: WAL, an fsync at each commit, foreign keys, and zeros in the
+ * place of what is deleted, as the prompts of jobs are when these end.
+ */
 export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): DatabaseSync => {
   const database = new DatabaseSync(file, {
     timeout: busyTimeoutMs,
@@ -15,7 +19,7 @@ export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): Database
   });
   try {
     useWriteAheadLog(database, Date.now() + busyTimeoutMs);
-    database.exec('pragma synchronous = full');
+    database.exec('pragma synchronous = full; pragma secure_delete = on');
     return database;
   } catch (error) {
     database.close();
@@ -23,15 +27,22 @@ export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): Database
   }
 };
 
+/**
+ * Moves what is committed into the file and empties the write-ahead log, whose pages still have what was deleted. Does
+ * nothing while somebody else reads or writes, or while the disk is full.
+ */
+export const emptyLog = (database: DatabaseSync, busyTimeoutMs: number): void => {
+  database.exec('pragma busy_timeout = 0');
+  try {
+    database.exec('pragma wal_checkpoint(truncate)');
+  } catch {
+    // The log keeps what it has, and the next call tries again.
+  }
+  database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+};
+
 const sqliteBusy = 5;
 const pauseMs = 20;
-
-/** Extended result codes carry the primary one in their low byte. */
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error &&
-  'errcode' in error &&
-  typeof error.errcode === 'number' &&
-  (error.errcode & 0xff) === sqliteBusy;
 
 /** SQLite does not wait for the change of journal mode by itself when two processes open a new file at once. */
 const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
@@ -40,7 +51,7 @@ const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
       database.exec('pragma journal_mode = wal');
       return;
     } catch (error) {
-      if (!isBusy(error) || Date.now() > giveUpAt) throw error;
+      if (primaryCode(error) !== sqliteBusy || Date.now() > giveUpAt) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
   }

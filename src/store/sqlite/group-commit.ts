@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { failureText, type Reply, type Request, type RunCommand } from './messages.ts';
+import { toFailure, type Reply, type Request, type RunCommand } from './messages.ts';
 
 /**
  * Runs requests as one transaction, each in a savepoint of its own: a command that throws is undone and
@@ -24,7 +24,7 @@ export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests
       if (!database.isTransaction) throw error;
       undo.run();
       release.run();
-      return { id: request.id, failure: failureText(error) };
+      return toFailure(request.id, error);
     }
   };
 
@@ -36,7 +36,7 @@ export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests
       return replies;
     } catch (error) {
       if (database.isTransaction) database.exec('rollback');
-      return requests.map(({ id }) => ({ id, failure: failureText(error) }));
+      return requests.map(({ id }) => toFailure(id, error));
     }
   };
 };

@@ -1,17 +1,18 @@
 import type { CommandName } from '../commands.ts';
+import type { StoreFailure } from '../store-error.ts';
 
 /** What the thread that opens the store and its workers say to each other. */
 export interface Request {
   id: number;
-  /** `ping` asks for a trivial read. */
-  name: CommandName | 'ping';
+  /** `ping` asks for a trivial read; `probe`, which only the writer takes, for a write that is on the disk afterwards. */
+  name: CommandName | 'ping' | 'probe';
   input: unknown;
 }
 
 /** A number of requests, or the wish that the worker closes the file and ends. */
 export type ToWorker = Request[] | 'close';
 
-export type Reply = { id: number; value: unknown } | { id: number; failure: string };
+export type Reply = { id: number; value: unknown } | { id: number; failure: string; reason: StoreFailure };
 
 /** The worker's first message: it takes requests now, or why it cannot. */
 export type Greeting = { ready: true } | { ready: false; failure: string };
@@ -40,3 +41,21 @@ export const failureText = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   return 'errcode' in thrown ? `${thrown.message} (SQLite code ${String(thrown.errcode)})` : thrown.message;
 };
+
+const sqliteFull = 13;
+/** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CANTOPEN and PROTOCOL: the state of the machine, no fault of the command. */
+const sqliteOutages: readonly number[] = [5, 6, 7, 8, 10, 14, 15];
+
+/** The reply to a request whose command threw. */
+export const toFailure = (id: number, thrown: unknown): Reply => {
+  const code = primaryCode(thrown);
+  const reason =
+    code === sqliteFull ? 'full' : code !== null && sqliteOutages.includes(code) ? 'unavailable' : 'failed';
+  return { id, failure: failureText(thrown), reason };
+};
+
+/** Extended result codes carry the primary one in their low byte. Null: not an error of SQLite. */
+export const primaryCode = (thrown: unknown): number | null =>
+  thrown instanceof Error && 'errcode' in thrown && typeof thrown.errcode === 'number'
+    ? thrown.errcode & 0xff
+    : null;

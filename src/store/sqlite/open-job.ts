@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { freesItsKey } from '../frees-its-key.ts';
 import { assertAllAttached, toAttachment } from '../input-media.ts';
 import { newJobColumns, newJobRecord, newJobTurn, toJobValues } from '../new-job-record.ts';
 import { countActive, findJob } from '../statements/jobs.ts';
@@ -24,7 +25,7 @@ interface AvailableRow {
   available: bigint;
 }
 
-/** What the idempotency key says: a replay, a conflict, or null when it is free (or its time is over). */
+/** What the idempotency key says: a replay, a conflict, or null when it is free. */
 const replayOf = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome | null) => {
   const find = prepareSql<{ job_id: string; body_hash: string }>(
     database,
@@ -40,8 +41,9 @@ const replayOf = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutc
     if (idempotency === null) return null;
     const claimed = find.get(accountId, idempotency.endpoint, idempotency.key, now);
     if (claimed === undefined) return null;
-    if (claimed.body_hash !== idempotency.bodyHash) return { outcome: 'conflict' };
     const job = jobOf(claimed.job_id);
+    if (job !== null && freesItsKey(job)) return null;
+    if (claimed.body_hash !== idempotency.bodyHash) return { outcome: 'conflict' };
     const account = available.get(accountId);
     if (job === null || account === undefined)
       throw new Error('an idempotency key names a job that is not there');

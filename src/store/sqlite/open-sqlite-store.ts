@@ -44,6 +44,10 @@ export const openSqliteStore = async ({
     listAccounts: (input) => read('listAccounts', input),
     setAccountTerms: (input) => write('setAccountTerms', input),
     getOrCreateSecret: (input) => write('getOrCreateSecret', input),
+    findSecret: (name) => read('findSecret', name),
+    noteMadeClip: (input) => write('noteMadeClip', input),
+    findMadeClip: (digest) => read('findMadeClip', digest),
+    sweepMadeClips: (input) => write('sweepMadeClips', input),
     ensureWebhookSecret: (input) => write('ensureWebhookSecret', input),
     rotateWebhookSecret: (input) => write('rotateWebhookSecret', input),
     getWebhookSecrets: (accountId) => read('getWebhookSecrets', accountId),
@@ -104,6 +108,8 @@ export const openSqliteStore = async ({
     redeliverWebhook: (input) => write('redeliverWebhook', input),
     reservePayment: (input) => write('reservePayment', input),
     advancePayment: (input) => write('advancePayment', input),
+    verifyPayment: (input) => write('verifyPayment', input),
+    settleUnchecked: (input) => write('settleUnchecked', input),
     getPayment: (identity) => read('getPayment', identity),
     findPaymentById: (paymentId) => read('findPaymentById', paymentId),
     findPaymentsByTransaction: (input) => read('findPaymentsByTransaction', input),
@@ -124,6 +130,9 @@ export const openSqliteStore = async ({
     endSenderTurn: (input) => write('endSenderTurn', input),
     ping: async () => {
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
+    },
+    probe: async () => {
+      await Promise.all([writer.call('probe', undefined), reader.call('ping', undefined)]);
     },
     close: async () => {
       await Promise.all([reader.close(), writer.close(), summer.close()]);

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommandInput, CommandOutput } from '../commands.ts';
+import { findUncovered, maySettleUnchecked, toLookup, toOpenOf } from '../payment-guards.ts';
 import { judgeRefundPlan } from '../plan-refund.ts';
+import { findPaymentsByTransaction } from '../statements/find-payments.ts';
 import {
   advanceRefund,
   findOpenRefundOf,
@@ -15,12 +17,45 @@ import {
   forgetPaymentAnswers,
   noteOfferedTerms,
 } from '../statements/payment-upkeep.ts';
-import { getPayment } from '../statements/payments.ts';
+import { advancePayment, getPayment, listOpenAmounts, listUncheckedAmounts } from '../statements/payments.ts';
 import { prepare } from './prepare.ts';
 
-type Command<N extends 'planRefund' | 'advanceRefund' | 'prunePayments' | 'noteOfferedTerms'> = (
-  input: CommandInput<N>,
-) => CommandOutput<N>;
+type Command<
+  N extends
+    | 'verifyPayment'
+    | 'settleUnchecked'
+    | 'planRefund'
+    | 'advanceRefund'
+    | 'prunePayments'
+    | 'noteOfferedTerms',
+> = (input: CommandInput<N>) => CommandOutput<N>;
+
+export const verifyPaymentCommand = (database: DatabaseSync): Command<'verifyPayment'> => {
+  const find = prepare(database, getPayment);
+  const listOpen = prepare(database, listOpenAmounts);
+  const advance = prepare(database, advancePayment);
+  return (input) => {
+    const payment = find(input.change.identity);
+    if (payment === null) return null;
+    const uncovered = findUncovered(input, { payment, open: listOpen(toOpenOf(input, payment)) });
+    if (uncovered !== null) return uncovered;
+    const verified = advance(input.change);
+    return verified === null ? null : { outcome: 'verified', payment: verified };
+  };
+};
+
+export const settleUncheckedCommand = (database: DatabaseSync): Command<'settleUnchecked'> => {
+  const find = prepare(database, getPayment);
+  const findNamed = prepare(database, findPaymentsByTransaction);
+  const listUnchecked = prepare(database, listUncheckedAmounts);
+  const advance = prepare(database, advancePayment);
+  return (input) => {
+    const payment = find(input.change.identity);
+    if (payment === null) return null;
+    const facts = { payment, named: findNamed(toLookup(input)), unchecked: listUnchecked(payment) };
+    return maySettleUnchecked(input, facts) ? advance(input.change) : null;
+  };
+};
 
 export const planRefundCommand = (database: DatabaseSync): Command<'planRefund'> => {
   const findRefund = prepare(database, getRefund);

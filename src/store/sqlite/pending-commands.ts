@@ -66,7 +66,7 @@ export const createPendingCommands = ({
     },
     settle: (reply) => {
       if ('failure' in reply) {
-        rejectOne(reply.id, new StoreError('failed', reply.failure));
+        rejectOne(reply.id, new StoreError(reply.reason, reply.failure));
         return;
       }
       const command = waiting.get(reply.id);

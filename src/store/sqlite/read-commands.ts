@@ -24,7 +24,9 @@ import {
 } from '../statements/payment-refunds.ts';
 import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
 import { listOfferedTerms } from '../statements/payment-upkeep.ts';
+import { findMadeClip } from '../statements/made-clips.ts';
 import { findPaymentById, getPayment } from '../statements/payments.ts';
+import { findSecret } from '../statements/secrets.ts';
 import { getWebhookSecrets } from '../statements/webhook-secrets.ts';
 import { getWebhook, listDueWebhooks, listWebhookAttempts } from '../statements/webhooks.ts';
 import type { LedgerReport } from '../store.ts';
@@ -36,6 +38,8 @@ export type ReadCommands = { [N in ReadName]: (input: CommandInput<N>) => Comman
 export const readCommands = (database: DatabaseSync): ReadCommands => ({
   getAccount: prepare(database, getAccount),
   getWebhookSecrets: prepare(database, getWebhookSecrets),
+  findSecret: prepare(database, findSecret),
+  findMadeClip: prepare(database, findMadeClip),
   listAccounts: prepare(database, listAccounts),
   listKeys: prepare(database, listKeys),
   findKey: prepare(database, findKey),

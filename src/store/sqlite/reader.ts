@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { byName, failureText, type Reply, type Request } from './messages.ts';
+import { byName, toFailure, type Reply, type Request } from './messages.ts';
 import { readCommands } from './read-commands.ts';
 import type { RequestHandler } from './writer.ts';
 
@@ -12,7 +12,7 @@ export const createReader = (database: DatabaseSync, send: (replies: Reply[]) =>
     try {
       return { id: request.id, value: run(request) };
     } catch (error) {
-      return { id: request.id, failure: failureText(error) };
+      return toFailure(request.id, error);
     }
   };
   return { take: (requests) => send(requests.map(answer)), drain: () => {} };

@@ -12,6 +12,7 @@ import { recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts'
 import { discardMedia, reserveMedia } from '../statements/media.ts';
 import { claimPaymentChecks, endSenderTurn, takeSenderTurn } from '../statements/payment-upkeep.ts';
 import { advancePayment } from '../statements/payments.ts';
+import { noteMadeClip, sweepMadeClips } from '../statements/made-clips.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
 import { ensureWebhookSecret, rotateWebhookSecret } from '../statements/webhook-secrets.ts';
 import { claimWebhooks, redeliverWebhook } from '../statements/webhooks.ts';
@@ -25,6 +26,8 @@ import {
   noteOfferedTermsCommand,
   planRefundCommand,
   prunePaymentsCommand,
+  settleUncheckedCommand,
+  verifyPaymentCommand,
 } from './payment-commands.ts';
 import { prepare } from './prepare.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
@@ -38,6 +41,8 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   setAccountStatus: prepare(database, setAccountStatus),
   setAccountTerms: prepare(database, setAccountTerms),
   getOrCreateSecret: prepare(database, getOrCreateSecret),
+  noteMadeClip: prepare(database, noteMadeClip),
+  sweepMadeClips: prepare(database, sweepMadeClips),
   ensureWebhookSecret: prepare(database, ensureWebhookSecret),
   rotateWebhookSecret: prepare(database, rotateWebhookSecret),
   createKey: prepare(database, createKey),
@@ -60,6 +65,8 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   redeliverWebhook: prepare(database, redeliverWebhook),
   reservePayment: reservePaymentCommand(database),
   advancePayment: prepare(database, advancePayment),
+  verifyPayment: verifyPaymentCommand(database),
+  settleUnchecked: settleUncheckedCommand(database),
   claimPaymentChecks: prepare(database, claimPaymentChecks),
   prunePayments: prunePaymentsCommand(database),
   planRefund: planRefundCommand(database),

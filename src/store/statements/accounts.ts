@@ -11,9 +11,9 @@ import { eachOf, firstOf, onlyOf, type Statement } from './statement.ts';
 
 export const createAccount: Statement<NewAccount, AccountRow, Account> = {
   name: 'create_account',
-  text: () => `insert into accounts (id, name, status, status_changed_at, created_at)
-    values ($1, $2, $3, $4, $4) returning ${accountColumns}`,
-  values: ({ id, name, status, now }) => [id, name, status, now],
+  text: () => `insert into accounts (id, name, status, status_changed_at, created_at, sandbox)
+    values ($1, $2, $3, $4, $4, $5) returning ${accountColumns}`,
+  values: ({ id, name, status, isSandbox = false, now }) => [id, name, status, now, isSandbox ? 1 : 0],
   read: onlyOf(toAccount),
 };
 
@@ -81,13 +81,14 @@ interface KeyWithAccountRow extends ApiKeyRow {
   balance: bigint;
   held: bigint;
   terms: string | null;
+  sandbox: bigint;
   account_created_at: bigint;
 }
 
 export const findKey: Statement<string, KeyWithAccountRow, { key: ApiKey; account: Account } | null> = {
   name: 'find_key',
   text: () => `select k.id, k.account_id, k.display, k.label, k.created_at, k.revoked_at,
-      a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
+      a.name as account_name, a.status as account_status, a.balance, a.held, a.terms, a.sandbox,
       a.created_at as account_created_at
     from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
   values: (hash) => [hash],
@@ -100,6 +101,7 @@ export const findKey: Statement<string, KeyWithAccountRow, { key: ApiKey; accoun
       balance: row.balance,
       held: row.held,
       terms: row.terms,
+      sandbox: row.sandbox,
       created_at: row.account_created_at,
     }),
   })),

@@ -1,4 +1,5 @@
 import type { CommandInput, CommandOutput } from '../commands.ts';
+import { freesItsKey } from '../frees-its-key.ts';
 import { jobColumns, toJob, type JobRow } from '../rows.ts';
 import type { Statement } from './statement.ts';
 
@@ -14,7 +15,9 @@ export const findReplay: Statement<CommandInput<'findReplay'>, ClaimedJobRow, Co
   values: ({ accountId, endpoint, key, bodyHash, now }) => [accountId, endpoint, key, bodyHash, now],
   read: ([row]) => {
     if (row === undefined) return null;
-    return row.is_same_body ? { outcome: 'replayed', job: toJob(row) } : { outcome: 'conflict' };
+    const job = toJob(row);
+    if (freesItsKey(job)) return null;
+    return row.is_same_body ? { outcome: 'replayed', job } : { outcome: 'conflict' };
   },
 };
 

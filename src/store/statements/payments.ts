@@ -1,5 +1,5 @@
 import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
-import type { AdvancePaymentInput, NewPayment, Payment } from '../store.ts';
+import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../store.ts';
 import { firstOf, type Statement } from './statement.ts';
 
 /**
@@ -19,8 +19,9 @@ export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> =
       pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
       requirements = excluded.requirements, lease_owner = excluded.lease_owner,
       lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
-      state = 'reserved', payer = null, result = null, transaction_id = null, raw_transaction = null,
-      receipt = null, reason = null, facilitator = null, settled_at = null, updated_at = excluded.updated_at
+      state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
+      receipt = null, reason = null, facilitator = null, settled_at = null, unchecked = 0,
+      updated_at = excluded.updated_at
     where payments.state = 'rejected'
     returning ${paymentColumns}`,
   values: (payment) => [
@@ -44,6 +45,7 @@ type SettableField = keyof NonNullable<AdvancePaymentInput['set']>;
 
 const settable = [
   ['payer', 'payer'],
+  ['source', 'source'],
   ['result', 'result'],
   ['transaction', 'transaction_id'],
   ['rawTransaction', 'raw_transaction'],
@@ -54,15 +56,16 @@ const settable = [
   ['facilitator', 'facilitator'],
   ['checkAt', 'check_at'],
   ['settledAt', 'settled_at'],
+  ['isUnchecked', 'unchecked'],
 ] as const satisfies readonly (readonly [SettableField, string])[];
 const fixedParameters = 5;
-const times: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at']);
+const numbers: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at', 'unchecked']);
 
 /** Each settable column has two parameters: 1 when it changes, and its new value. */
 const assignments = settable
   .map(([, column], index) => {
     const changes = fixedParameters + 1 + index * 2;
-    const type = times.has(column) ? 'bigint' : 'text';
+    const type = numbers.has(column) ? 'bigint' : 'text';
     return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
   })
   .join(', ');
@@ -82,10 +85,46 @@ export const advancePayment: Statement<AdvancePaymentInput, PaymentRow, Payment 
     owner ?? null,
     ...settable.flatMap(([field]) => {
       const value = set[field];
-      return value === undefined ? [0, null] : [1, value];
+      return value === undefined ? [0, null] : [1, typeof value === 'boolean' ? Number(value) : value];
     }),
   ],
   read: firstOf(toPayment),
+};
+
+interface AmountRow {
+  amount: bigint;
+}
+
+interface OpenAmountRow extends AmountRow {
+  state: PaymentState;
+  lease_until: bigint | null;
+}
+
+/** Of the other open payments from that source that were made after `since`. The states are written as in the index that finds these rows. */
+export const listOpenAmounts: Statement<
+  { identity: string; source: string; network: string; asset: string; since: number },
+  OpenAmountRow,
+  { state: PaymentState; amount: bigint; leaseUntil: number | null }[]
+> = {
+  name: 'list_open_amounts',
+  text: () => `select state, amount, lease_until from payments
+    where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
+      and state in ('verified', 'produced', 'broadcasting', 'unknown')`,
+  values: ({ identity, source, network, asset, since }) => [source, network, asset, identity, since],
+  read: (rows) =>
+    rows.map(({ state, amount, lease_until: leaseUntil }) => ({
+      state,
+      amount,
+      leaseUntil: leaseUntil === null ? null : Number(leaseUntil),
+    })),
+};
+
+/** Of the payments of that network and asset that were delivered on a facilitator's word, which no node has confirmed. */
+export const listUncheckedAmounts: Statement<{ network: string; asset: string }, AmountRow, AmountRow[]> = {
+  name: 'list_unchecked_amounts',
+  text: () => `select amount from payments where unchecked = 1 and network = $1 and asset = $2`,
+  values: ({ network, asset }) => [network, asset],
+  read: (rows) => rows,
 };
 
 export const getPayment: Statement<string, PaymentRow, Payment | null> = {

@@ -1,5 +1,5 @@
 import type { CommandInput } from '../commands.ts';
-import { onlyOf, type Statement } from './statement.ts';
+import { firstOf, onlyOf, type Statement } from './statement.ts';
 
 /** The update changes nothing: it makes the row that is there be answered. */
 export const getOrCreateSecret: Statement<CommandInput<'getOrCreateSecret'>, { value: string }, string> = {
@@ -8,4 +8,11 @@ export const getOrCreateSecret: Statement<CommandInput<'getOrCreateSecret'>, { v
     on conflict (name) do update set value = secrets.value returning value`,
   values: ({ name, value }) => [name, value],
   read: onlyOf(({ value }) => value),
+};
+
+export const findSecret: Statement<string, { value: string }, string | null> = {
+  name: 'find_secret',
+  text: () => `select value from secrets where name = $1`,
+  values: (name) => [name],
+  read: firstOf(({ value }) => value),
 };

@@ -13,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
@@ -81,10 +81,12 @@ const namesFound = async (leads: EmbeddedLeads): Promise<string[]> => [
 ];
 
 describe('the embedded leads beside imports', () => {
-  it('wait for the first one where no fictional profiles are wanted', async () => {
+  it('find nobody before the first one where no fictional profiles are wanted', async () => {
     const leads = await start();
-    expect(leads.status()).toEqual({ ready: false, synthetic: false, profiles: 0, revision: 'none' });
-    await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
+    await until(() =>
+      expect(leads.status()).toEqual({ ready: true, synthetic: false, profiles: 0, revision: 'empty' }),
+    );
+    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
     await take(marked('first'));
     await leads.whenReady();
     expect(await namesFound(leads)).toEqual(['first']);
@@ -92,6 +94,30 @@ describe('the embedded leads beside imports', () => {
     expect(logged('no profiles to search')).toMatchObject([
       { reason: expect.stringContaining('leads import') },
     ]);
+  });
+
+  it('go on finding nobody while the first one is written', async () => {
+    const leads = await start();
+    await until(() => expect(leads.status().ready).toBe(true));
+    await writeFile(join(folder, 'base-1.db'), 'half of an import');
+    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
+    expect(leads.status()).toMatchObject({ ready: true, profiles: 0 });
+    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
+    await take(marked('first'));
+    await until(async () => expect(await namesFound(leads)).toEqual(['first']));
+  });
+
+  it('do not pass profiles that cannot be opened for none', async () => {
+    const leads = await start();
+    await until(() => expect(leads.status().ready).toBe(true));
+    await take(marked('first'));
+    await until(() => expect(leads.status().profiles).toBe(20));
+    await writeFile(join(folder, 'current.json'), 'no manifest');
+    await leads.close();
+    const again = await start();
+    await until(() => expect(logged('no profiles to search')).toHaveLength(2));
+    expect(again.status().ready).toBe(false);
+    await expect(again.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
   });
 
   it('answer each search from one generation, and say which', async () => {
@@ -166,7 +192,8 @@ describe('the embedded leads beside imports', () => {
     await first.close();
     const leads = await start(0);
     await until(() => expect(logged('no profiles to search')).toHaveLength(1));
-    expect(leads.status()).toMatchObject({ ready: false, synthetic: false });
+    expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 0 });
+    expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
   });
 
   it('search on in what they have when new profiles cannot be opened', async () => {

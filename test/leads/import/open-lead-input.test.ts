@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { ColumnMap, LeadInputOptions } from '../../../src/leads/import/input-options.ts';
 import { LeadInputError } from '../../../src/leads/import/lead-input-error.ts';
 import { openLeadInput } from '../../../src/leads/import/open-lead-input.ts';
-import { createFolder, readAll, readText, usernames, writeTemporary } from './read-all.ts';
+import { createFolder, plainDefaults, readAll, readText, usernames, writeTemporary } from './read-all.ts';
 
 /** Good rows and bad ones, text of one to four bytes a character, rows of several lines and blank ones. */
 const messyCsv = (rows: number): string => {
@@ -104,7 +104,7 @@ describe('an input', () => {
   it.skipIf(process.platform === 'win32')('of a pipe is read once', async () => {
     const pipe = join(await createFolder(), 'pipe.csv');
     execFileSync('/usr/bin/mkfifo', [pipe]);
-    const input = await openLeadInput({ files: [pipe] });
+    const input = await openLeadInput({ files: [pipe], defaults: plainDefaults });
     expect(input.key).toBeNull();
     const writing = appendFile(pipe, 'username,followers\nmira,5\n');
     const batches = input.read({ after: null, signal: new AbortController().signal });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readCsv, type CsvPlace } from '../../../src/leads/import/read-csv.ts';
 import type { RowBatch } from '../../../src/leads/import/row-batch.ts';
 import { buildLead } from '../build-lead.ts';
-import { readText, refusals, usernames } from './read-all.ts';
+import { plainDefaults, readText, refusals, usernames } from './read-all.ts';
 
 const header = 'username,full_name,followers,bio\n';
 
@@ -201,6 +201,7 @@ describe('any CSV file', () => {
               file: 'profiles.csv',
               delimiter,
               hasHeader: true,
+              defaults: plainDefaults,
               onUnusedColumns: () => {},
             }),
           );
@@ -228,6 +229,7 @@ describe('any CSV file', () => {
               readCsv(() => inPieces(content, sizes), null, {
                 file: 'profiles.csv',
                 hasHeader: true,
+                defaults: plainDefaults,
                 onUnusedColumns: () => {},
               }),
             );

@@ -14,6 +14,30 @@ describe('a JSON Lines file', () => {
     expect(read.leads[0]).not.toHaveProperty('city');
   });
 
+  it('gives no values that no line told', async () => {
+    const whole = { username: 'ann', full_name: '', followers: 5, following: 1, verified: 0, business: 1 };
+    const read = await readText(
+      'profiles.jsonl',
+      lines(
+        whole,
+        { ...whole, username: 'bob', full_name: null },
+        { ...whole, username: 'cy', following: '' },
+        { ...whole, username: 'dan', verified: null },
+        { username: 'eve', name: 'Eve', full_name: '', followers: 1, following: 0, verified: true },
+      ),
+      { defaults: { is_business: true } },
+    );
+    expect(read.leads).toEqual([
+      { username: 'ann', full_name: '', followers: 5, following: 1, is_verified: false, is_business: true },
+      { username: 'eve', full_name: 'Eve', followers: 1, following: 0, is_verified: true, is_business: true },
+    ]);
+    expect(refusals(read)).toEqual([
+      [2, expect.stringMatching(/^full_name is missing; /)],
+      [3, expect.stringMatching(/^following is missing; /)],
+      [4, expect.stringMatching(/^is_verified is missing; .*--default is_verified=VALUE/)],
+    ]);
+  });
+
   it('has refused lines told by their number, and the rest goes in', async () => {
     const content = [
       '{"username":"mira","followers":5}',

@@ -44,6 +44,31 @@ describe('a Parquet file', () => {
     expect(read.unused).toEqual(['scraped_at']);
   });
 
+  it('gives no values that no row told', async () => {
+    const file = await writeTemporary(
+      'profiles.parquet',
+      parquetOf([
+        { name: 'username', data: ['ann', 'bob', 'cy'], type: 'STRING' },
+        { name: 'full_name', data: ['', null, 'Cy'], type: 'STRING' },
+        { name: 'followers', data: [5, 4, 3], type: 'INT32' },
+        { name: 'following', data: [1, 2, null], type: 'INT32' },
+        { name: 'is_verified', data: [true, false, true], type: 'BOOLEAN' },
+      ]),
+    );
+    const none = await readAll({ files: [file], defaults: {} });
+    expect(none.leads).toEqual([]);
+    expect(refusals(none).map(([, problem]) => problem.split(';')[0])).toEqual([
+      'is_business is missing',
+      'full_name is missing',
+      'following is missing',
+    ]);
+    const read = await readAll({ files: [file], defaults: { is_business: false, following: 7 } });
+    expect(read.leads).toEqual([
+      { username: 'ann', full_name: '', followers: 5, following: 1, is_verified: true, is_business: false },
+      { username: 'cy', full_name: 'Cy', followers: 3, following: 7, is_verified: true, is_business: false },
+    ]);
+  });
+
   it('is read group by group, and goes on at any row', async () => {
     const file = await writeTemporary('profiles.parquet', twoColumns(5500, 1700));
     const whole = await readAll({ files: [file] });

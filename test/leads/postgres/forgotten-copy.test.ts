@@ -5,10 +5,11 @@ import {
   type ForgottenCopy,
 } from '../../../src/leads/postgres/forgotten-copy.ts';
 import { createRecordedLog } from '../../cache/recorded-log.ts';
-import { dropSchema, isPostgresThere, onPostgres } from '../../store/open-test-store.ts';
+import { dropSchema, onPostgres } from '../../store/open-test-store.ts';
 import { createLeadDatabase, noAbort, waitUntil, type LeadDatabase } from './lead-database.ts';
+import { hasService } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('the list of forgotten people in PostgreSQL', () => {
+describe.runIf(hasService('PostgreSQL'))('the list of forgotten people in PostgreSQL', () => {
   let database: LeadDatabase;
   beforeEach(() => {
     database = createLeadDatabase();

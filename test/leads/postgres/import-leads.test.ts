@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Json } from '../../../src/json.ts';
 import type { LeadInput } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { isPostgresThere } from '../../store/open-test-store.ts';
 import { buildLead } from '../build-lead.ts';
 import { createLeadDatabase, importAll, inputOf, noAbort, type LeadDatabase } from './lead-database.ts';
+import { hasService } from '../../outside-services.ts';
 
 const people = (count: number): Lead[] =>
   Array.from({ length: count }, (_, index) => buildLead({ username: `person${index}` }));
@@ -24,7 +24,7 @@ const fail = (): void => {
   throw new Error('cut off');
 };
 
-describe.runIf(await isPostgresThere())('an import into PostgreSQL', () => {
+describe.runIf(hasService('PostgreSQL'))('an import into PostgreSQL', () => {
   let database: LeadDatabase;
   beforeEach(() => {
     database = createLeadDatabase();

@@ -1,9 +1,9 @@
 import { expect, it, describe } from 'vitest';
 import { cancelOnAbort } from '../../../src/leads/postgres/keeper-session.ts';
 import { connectToLeads } from '../../../src/leads/postgres/leads-database.ts';
-import { isPostgresThere, postgresUrl } from '../../store/open-test-store.ts';
+import { hasService, postgresUrl } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('the end of statements by an abort', () => {
+describe.runIf(hasService('PostgreSQL'))('the end of statements by an abort', () => {
   it('comes also when the abort came before anybody listened for it', async () => {
     const database = { url: postgresUrl, schema: 'public' };
     const client = await connectToLeads(database, { statementTimeoutMs: 10_000 });

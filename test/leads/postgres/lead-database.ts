@@ -18,7 +18,8 @@ import {
   type PostgresLeads,
   type PostgresLeadsOptions,
 } from '../../../src/leads/postgres/open-postgres-leads.ts';
-import { dropSchema, newSchemaName, postgresUrl } from '../../store/open-test-store.ts';
+import { dropSchema, newSchemaName } from '../../store/open-test-store.ts';
+import { postgresUrl } from '../../outside-services.ts';
 
 /** A schema of its own, with what was opened on it. */
 export interface LeadDatabase {

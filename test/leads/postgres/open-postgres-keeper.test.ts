@@ -6,7 +6,7 @@ import type { ImportProgress, LeadInput, LeadKeeper } from '../../../src/leads/l
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { createReferenceSearch } from '../../../src/leads/reference-search.ts';
 import { usernameKey } from '../../../src/leads/username-key.ts';
-import { isPostgresThere, onPostgres, postgresUrl } from '../../store/open-test-store.ts';
+import { onPostgres } from '../../store/open-test-store.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';
 import { buildLead } from '../build-lead.ts';
 import {
@@ -17,6 +17,7 @@ import {
   waitUntil,
   type LeadDatabase,
 } from './lead-database.ts';
+import { hasService, postgresUrl } from '../../outside-services.ts';
 
 const partSizes = [3, 5, 8];
 const people = (count: number, fields: Partial<Lead> = {}): Lead[] =>
@@ -27,7 +28,7 @@ const names = (leads: readonly Lead[]): string[] => leads.map(({ username }) => 
 const exported = (keeper: LeadKeeper): Promise<Lead[]> =>
   Array.fromAsync(keeper.exportLeads({ signal: noAbort() }));
 
-describe.runIf(await isPostgresThere())('the keeper of leads in PostgreSQL', () => {
+describe.runIf(hasService('PostgreSQL'))('the keeper of leads in PostgreSQL', () => {
   let database: LeadDatabase;
   beforeEach(() => {
     database = createLeadDatabase();

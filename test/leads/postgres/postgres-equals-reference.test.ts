@@ -5,11 +5,11 @@ import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source
 import { createReferenceSearch } from '../../../src/leads/reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { usernameKey } from '../../../src/leads/username-key.ts';
-import { isPostgresThere } from '../../store/open-test-store.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';
 import { createLeadDatabase, importAll, noAbort, waitUntil, type LeadDatabase } from './lead-database.ts';
+import { hasService } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('the leads in PostgreSQL', () => {
+describe.runIf(hasService('PostgreSQL'))('the leads in PostgreSQL', () => {
   let database: LeadDatabase;
   let keeper: LeadKeeper;
   let source: LeadSource;

@@ -3,10 +3,10 @@ import { compareLeads } from '../../../src/leads/lead-order.ts';
 import { connectToLeads } from '../../../src/leads/postgres/leads-database.ts';
 import { writeRun } from '../../../src/leads/postgres/write-run.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
-import { isPostgresThere, postgresUrl } from '../../store/open-test-store.ts';
 import { createLeadDatabase, noAbort } from './lead-database.ts';
+import { hasService, postgresUrl } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('the writing of a run of parts', () => {
+describe.runIf(hasService('PostgreSQL'))('the writing of a run of parts', () => {
   it.each([
     ['have many words', { partLimits: { profiles: 65_536, terms: 500, pairs: 1_000_000 } }],
     ['take much room', { partJsonUnits: 20_000 }],

@@ -397,15 +397,37 @@ describe('an HTTP service that answers badly', () => {
     },
   );
 
-  it.each([400, 404, 413, 414, 422])(
-    'with status %i speaks of the search, not of the service',
+  it.each([400, 401, 402, 403, 404, 410, 413, 414, 422, 429, 451, 500, 503])(
+    'with status %i is a temporary failure to whoever searches; some speak of the search, not of the service',
     async (status) => {
       service.answer({ kind: 'json', status, value: {} });
       const failure = await failureOf(search(open()));
-      expect(failure).toBeInstanceOf(InconclusiveError);
-      expect(failure.message).toMatch(/does not take this search/);
+      expect(failure).toMatchObject({
+        code: 'upstream_error',
+        status: 502,
+        message: 'The data source is temporarily unavailable. Try again.',
+      });
+      expect(failure instanceof InconclusiveError).toBe([400, 413, 414, 422].includes(status));
     },
   );
+
+  it('with rows that lack a required field sells none of them, unless a default is named for it', async () => {
+    const { following: _following, is_verified: _verified, ...sparse } = buildLead({ username: 'sparse' });
+    const whole = buildLead({ username: 'whole', full_name: '' });
+    service.answer({ kind: 'json', value: [sparse, whole] });
+    const { log, lines } = createRecordedLog();
+    expect(await search(open({}, { log }))).toEqual([whole]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        refused: 1,
+        firstProblem: 'following is missing; map it by fields, or name it in defaults',
+      }),
+    );
+    const defaults = { following: 0, is_verified: false };
+    expect(await search(open({ defaults }))).toEqual([{ ...sparse, ...defaults }, whole]);
+    service.answer({ kind: 'json', value: [sparse] });
+    expect(await failureOf(search(open()))).toMatchObject({ status: 502 });
+  });
 
   it('with a redirect is not followed', async () => {
     const other = await startStubService({ kind: 'json', value: [buildLead()] });

@@ -25,6 +25,7 @@ export const dieAt = (store: Store, when: 'before' | 'after', state: PaymentStat
     store: {
       ...store,
       reservePayment: (input) => watch('reserved', () => store.reservePayment(input)),
+      verifyPayment: (input) => watch(input.change.to, () => store.verifyPayment(input)),
       advancePayment: (input) => watch(input.to, () => store.advancePayment(input)),
     },
   };

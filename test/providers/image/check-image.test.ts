@@ -13,6 +13,7 @@ const images = new Map<string, Buffer>();
 beforeAll(async () => {
   // Before the library is told what it may decode.
   for (const format of [...formats, 'gif', 'avif'] as const) images.set(format, await makeImage(format));
+  images.set('tiff', await sharp(image('png')).tiff().toBuffer());
   const noise = sharp(await makeNoise(96, 64));
   for (const format of formats)
     images.set(`${format} noise`, await noise.clone().toFormat(format).toBuffer());
@@ -24,13 +25,28 @@ beforeAll(async () => {
 const image = (name: string): Buffer => images.get(name) ?? Buffer.alloc(0);
 
 describe('an image that is checked', () => {
-  it.each([...formats, 'interlaced png', 'progressive jpeg'])('is sound as %s', async (name) => {
-    expect(await check(image(name))).toBeNull();
+  it.each([...formats, 'gif', 'avif', 'interlaced png', 'progressive jpeg'])(
+    'is sound as %s',
+    async (name) => {
+      expect(await check(image(name))).toBeNull();
+    },
+  );
+
+  it('is sound however many others are checked at the same time', async () => {
+    const checks = Array.from({ length: 900 }, () => check(image('png')));
+    expect(new Set(await Promise.all(checks))).toEqual(new Set([null]));
   });
 
-  it.each(['gif', 'avif'])('is of another type as %s', async (name) => {
-    expect(image(name).length).toBeGreaterThan(0);
-    expect(await check(image(name))).toBe('other_type');
+  it('is of another type as HEIC, which differs from AVIF by its brands', async () => {
+    const heic = Buffer.from(image('avif').toString('latin1').replace('ftypavif', 'ftypheic'), 'latin1');
+    heic.fill('heic', 16, heic.readUInt32BE(0), 'latin1');
+    expect(await check(heic)).toBe('other_type');
+  });
+
+  it('is undecodable as an AVIF whose pixels are more than it says', async () => {
+    const lie = Buffer.from(image('avif'));
+    lie.writeUInt32BE(4, lie.indexOf('ispe') + 8);
+    expect(await check(lie)).toBe('undecodable');
   });
 
   it('is of another type as SVG', async () => {
@@ -76,6 +92,6 @@ describe('an image that is checked', () => {
 describe('the image library, once loaded', () => {
   it('decodes no other format in this process', async () => {
     await expect(sharp(svg).metadata()).rejects.toThrow('unsupported image format');
-    await expect(sharp(image('gif')).metadata()).rejects.toThrow('unsupported image format');
+    await expect(sharp(images.get('tiff')).metadata()).rejects.toThrow('unsupported image format');
   });
 });

@@ -7,6 +7,7 @@ import {
   makeFrames,
   makeImage,
   makeScans,
+  repeatFrame,
   withChunks,
   withRiffChunks,
   withSegments,
@@ -17,15 +18,22 @@ const check = (bytes: Uint8Array) => checkImage(bytes, { signal: noAbort() });
 
 let jpeg: Buffer;
 let webp: Buffer;
+let gif: Buffer;
+let avif: Buffer;
 
 beforeAll(async () => {
   jpeg = await makeImage('jpeg');
   webp = await makeImage('webp');
+  gif = await makeImage('gif');
+  avif = await makeImage('avif');
 });
 
 const packed = deflateSync(Buffer.alloc(100_000, 65));
 const zTXt = Buffer.concat([Buffer.from('a\0\0', 'latin1'), packed]);
 const iTXt = Buffer.concat([Buffer.from('a\0\x01\0\0\0', 'latin1'), packed]);
+/** An AVIF with so many boxes that nobody reads behind it. */
+const withBoxes = (count: number): Buffer =>
+  Buffer.concat([avif, ...Array<Buffer>(count).fill(Buffer.from('\0\0\0\x08free', 'latin1'))]);
 const empty = (count: number) => Array<Buffer>(count).fill(Buffer.alloc(0));
 
 describe('an image is taken with as many parts as are generous, and refused unread with one more', () => {
@@ -38,6 +46,9 @@ describe('an image is taken with as many parts as are generous, and refused unre
     ['segments of a JPEG', (count) => withSegments(jpeg, 0xe1, empty(count)), 3_985],
     ['chunks of a PNG', (count) => withChunks('tIME', Buffer.alloc(0), count), 3_999],
     ['chunks of a WebP', (count) => withRiffChunks(webp, count), 3_998],
+    ['frames of a GIF', (count) => repeatFrame(gif, count), 1_000],
+    ['extensions of a GIF', (count) => repeatFrame(gif, 1, count), 3_990],
+    ['boxes of an AVIF', withBoxes, 3_970],
   ])('%s', async (_name, make, most) => {
     expect(await check(await make(most))).toBeNull();
     const excess = await make(most + 20);
@@ -58,6 +69,41 @@ describe('an image is taken with as many parts as are generous, and refused unre
 });
 
 describe('the parts of an image are counted where its reader finds them', () => {
+  it('in the lists of items of an AVIF, which only tell how many they are', () => {
+    expect(hasTooManyParts(avif)).toBe(false);
+    for (const [name, at] of [
+      ['iinf', 8],
+      ['iloc', 10],
+    ] as const) {
+      const listed = Buffer.from(avif);
+      listed.writeUInt16BE(1_001, listed.indexOf(name) + at);
+      expect(hasTooManyParts(listed)).toBe(true);
+    }
+  });
+
+  it('in the samples of an AVIF sequence, and in boxes within boxes', () => {
+    const box = (name: string, body: Buffer): Buffer => {
+      const head = Buffer.alloc(8);
+      head.writeUInt32BE(body.length + 8);
+      head.write(name, 4, 'latin1');
+      return Buffer.concat([head, body]);
+    };
+    const sequence = (samples: number): Buffer => {
+      const sizes = Buffer.alloc(12);
+      sizes.writeUInt32BE(samples, 8);
+      const track = ['stsz', 'stbl', 'minf', 'mdia', 'trak', 'moov'].reduce<Buffer>(
+        (body, name) => box(name, body),
+        sizes,
+      );
+      return Buffer.concat([avif, track]);
+    };
+    expect(hasTooManyParts(sequence(1_000))).toBe(false);
+    expect(hasTooManyParts(sequence(1_001))).toBe(true);
+    expect(hasTooManyParts(Buffer.concat([avif, box('moov', withBoxes(4_000).subarray(avif.length))]))).toBe(
+      true,
+    );
+  });
+
   it('not in the thumbnail within a segment', async () => {
     const thumbnail = makeScans(800);
     expect(hasTooManyParts(thumbnail)).toBe(true);

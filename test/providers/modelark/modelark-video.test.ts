@@ -12,7 +12,7 @@ import type { VideoProvider } from '../../../src/providers/video/video-provider.
 import { createVideoUpstream, type VideoUpstream } from '../../../src/providers/video/video-upstream.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
-import { makeClip } from '../video/make-clip.ts';
+import { readClip } from '../video/read-clip.ts';
 import {
   startStubVideoUpstream,
   type StubReply,
@@ -35,7 +35,7 @@ const open: VideoUpstream[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'causeway-modelark-'));
-  clip = await makeClip();
+  clip = await readClip('plain.mp4');
   outbound = createOutbound({ allowsLoopback: true, userAgent: 'test' });
   movMaker = createMovMaker({ directory });
 });

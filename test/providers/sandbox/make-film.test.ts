@@ -27,9 +27,8 @@ it('a stored image that would occupy the decoder ends its film before anything i
   const making = makeFilm({
     plan,
     folder,
-    ffmpeg: 'never-run',
     draw: () => Promise.reject(new Error('nothing is drawn')),
-    onProgress: () => {},
+    onPicture: () => {},
     signal: noAbort(),
   });
   expect(await rejectionOf(making)).toMatchObject({

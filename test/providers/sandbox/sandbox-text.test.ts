@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log.ts';
 import { createExampleMaker } from '../../../src/providers/sandbox/examples/example-maker.ts';
 import { createSandboxText } from '../../../src/providers/sandbox/sandbox-text.ts';
-import type { TextEvent, TextRequest } from '../../../src/providers/text/text-provider.ts';
+import type { TextEvent, TextMessage, TextRequest } from '../../../src/providers/text/text-provider.ts';
 import { createTokenCounter } from '../../../src/providers/tokens/token-counter.ts';
 import { argumentsOf, collect, contentOf, finishOf, noAbort, rejectionOf, usageOf } from '../collect.ts';
 
@@ -128,23 +128,47 @@ describe('the sandbox’s function calls', () => {
     });
   });
 
-  it('are followed by an answer in words that uses the tool’s result', async () => {
-    const events = await ask('', {
-      options: { tools: [weather], tool_choice: 'required' },
-      messages: [
-        { role: 'user', content: 'Weather in Oslo?' },
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id: 'call_9', type: 'function', function: { name: 'get_weather', arguments: '{}' } },
-          ],
-        },
-        { role: 'tool', tool_call_id: 'call_9', content: '{"celsius": -3}' },
-      ],
-    });
+  const answered: TextMessage[] = [
+    { role: 'user', content: 'Weather in Oslo?' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call_9', type: 'function', function: { name: 'get_weather', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_9', content: '{"celsius": -3}' },
+  ];
+
+  it.each<TextRequest['options']>([
+    {},
+    { tools: [weather] },
+    { tools: [weather], tool_choice: 'auto' },
+    { tools: [weather], tool_choice: 'none' },
+  ])('are followed by an answer in words that uses the tool’s result: %j', async (options) => {
+    const events = await ask('', { options, messages: answered });
     expect(contentOf(events)).toContain('The tool get_weather answered: {"celsius": -3}');
     expect(finishOf(events)).toBe('stop');
+  });
+
+  it.each(['required', { type: 'function', function: { name: 'get_weather' } }])(
+    'are made after a tool’s result too, with another id, for the choice %j',
+    async (choice) => {
+      const options = { tools: [weather, clock], tool_choice: choice };
+      const first = await ask('', { options, messages: answered.slice(0, 1) });
+      const events = await ask('', { options, messages: answered });
+      expect(events[0]).toMatchObject({ type: 'tool_call', name: 'get_weather' });
+      expect(events[0]).not.toMatchObject({ id: first[0] && 'id' in first[0] ? first[0].id : '' });
+      expect(isWeather(JSON.parse(argumentsOf(events)))).toBe(true);
+      expect(finishOf(events)).toBe('tool_calls');
+    },
+  );
+
+  it('are followed by an answer in the form of a schema where one is asked for', async () => {
+    const schema = weather.function.parameters;
+    const options = {
+      tools: [weather],
+      response_format: { type: 'json_schema', json_schema: { name: 'w', schema } },
+    };
+    expect(isWeather(JSON.parse(contentOf(await ask('', { options, messages: answered }))))).toBe(true);
   });
 });
 

@@ -1,37 +1,47 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
+import '@napi-rs/webcodecs/polyfill';
+import { ALL_FORMATS, BufferSource, Input, VideoSampleSink } from 'mediabunny';
 import sharp from 'sharp';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log.ts';
-import { createSandboxVideo, type SandboxVideo } from '../../../src/providers/sandbox/sandbox-video.ts';
-import { createFindFfmpeg } from '../../../src/providers/sandbox/video/find-ffmpeg.ts';
+import {
+  createSandboxVideo,
+  type SandboxVideo,
+  type SandboxVideoOptions,
+} from '../../../src/providers/sandbox/sandbox-video.ts';
 import type { VideoReport, VideoRequest } from '../../../src/providers/video/video-provider.ts';
 import { makeImage, makeScans } from '../../media/input-images.ts';
+import { measureVideo } from '../../../src/providers/video/measure-video.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
-import { makeClip } from '../video/make-clip.ts';
+import { nameOf, split } from '../video/edit-boxes.ts';
+import { readClip } from '../video/read-clip.ts';
 import { videoInput, videoRequest } from '../video/video-builders.ts';
 
-const run = promisify(execFile);
-
 let directory: string;
-let now = Date.now();
+let now: number;
 const providers: SandboxVideo[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'causeway-films-'));
+});
+beforeEach(() => {
+  now = Date.now();
 });
 afterEach(async () => {
   await Promise.all(providers.splice(0).map((provider) => provider.close()));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const create = (ffmpegPath: string | null = null): SandboxVideo => {
-  const provider = createSandboxVideo({ directory, ffmpegPath, clock: { now: () => now }, log: silentLog });
+const create = (options: Pick<SandboxVideoOptions, 'loadEncoder'> = {}): SandboxVideo => {
+  const provider = createSandboxVideo({
+    directory,
+    clock: { now: () => now },
+    log: silentLog,
+    ...options,
+  });
   providers.push(provider);
   return provider;
 };
@@ -90,27 +100,43 @@ const probe = async (bytes: Buffer) => {
     return {
       mimeType: (await input.getFormat()).mimeType,
       seconds: await video.computeDuration(),
+      claimed: await input.getDurationFromMetadata(),
       codec: await video.getCodec(),
       tag: await video.getInternalCodecId(),
       width: await video.getDisplayWidth(),
       height: await video.getDisplayHeight(),
       sound:
-        audio === null ? null : { codec: await audio.getCodec(), seconds: await audio.computeDuration() },
+        audio === null
+          ? null
+          : {
+              codec: await audio.getCodec(),
+              begins: await audio.getFirstTimestamp(),
+              seconds: await audio.computeDuration(),
+            },
     };
   } finally {
     input.dispose();
   }
 };
 
-const firstPicture = async (bytes: Buffer): Promise<Buffer> => {
-  const file = join(directory, 'to-look-at');
-  await writeFile(file, bytes);
-  const { stdout } = await run(
-    await createFindFfmpeg(null)(),
-    ['-v', 'error', '-i', file, '-frames:v', '1', '-f', 'image2pipe', '-c:v', 'png', '-'],
-    { encoding: 'buffer', maxBuffer: 64 * 1024 ** 2 },
-  );
-  return stdout;
+/** The picture that is shown at a time, as PNG. */
+const pictureAt = async (bytes: Buffer, seconds: number): Promise<Buffer> => {
+  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  try {
+    const track = await input.getPrimaryVideoTrack();
+    const sample = track === null ? null : await new VideoSampleSink(track).getSample(seconds);
+    if (sample === null) throw new Error(`the film has no picture at ${seconds} s`);
+    const { codedWidth: width, codedHeight: height } = sample;
+    const pixels = new Uint8Array(width * height * 4);
+    // Its type is that of a browser's frame, which knows no formats.
+    await sample.copyTo(pixels, { format: 'RGBA' } as object);
+    sample.close();
+    return await sharp(pixels, { raw: { width, height, channels: 4 } })
+      .png()
+      .toBuffer();
+  } finally {
+    input.dispose();
+  }
 };
 
 const colourOf = async (picture: Buffer): Promise<string> => {
@@ -120,17 +146,23 @@ const colourOf = async (picture: Buffer): Promise<string> => {
 };
 
 describe('a film of the sandbox', () => {
-  it('has the asked length, size, ratio and sound, as MP4 with H.264', async () => {
+  it('has the asked length, size, ratio and sound, as MP4 with H.264 and its header in front', async () => {
     const { bytes, contentType } = await film({ durationSeconds: 4 });
     expect(contentType).toBe('video/mp4');
-    expect(await probe(bytes)).toEqual({
+    expect(split(bytes).map(nameOf)).toEqual(['ftyp', 'moov', 'mdat']);
+    expect(await measureVideo(bytes)).toEqual({ seconds: 4, width: 854, height: 480 });
+    const found = await probe(bytes);
+    // Whole packets of sound; no padding is left when the pictures end.
+    expect(found.sound?.seconds).toBeLessThanOrEqual(4);
+    expect(found).toEqual({
       mimeType: 'video/mp4',
       seconds: 4,
+      claimed: 4,
       codec: 'avc',
       tag: 'avc1',
       width: 854,
       height: 480,
-      sound: { codec: 'aac', seconds: expect.closeTo(4, 1) },
+      sound: { codec: 'aac', begins: 0, seconds: expect.closeTo(4, 1) },
     });
   });
 
@@ -144,6 +176,7 @@ describe('a film of the sandbox', () => {
     expect(await probe(bytes)).toEqual({
       mimeType: 'video/quicktime',
       seconds: 1,
+      claimed: 1,
       codec: 'avc',
       tag: 'avc1',
       width: 480,
@@ -180,12 +213,12 @@ describe('a film of the sandbox', () => {
     const lastFrame = await bytesOf(provider, task, 'last_frame');
     expect(lastFrame.contentType).toBe('image/png');
     expect(await sharp(lastFrame.bytes).metadata()).toMatchObject({ width: 480, height: 480 });
-    expect(await colourOf(await firstPicture(bytes))).toBe('red');
+    expect(await colourOf(await pictureAt(bytes, 0))).toBe('red');
     expect(await colourOf(lastFrame.bytes)).toBe('blue');
   });
 
   it('keeps the length and shape of the clip that it edits', async () => {
-    const clip = await makeClip({ seconds: 2, size: '64x64' });
+    const clip = await readClip('square.mp4');
     const { bytes } = await film({
       durationSeconds: -1,
       ratio: 'adaptive',
@@ -269,17 +302,37 @@ describe('a task of the sandbox', () => {
     });
   });
 
-  it('is refused when an input cannot be read, or there is no ffmpeg', async () => {
+  it('is refused when an input cannot be read, or no encoder is installed', async () => {
     const broken = videoInput('first_frame', 'image/png', Buffer.from('no picture'));
     expect(await rejectionOf(start(create(), { inputs: [broken] }))).toMatchObject({
       code: 'invalid_parameter',
       failure: 'fatal',
     });
-    expect(await rejectionOf(start(create('/nowhere/ffmpeg')))).toMatchObject({
+    expect(await create().restMs?.()).toBe(0);
+    const loadEncoder = (): Promise<never> => Promise.reject(new Error('Cannot find native binding'));
+    expect(await rejectionOf(start(create({ loadEncoder })))).toMatchObject({
+      message: expect.stringContaining('@napi-rs/webcodecs'),
       code: 'upstream_unavailable',
       failure: 'retry_other',
     });
+    expect(await create({ loadEncoder }).restMs?.()).toBeGreaterThan(0);
   });
+
+  it('whose film is being encoded is left, soon and without a trace, by a process that ends', async () => {
+    const provider = create();
+    const task = await start(provider, { durationSeconds: 30, resolution: '4k' });
+    await expect
+      .poll(
+        async () => {
+          const told = await report(provider, task);
+          return told.state === 'pending' ? told.progress : null;
+        },
+        { timeout: 60_000 },
+      )
+      .toBeGreaterThan(0);
+    await provider.close();
+    expect(await readdir(join(directory, task))).toEqual(['task.json']);
+  }, 90_000);
 
   it('fails when its film cannot be made', async () => {
     const provider = create();

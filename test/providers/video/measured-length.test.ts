@@ -2,65 +2,61 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureVideo } from '../../../src/providers/video/measure-video.ts';
 import { box, editBoxes, nameOf, split, writeInBoxes } from './edit-boxes.ts';
-import { makeClip } from './make-clip.ts';
+import { muxFilm } from './mux-film.ts';
 import { playingSeconds } from './playing-seconds.ts';
+import { readClip } from './read-clip.ts';
 
 const seconds = 2;
-const withoutSound = ['-an', '-bf', '0', '-g', '6'];
+/** By so much codecs pad. */
+const padding = 0.5;
 
 /** Pictures alone: one track, so that a change of its tables is a change of the film. */
 let film: Buffer;
 let withSound: Buffer;
 let fragmented: Buffer;
 beforeAll(async () => {
-  film = await makeClip({ seconds, flags: withoutSound });
-  withSound = await makeClip({ seconds });
-  fragmented = await makeClip({
-    seconds,
-    flags: [...withoutSound, '-movflags', 'frag_keyframe+empty_moov'],
-  });
+  film = await readClip('pictures.mp4');
+  withSound = await readClip('plain.mp4');
+  fragmented = await readClip('picture-fragments.mp4');
 });
 
 const measuredSeconds = async (bytes: Buffer): Promise<number | null> =>
   (await measureVideo(bytes))?.seconds ?? null;
 
 describe('the measured length', () => {
-  it.each<[string, 'mp4' | 'mov', string[]]>([
-    ['an MP4', 'mp4', []],
-    ['a MOV', 'mov', []],
-    ['one with its header in front', 'mp4', ['-movflags', 'faststart']],
-    ['one with pictures out of their order', 'mp4', ['-preset', 'medium', '-bf', '3']],
-    ['the same at two pictures a second', 'mp4', ['-preset', 'medium', '-bf', '3', '-r', '2']],
-    ['one without an edit list', 'mp4', ['-use_editlist', '0']],
-    ['one that begins with an empty edit', 'mp4', ['-af', 'asetpts=PTS+0.4/TB']],
-    ['a MOV with sound that is not compressed', 'mov', ['-c:a', 'pcm_s16le']],
-    ['one with offsets below zero', 'mp4', ['-preset', 'medium', '-movflags', 'negative_cts_offsets']],
-    ['fragments', 'mp4', ['-movflags', 'frag_keyframe+empty_moov', '-g', '6']],
-    ['fragments of MOV', 'mov', ['-movflags', 'frag_keyframe+empty_moov', '-g', '6']],
-    ['fragments as for streaming', 'mp4', ['-movflags', 'dash+frag_keyframe+default_base_moof', '-g', '6']],
-    [
-      'one with words in its title',
-      'mp4',
-      ['-metadata', 'title=Night traffic, an elephant trunk, Edelstein'],
-    ],
-    [
-      'a MOV with words in its title',
-      'mov',
-      ['-metadata', 'title=Night traffic, an elephant trunk, Edelstein'],
-    ],
-    ['fragments of one picture', 'mp4', ['-movflags', 'empty_moov+frag_every_frame']],
-  ])('of %s is how long it plays', async (_what, format, flags) => {
-    const bytes = await makeClip({ seconds, format, flags });
+  it.each([
+    ['an MP4', 'plain.mp4'],
+    ['a MOV', 'plain.mov'],
+    ['one with its header in front', 'header-first.mp4'],
+    ['one with pictures out of their order', 'reordered.mp4'],
+    ['the same at two pictures a second', 'reordered-slow.mp4'],
+    ['the same without an edit list', 'reordered-without-edits.mp4'],
+    ['one without an edit list', 'without-edits.mp4'],
+    ['one whose sound begins with an empty edit', 'late-sound.mp4'],
+    ['a MOV with sound that is not compressed', 'uncompressed-sound.mov'],
+    ['one with offsets below zero', 'negative-offsets.mp4'],
+    ['one whose sound and header are padded', 'padded-sound.mp4'],
+    ['fragments', 'fragments.mp4'],
+    ['fragments of MOV', 'fragments.mov'],
+    ['fragments as for streaming', 'streaming.mp4'],
+    ['fragments of one picture', 'one-picture-fragments.mp4'],
+    ['one with words in its title', 'titled.mp4'],
+    ['a MOV with words in its title', 'titled.mov'],
+  ])('of %s is how long its pictures play', async (_what, name) => {
+    const bytes = await readClip(name);
     const playing = await playingSeconds(bytes);
     expect(playing).toBeGreaterThan(seconds - 0.1);
-    expect(Math.abs(((await measuredSeconds(bytes)) ?? 0) - playing)).toBeLessThan(0.1);
+    expect(await measuredSeconds(bytes)).toBeCloseTo(playing, 4);
+  });
+
+  it('of a clip of 4 s is 4 s, though its header says 4.022', async () => {
+    const padded = await readClip('padded-sound.mp4');
+    expect(padded.readUInt32BE(padded.indexOf('mvhd') + 20)).toBe(4_022);
+    expect(await measuredSeconds(padded)).toBe(4);
   });
 
   it.each<[string, () => Buffer | Promise<Buffer>]>([
-    [
-      'samples in its header and more in fragments',
-      () => makeClip({ seconds, flags: [...withoutSound, '-movflags', 'frag_keyframe'] }),
-    ],
+    ['samples in its header and more in fragments', () => readClip('header-and-fragments.mp4')],
     ['an edit that plays ten times', () => editBoxes(film, 'moov/trak/edts/elst', tenTimes)],
     [
       'an edit that plays slowly',
@@ -122,6 +118,46 @@ describe('the measured length', () => {
       'a fragment of a track that is not there',
       () => writeInBoxes(fragmented, 'moof/traf/tfhd', (body) => body.writeUInt32BE(9, 4)),
     ],
+    ['an edit of its fragments that hides their end', () => withEdit(fragmented, { seconds: 1, from: 0 })],
+    [
+      'an edit of its fragments that hides their end, which its headers tell too',
+      () => withHeaders(withEdit(fragmented, { seconds: 1, from: 0 }), 1),
+    ],
+    [
+      'an edit of its fragments that hides their beginning',
+      () => withEdit(fragmented, { seconds: 0, from: 1.5 }),
+    ],
+    [
+      'an edit of its fragments that tells how long it is and hides their beginning',
+      () => withEdit(fragmented, { seconds: 0.5, from: 1.5 }),
+    ],
+    ['pictures before its beginning', () => withHeaders(withOffsets(withoutEdits(film), [[24, -1.5]]), 0.5)],
+    [
+      'all pictures but one before its beginning',
+      () =>
+        withHeaders(
+          withOffsets(withoutEdits(film), [
+            [1, 0],
+            [23, -1.5],
+          ]),
+          0.5,
+        ),
+    ],
+    [
+      'pictures before its beginning, and an edit from there',
+      () => withHeaders(withEdit(withOffsets(film, [[24, -1.5]]), { seconds: 0.5, from: 0 }), 0.5),
+    ],
+    [
+      'pictures that show at the same time',
+      () =>
+        withHeaders(
+          withOffsets(
+            withoutEdits(film),
+            Array.from({ length: 24 }, (_, index) => [1, -index / 24]),
+          ),
+          1,
+        ),
+    ],
     [
       'a box that is larger than the one around it',
       () => writeInBoxes(film, 'moov/trak', (body) => body.writeUInt32BE(body.length + 1)),
@@ -149,22 +185,138 @@ describe('the measured length', () => {
     5_000,
   );
 
-  it('is that of its longest track', async () => {
-    const longer = await makeClip({ seconds: 4, flags: withoutSound });
+  it('is that of its longest picture track', async () => {
+    const longer = await readClip('pictures-4s.mp4');
     const second = writeInBoxes(trackOf(longer), 'trak/tkhd', (body) => body.writeUInt32BE(2, 12));
     const both = editBoxes(film, 'moov', (body) => box('moov', Buffer.concat([body, second])));
     expect(await measuredSeconds(both)).toBeCloseTo(4, 1);
   });
 
-  it('is what any of its headers claims, where that is more', async () => {
-    for (const [path, at] of [
-      ['moov/mvhd', 16],
-      ['moov/trak/tkhd', 20],
-      ['moov/trak/edts/elst', 8],
-    ] as const) {
-      const claiming = writeInBoxes(film, path, (body) => body.writeUInt32BE(9_000, at));
-      expect(await measuredSeconds(claiming)).toBeCloseTo(9, 1);
-    }
+  it('is not known where a header claims more than padding, and is that of the pictures where it claims less', async () => {
+    const timescale = timescaleOf(film);
+    const places: [path: string, at: number, unitsPerSecond: number][] = [
+      ['moov/mvhd', 16, 1_000],
+      ['moov/trak/tkhd', 20, 1_000],
+      ['moov/trak/edts/elst', 8, 1_000],
+      ['moov/trak/mdia/mdhd', 16, timescale],
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...places),
+        fc.integer({ min: 1, max: 4_000 }),
+        async ([path, at, unitsPerSecond], extraMs) => {
+          const claimed = Math.round((seconds + extraMs / 1_000) * unitsPerSecond);
+          const claiming = writeInBoxes(film, path, (body) => body.writeUInt32BE(claimed, at));
+          const isPadding = claimed <= (seconds + padding) * unitsPerSecond;
+          expect(await measuredSeconds(claiming)).toBe(isPadding ? seconds : null);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is that of the pictures where the sound is no longer than padding, and else not known', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 48 }),
+        fc.integer({ min: 1, max: 4_000 }),
+        fc.boolean(),
+        async (pictures, soundMs, isFragmented) => {
+          const made = await muxFilm({ from: film, pictures, soundMs, isFragmented });
+          const playing = pictures / 12;
+          const isPadding = soundMs / 1_000 <= playing + padding;
+          const measured = await measuredSeconds(made);
+          if (isPadding) expect(measured).toBeCloseTo(playing, 3);
+          else expect(measured).toBeNull();
+        },
+      ),
+      {
+        numRuns: 60,
+        examples: [
+          [48, 4_022, false],
+          [48, 4_022, true],
+          [48, 4_510, false],
+        ],
+      },
+    );
+  });
+
+  it('heeds an edit list, wherever it begins and ends', async () => {
+    const timescale = timescaleOf(film);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 1_900 }),
+        fc.integer({ min: 50, max: 2_000 }),
+        async (fromMs, askedMs) => {
+          const shownMs = Math.min(askedMs, 2_000 - fromMs);
+          const trimmed = ['moov/mvhd', 'moov/trak/tkhd', 'moov/trak/edts/elst'].reduce(
+            (bytes, path) =>
+              writeInBoxes(bytes, path, (body) => {
+                body.writeUInt32BE(shownMs, path.endsWith('elst') ? 8 : path.endsWith('tkhd') ? 20 : 16);
+                if (path.endsWith('elst')) body.writeUInt32BE(Math.round((fromMs / 1_000) * timescale), 12);
+              }),
+            film,
+          );
+          const measured = (await measuredSeconds(trimmed)) ?? 0;
+          expect(measured).toBeCloseTo(shownMs / 1_000, 2);
+          // A player shows whole pictures.
+          expect(Math.abs(measured - (await playingSeconds(trimmed)))).toBeLessThan(2 / 12 + 0.001);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('of fragments is that of all their pictures, whatever an edit hides, or is not known', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 1_900 }),
+        fc.integer({ min: 0, max: 2_000 }),
+        fc.boolean(),
+        async (fromMs, shownMs, areHeadersChanged) => {
+          const edited = withEdit(fragmented, { seconds: shownMs / 1_000, from: fromMs / 1_000 });
+          const made = areHeadersChanged ? withHeaders(edited, shownMs / 1_000) : edited;
+          expect(await playingSeconds(made)).toBeCloseTo(seconds, 2);
+          const hidden = Math.max(fromMs, shownMs === 0 ? 0 : 2_000 - fromMs - shownMs);
+          const measured = await measuredSeconds(made);
+          if (hidden <= padding * 1_000) expect(measured).toBeCloseTo(seconds, 2);
+          else expect(measured).toBeNull();
+        },
+      ),
+      {
+        numRuns: 60,
+        examples: [
+          [0, 0, false],
+          [0, 2_000, true],
+          [80, 0, true],
+          [80, 1_900, false],
+        ],
+      },
+    );
+  });
+
+  it('counts pictures before the beginning, or is not known where they are more than padding', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 1_900 }), fc.boolean(), async (beforeMs, hasEdit) => {
+        const ends = (2_000 - beforeMs) / 1_000;
+        const early = withOffsets(film, [[24, -beforeMs / 1_000]]);
+        const made = withHeaders(
+          hasEdit ? withEdit(early, { seconds: ends, from: 0 }) : withoutEdits(early),
+          ends,
+        );
+        const measured = await measuredSeconds(made);
+        if (beforeMs > padding * 1_000) expect(measured).toBeNull();
+        else expect(measured).toBeCloseTo(await playingSeconds(made), 2);
+      }),
+      {
+        numRuns: 60,
+        examples: [
+          [0, true],
+          [400, true],
+          [400, false],
+        ],
+      },
+    );
   });
 
   it('is not confused by what phones put behind a film, or by space that nobody uses', async () => {
@@ -249,6 +401,43 @@ describe('the measured length', () => {
 });
 
 const tables = 'moov/trak/mdia/minf/stbl';
+
+const numbers = (...values: number[]): Buffer => {
+  const bytes = Buffer.alloc(4 * values.length);
+  for (const [index, value] of values.entries()) bytes.writeInt32BE(value, 4 * index);
+  return bytes;
+};
+
+/** With one edit in place of what its track has. */
+const withEdit = (bytes: Buffer, { seconds, from }: { seconds: number; from: number }): Buffer => {
+  const fromUnits = Math.round(from * timescaleOf(bytes));
+  const list = box('elst', numbers(0, 1, Math.round(seconds * movieTimescaleOf(bytes)), fromUnits, 0x1_0000));
+  const plain = bytes.includes('elst') ? withoutEdits(bytes) : bytes;
+  return editBoxes(plain, 'moov/trak/tkhd', (body) => Buffer.concat([box('tkhd', body), box('edts', list)]));
+};
+
+const withoutEdits = (bytes: Buffer): Buffer => editBoxes(bytes, 'moov/trak/edts', () => Buffer.alloc(0));
+
+/** With so many samples so many seconds later than they are decoded, run by run. */
+const withOffsets = (bytes: Buffer, runs: [count: number, seconds: number][]): Buffer => {
+  const entries = runs.flatMap(([count, seconds]) => [count, Math.round(seconds * timescaleOf(bytes))]);
+  const offsets = box('ctts', numbers(0x100_0000, runs.length, ...entries));
+  return editBoxes(bytes, `${tables}/stts`, (body) => Buffer.concat([box('stts', body), offsets]));
+};
+
+/** With this length in every header that tells one. */
+const withHeaders = (bytes: Buffer, seconds: number): Buffer =>
+  [
+    { path: 'moov/mvhd', at: 16, timescale: movieTimescaleOf(bytes) },
+    { path: 'moov/trak/tkhd', at: 20, timescale: movieTimescaleOf(bytes) },
+    { path: 'moov/trak/mdia/mdhd', at: 16, timescale: timescaleOf(bytes) },
+  ].reduce(
+    (changed, { path, at, timescale }) =>
+      writeInBoxes(changed, path, (body) => body.writeUInt32BE(Math.round(seconds * timescale), at)),
+    bytes,
+  );
+
+const movieTimescaleOf = (bytes: Buffer): number => bytes.readUInt32BE(bytes.indexOf('mvhd') + 16);
 
 const timescaleOf = (bytes: Buffer): number => bytes.readUInt32BE(bytes.indexOf('mdhd') + 16);
 

@@ -14,7 +14,7 @@ import { createResellerVideo } from '../../../src/providers/videos/reseller-vide
 import { failing, limits, openOutbound, startRaw } from '../../outbound/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
-import { makeClip } from '../video/make-clip.ts';
+import { readClip } from '../video/read-clip.ts';
 import {
   startStubVideoUpstream,
   type StubReply,
@@ -35,7 +35,7 @@ const open: VideoUpstream[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'causeway-reseller-'));
-  clip = await makeClip();
+  clip = await readClip('plain.mp4');
   outbound = createOutbound({ allowsLoopback: true, userAgent: 'test' });
   movMaker = createMovMaker({ directory });
 });

@@ -121,7 +121,7 @@ const createNetwork = async (
 };
 
 export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions): Promise<CrashSite> => {
-  const found = (await testEngines()).find(({ kind }) => kind === engine);
+  const found = testEngines().find(({ kind }) => kind === engine);
   if (found === undefined) throw new Error(`there is no ${engine}`);
   const chains = await startChains();
   const server = facilitator === 'remote' ? await startFacilitatorServer(chains) : null;

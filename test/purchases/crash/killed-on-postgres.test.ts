@@ -1,9 +1,9 @@
 import { describe } from 'vitest';
-import { isPostgresThere } from '../../store/open-test-store.ts';
 import { describeDeaths } from './describe-deaths.ts';
 import { isWrite, writes } from './payment-steps.ts';
+import { hasService } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('with PostgreSQL', () => {
+describe.runIf(hasService('PostgreSQL'))('with PostgreSQL', () => {
   describeDeaths({
     situation: 'on PostgreSQL that is killed at any write of a payment',
     chain: 'base',

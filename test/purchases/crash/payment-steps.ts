@@ -1,14 +1,14 @@
 /** What a process writes down in the course of a payment, whatever the chain. */
 export const writes = [
   'reservePayment',
-  'advancePayment to verified',
+  'verifyPayment',
   'advancePayment to produced',
   'advancePayment to broadcasting',
   'advancePayment to settled',
   'advancePayment to delivered',
 ] as const;
 
-export const isWrite = (step: string): boolean => /(?:reserve|advance)Payment/.test(step);
+export const isWrite = (step: string): boolean => /(?:reserve|verify|advance)Payment/.test(step);
 
 /** The steps around what a settlement writes down and asks of a remote facilitator. */
 export const isSettlement = (step: string): boolean =>

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isPostgresThere } from '../../store/open-test-store.ts';
 import { openCrashSite, type CrashSite, type Purchase } from './crash-site.ts';
 import type { PayEnd } from './gate-commands.ts';
 import { comeBack, payAtOnce } from './recover.ts';
 import type { GateChild } from './start-gate.ts';
+import { hasService } from '../../outside-services.ts';
 
 const rounds = 20;
 const roundsTimeoutMs = 90_000;
@@ -15,7 +15,7 @@ const servedOf = (ends: PayEnd[]): Served[] => ends.flatMap((end) => (end.kind =
 const mayComeAgain = ({ kind, ...end }: PayEnd): boolean =>
   kind === 'served' || ('code' in end && /^payment_(?:in_progress|pending|unavailable)$/.test(end.code));
 
-describe.runIf(await isPostgresThere()).each(['base', 'solana'] as const)(
+describe.runIf(hasService('PostgreSQL')).each(['base', 'solana'] as const)(
   'two processes that share a PostgreSQL and an account to settle from on %s',
   (chain) => {
     let site: CrashSite;

@@ -6,11 +6,13 @@ import {
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/open-postgres-store.ts';
 import { silentLog, type Log } from '../../../src/log.ts';
+import type { StoreError } from '../../../src/store/store-error.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { addAccount, assertSoundBooks, available, opening, openJob, queuedJob, start } from '../builders.ts';
-import { dropSchema, isPostgresThere, newSchemaName, onPostgres, postgresUrl } from '../open-test-store.ts';
+import { dropSchema, newSchemaName, onPostgres } from '../open-test-store.ts';
+import { hasService, postgresUrl } from '../../outside-services.ts';
 
-describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
+describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   let schema: string;
   let opened: Store[];
   beforeEach(() => {
@@ -153,9 +155,10 @@ describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
     await onPostgres(async (client) => {
       await client.query('begin');
       await client.query(`select 1 from ${schema}.accounts where id = '${owner.accountId}' for update`);
-      const opened = store
-        .openJob(opening(queuedJob(owner), { activeLimit: 5 }))
-        .then(({ outcome }) => outcome, String);
+      const opened = store.openJob(opening(queuedJob(owner), { activeLimit: 5 })).then(
+        ({ outcome }) => outcome,
+        ({ reason, message }: StoreError) => `${reason}: ${message}`,
+      );
       const isWaiting = async (): Promise<boolean> => {
         const { rows } = await onPostgres((other) =>
           other.query(
@@ -167,7 +170,7 @@ describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
       };
       await expect.poll(isWaiting).toBe(true);
       await terminate();
-      expect(await opened).toMatch(/terminat/);
+      expect(await opened).toMatch(/^unavailable: .*terminat/);
       await client.query('rollback');
     });
     expect(await openJob(store, opening(queuedJob(owner), { activeLimit: 5 }))).toBeDefined();
@@ -190,7 +193,10 @@ describe.runIf(await isPostgresThere())('the PostgreSQL store', () => {
     await onPostgres(async (client) => {
       await client.query('begin');
       await client.query(`select 1 from ${schema}.accounts where id = '${accountId}' for update`);
-      await expect(topUp(store, accountId, 'entry 1')).rejects.toThrow(/statement timeout/);
+      await expect(topUp(store, accountId, 'entry 1')).rejects.toMatchObject({
+        reason: 'unavailable',
+        message: expect.stringContaining('statement timeout'),
+      });
       await client.query('rollback');
     });
     expect(await topUp(store, accountId, 'entry 2')).toMatchObject({ available: 10n });

@@ -31,7 +31,7 @@ describe('a group commit', () => {
   it('keeps what succeeded and undoes alone the command that failed', () => {
     expect(groupCommit(database, insert)(requests(1, 2, 3))).toEqual([
       { id: 100, value: 10 },
-      { id: 101, failure: 'two is refused after it was written' },
+      { id: 101, failure: 'two is refused after it was written', reason: 'failed' },
       { id: 102, value: 30 },
     ]);
     expect(stored()).toEqual([1, 3]);
@@ -58,8 +58,8 @@ describe('a group commit', () => {
       return value;
     });
     expect(commit(requests(1, 3))).toEqual([
-      { id: 100, failure: 'the disk is full' },
-      { id: 101, failure: 'the disk is full' },
+      { id: 100, failure: 'the disk is full', reason: 'failed' },
+      { id: 101, failure: 'the disk is full', reason: 'failed' },
     ]);
     expect(stored()).toEqual([]);
   });

@@ -10,9 +10,9 @@ describe('pending commands', () => {
     const pending = pendingCommands();
     const [first, second] = [pending.add(), pending.add()];
     pending.settle({ id: second.id, value: 'two' });
-    pending.settle({ id: first.id, failure: 'the disk is full' });
+    pending.settle({ id: first.id, failure: 'the disk is full', reason: 'full' });
     expect(await second.answer).toBe('two');
-    await expect(first.answer).rejects.toEqual(new StoreError('failed', 'the disk is full'));
+    await expect(first.answer).rejects.toEqual(new StoreError('full', 'the disk is full'));
     pending.stop();
   });
 

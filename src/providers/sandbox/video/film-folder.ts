@@ -22,6 +22,8 @@ export interface FilmFolders {
   /** Null when there is no such task; the other calls are for ids of tasks that there are. */
   read(id: string): Promise<FilmTask | null>;
   has(id: string, file: string): Promise<boolean>;
+  /** Removes the words and images that a film was made of; nobody needs them once it is there or has failed. */
+  forgetRequest(id: string, task: FilmTask): Promise<void>;
   /** Marks a task as failed; the text is for the log. */
   fail(id: string, problem: string): Promise<void>;
   /** Null while it has not failed. */
@@ -55,6 +57,11 @@ export const createFilmFolders = (directory: string): FilmFolders => {
       const text = await readText(path(id, taskFile));
       return text === null ? null : (JSON.parse(text) as FilmTask);
     },
+    forgetRequest: async (id, task) => {
+      for (const shot of task.plan.shots)
+        if (shot.kind === 'image') await rm(path(id, shot.file), { force: true });
+      await replace(path(id, taskFile), JSON.stringify(withoutWords(task)));
+    },
     fail: (id, problem) => replace(path(id, problemFile), problem),
     problem: (id) => readText(path(id, problemFile)),
     remove: (id) => rm(path(id), { recursive: true, force: true }),
@@ -67,6 +74,12 @@ export const createFilmFolders = (directory: string): FilmFolders => {
     },
   };
 };
+
+/** The task as it can be kept without its prompt. */
+export const withoutWords = (task: FilmTask): FilmTask => ({
+  ...task,
+  plan: { ...task.plan, card: { caption: '', seed: '' } },
+});
 
 /** Whole or not at all. */
 const replace = async (file: string, text: string): Promise<void> => {

@@ -1,13 +1,14 @@
+import { fork } from 'node:child_process';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OverlayOptions, Sharp } from 'sharp';
 import { newId } from '../../../ids.ts';
 import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
-import type { WorkerPool } from '../../worker-pool.ts';
-import { filmArguments, lastFrameArguments } from './ffmpeg-arguments.ts';
+import type { WorkerPool, WorkerReply } from '../../worker-pool.ts';
+import type { FilmEncoding } from './encode/encode-film.ts';
+import type { FilmReport } from './encode/worker.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
-import { runFfmpeg } from './run-ffmpeg.ts';
 import { sandboxHolder } from '../sandbox-holder.ts';
 import type { DrawTask } from './worker.ts';
 
@@ -15,10 +16,9 @@ export interface MakeFilmOptions {
   plan: FilmPlan;
   /** Of the task: has the images, and gets the film. */
   folder: string;
-  ffmpeg: string;
   draw: WorkerPool<DrawTask, Uint8Array>['run'];
-  /** Called with the done share, from 0 to 1. */
-  onProgress: (share: number) => void;
+  /** Told how many pictures were made. */
+  onPicture: (made: number) => void;
   signal: AbortSignal;
 }
 
@@ -31,29 +31,24 @@ const limitMs = 900_000;
 
 /** Makes the film of a plan, and its last frame. Throws ProviderError or the signal's reason. */
 export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
-  const { plan, folder, ffmpeg, signal } = options;
+  const { plan, folder, signal } = options;
   // A folder of its own: another process may be at the same film, where a job changed hands.
   const work = join(folder, newId());
   await mkdir(work);
   try {
     const stills: string[] = [];
     for (const [index, shot] of plan.shots.entries()) {
-      const file = join(work, `still-${index}.png`);
-      await makeStill(shot, file, options);
+      const file = join(work, `still-${index}`);
+      await writeFile(file, await (shot.kind === 'card' ? cardStill(options) : imageStill(shot, options)));
       signal.throwIfAborted();
       stills.push(file);
     }
     const film = join(work, filmFile);
-    await runFfmpeg({
-      path: ffmpeg,
-      arguments: filmArguments(plan, stills, film),
-      onFrame: (frames) => options.onProgress(frames / plan.frames),
-      limitMs,
-      signal,
-    });
-    if (plan.hasLastFrame) {
+    const lastPicture = plan.hasLastFrame ? join(work, 'last-picture') : null;
+    await encode({ plan, stills, film, lastFrame: lastPicture }, options);
+    if (lastPicture !== null) {
       const lastFrame = join(work, lastFrameFile);
-      await runFfmpeg({ path: ffmpeg, arguments: lastFrameArguments(film, lastFrame), limitMs, signal });
+      await writeFile(lastFrame, await toPng(await readFile(lastPicture), options));
       await rename(lastFrame, join(folder, lastFrameFile));
     }
     await rename(film, join(folder, filmFile));
@@ -62,9 +57,44 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
   }
 };
 
-/** The program that films gets to see pictures of our own making only: a stranger's is decoded and encoded here. */
-const makeStill = async (shot: Shot, file: string, options: MakeFilmOptions): Promise<void> => {
-  await writeFile(file, await (shot.kind === 'card' ? cardStill(options) : imageStill(shot, options)));
+/**
+ * In a process for this film alone: with it goes all memory that the encoder took, and it can be ended at any time. The
+ * gateway's environment is no business of one that only computes.
+ */
+const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions): Promise<void> => {
+  signal.throwIfAborted();
+  const { promise: ended, resolve: end } = Promise.withResolvers<WorkerReply<null>>();
+  const encoder = fork(new URL('./encode/worker.ts', import.meta.url), {
+    execArgv: [],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    signal,
+    timeout: limitMs,
+    killSignal: 'SIGKILL',
+  });
+  let answer: WorkerReply<null> | null = null;
+  encoder.on('message', (told: FilmReport) => {
+    if ('made' in told) onPicture(told.made);
+    else {
+      answer = told;
+      encoder.kill('SIGKILL');
+    }
+  });
+  encoder.on('exit', (code, killedBy) =>
+    end(answer ?? { failure: `its process ended with ${killedBy ?? code}` }),
+  );
+  encoder.on('error', (error) => {
+    // Only one that never began has no end to wait for.
+    if (encoder.pid === undefined) end({ failure: error.message });
+  });
+  encoder.send(task, () => {});
+  const reply = await ended;
+  signal.throwIfAborted();
+  if ('failure' in reply)
+    throw new ProviderError(`the film was not encoded: ${reply.failure}`, {
+      failure: 'fatal',
+      code: 'upstream_error',
+    });
 };
 
 const cardStill = async (options: MakeFilmOptions): Promise<Uint8Array> => {
@@ -91,6 +121,7 @@ const imageStill = async (
   }
 };
 
+/** 8-bit RGB in the film's size. */
 const toStill = (
   picture: Sharp,
   marks: OverlayOptions[],
@@ -102,8 +133,20 @@ const toStill = (
     .flatten({ background: '#000000' })
     .toColourspace('srgb')
     .composite(marks)
-    .png({ compressionLevel: 1 })
+    .removeAlpha()
+    .raw()
     .toBuffer();
+
+const toPng = (rgb: Uint8Array, options: MakeFilmOptions): Promise<Buffer> => {
+  const { width, height } = options.plan;
+  return withSharp(
+    (sharp) =>
+      sharp(rgb, { raw: { width, height, channels: 3 } })
+        .png({ compressionLevel: 3 })
+        .toBuffer(),
+    inTurn(options),
+  );
+};
 
 /** In the film's size, to the pixel: rounding may have made it a row more or less. */
 const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {

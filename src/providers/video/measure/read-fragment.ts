@@ -8,8 +8,6 @@ export interface FragmentedTrack {
   span: Span;
   /** Where a fragment begins that does not tell. */
   next: number;
-  /** Of all samples, in the track's time. */
-  total: number;
   samples: number;
 }
 
@@ -56,8 +54,9 @@ const readRun = (run: Buffer, track: FragmentedTrack, defaultDuration: number): 
       at += 4;
     }
     track.next += duration;
-    track.total += duration;
+    track.span.total += duration;
     track.span.first = Math.min(track.span.first, shown);
     track.span.end = Math.max(track.span.end, shown + duration);
+    track.span.longest = Math.max(track.span.longest, duration);
   }
 };

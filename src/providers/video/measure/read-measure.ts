@@ -1,6 +1,7 @@
-import { BufferSource, FilePathSource, Input, MP4, QTFF, WEBM } from 'mediabunny';
+import { BufferSource, FilePathSource, Input, MP4, QTFF, WEBM, type InputVideoTrack } from 'mediabunny';
 import type { VideoMeasure, VideoSource } from '../measure-video.ts';
-import { longestReading } from './longest-reading.ts';
+import { DoubtfulFilm } from './boxes.ts';
+import { readLength, toleranceSeconds } from './read-length.ts';
 import { openBytes } from './open-bytes.ts';
 
 const longestSeconds = 3_600;
@@ -14,7 +15,8 @@ const ebml = 0x1a45_dfa3;
 
 /** Throws, or answers null, for what cannot be measured. */
 export const readMeasure = async (source: VideoSource): Promise<VideoMeasure | null> => {
-  const { isWebm, reading } = readBoxes(source);
+  const { isWebm, length } = readBoxes(source);
+  if (!isWebm && length === null) return null;
   const input = new Input({
     source: typeof source === 'string' ? new FilePathSource(source) : new BufferSource(source),
     formats: isWebm ? [WEBM] : [MP4, QTFF],
@@ -22,9 +24,7 @@ export const readMeasure = async (source: VideoSource): Promise<VideoMeasure | n
   try {
     const track = await input.getPrimaryVideoTrack();
     if (track === null) return null;
-    // What the header claims, and where the last sample of any track ends: a player goes by the second.
-    const claimed = (await input.getDurationFromMetadata()) ?? 0;
-    const seconds = Math.max(claimed, await input.computeDuration(), reading);
+    const seconds = length ?? (await readWebmLength(input, track));
     const { packetCount } = await track.computePacketStats(mostCounted);
     const width = await track.getDisplayWidth();
     const height = await track.getDisplayHeight();
@@ -40,14 +40,24 @@ export const readMeasure = async (source: VideoSource): Promise<VideoMeasure | n
 };
 
 /** The boxes of MP4 and MOV are walked before they are believed; WebM has none. */
-const readBoxes = (source: VideoSource): { isWebm: boolean; reading: number } => {
+const readBoxes = (source: VideoSource): { isWebm: boolean; length: number | null } => {
   const bytes = openBytes(source);
   try {
     const isWebm = bytes.read(0, 4).readUInt32BE() === ebml;
-    return { isWebm, reading: isWebm ? 0 : longestReading(bytes) };
+    return { isWebm, length: isWebm ? null : readLength(bytes) };
   } finally {
     bytes.close();
   }
+};
+
+/** By its pictures, as for MP4. Throws where the header or another track is longer by more than padding. */
+const readWebmLength = async (input: Input, pictures: InputVideoTrack): Promise<number> => {
+  const end = await pictures.computeDuration();
+  const begin = Math.max(0, await pictures.getFirstTimestamp());
+  const longest = Math.max((await input.getDurationFromMetadata()) ?? 0, await input.computeDuration());
+  if (longest > end + toleranceSeconds || begin > toleranceSeconds)
+    throw new DoubtfulFilm('the pictures are shorter than the film');
+  return end - begin;
 };
 
 /** Above 0; false for NaN too. */

@@ -13,14 +13,17 @@ interface Edit {
 
 export interface Track {
   id: number;
+  isPicture: boolean;
   /** Of the track's time in a second. */
   timescale: number;
   /** Null: it plays whole. */
   edit: Edit | null;
   /** Of the samples in the table; null when it has none. */
   span: Span | null;
-  /** As its header claims; 0 where it does not. */
+  /** How long it is shown, as its header claims; 0 where it does not. */
   claimedSeconds: number;
+  /** How long its samples are, edits aside, as the header of its media claims; 0 where it does not. */
+  claimedMediaSeconds: number;
 }
 
 const normalRate = 0x1_0000;
@@ -32,16 +35,22 @@ export const readTrack = (body: Buffer, movieTimescale: number): Track => {
   const head = child(boxes, 'tkhd');
   const version = readVersion(head);
   const idAt = version === 1 ? 20 : 12;
-  const media = readChildren(child(boxes, 'mdia'), ['mdhd', 'minf']);
+  const media = readChildren(child(boxes, 'mdia'), ['mdhd', 'hdlr', 'minf']);
   const edits = findChild(boxes, 'edts');
   const list = edits === null ? null : findChild(readChildren(edits, ['elst']), 'elst');
   const tables = readChildren(child(media, 'minf'), ['stbl']);
+  const mediaHead = child(media, 'mdhd');
+  const timescale = readTimescale(mediaHead);
+  const mediaVersion = readVersion(mediaHead);
+  const claimedMedia = readDuration(mediaHead, mediaVersion === 1 ? 24 : 16, mediaVersion) ?? 0;
   return {
     id: head.readUInt32BE(idAt),
-    timescale: readTimescale(child(media, 'mdhd')),
+    isPicture: child(media, 'hdlr').toString('latin1', 8, 12) === 'vide',
+    timescale,
     edit: list === null ? null : readEdit(list, movieTimescale),
     span: readSampleTable(child(tables, 'stbl')),
     claimedSeconds: (readDuration(head, idAt + 8, version) ?? 0) / movieTimescale,
+    claimedMediaSeconds: claimedMedia / timescale,
   };
 };
 

@@ -6,6 +6,10 @@ export interface Span {
   first: number;
   /** Of the sample that ends last. */
   end: number;
+  /** How long the longest sample lasts. */
+  longest: number;
+  /** How long all samples last, one after the other. */
+  total: number;
 }
 
 interface Run {
@@ -82,11 +86,12 @@ const assertChunksFit = (
 };
 
 const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
-  const span = { first: Infinity, end: -Infinity };
+  const span = { first: Infinity, end: -Infinity, longest: 0 };
   let time = 0;
   let position = 0;
   let offsetLeft = offsets[0]?.count ?? Infinity;
   for (const { count, value: delta } of times) {
+    span.longest = Math.max(span.longest, delta);
     for (let left = count; left > 0;) {
       const taken = Math.min(left, offsetLeft);
       const offset = offsets[position]?.value ?? 0;
@@ -100,5 +105,5 @@ const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
       offsetLeft = offsets[position]?.count ?? Infinity;
     }
   }
-  return span;
+  return { ...span, total: time };
 };

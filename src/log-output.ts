@@ -1,0 +1,123 @@
+import { constants, fstatSync, openSync, write } from 'node:fs';
+
+/** Where the lines of the log go. Neither method throws, and nothing waits for a line to be written. */
+export interface LogOutput {
+  write(line: string): void;
+  /** Resolves when every line is written or dropped, at the latest after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<void>;
+}
+
+/** Writes some or all of the bytes and tells how many it wrote. Calls back once, after it has returned. */
+export type WriteBytes = (
+  bytes: Uint8Array,
+  done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
+) => void;
+
+const maxWaitingCharacters = 1024 ** 2;
+const retryMs = 50;
+
+/**
+ * Writes lines one batch after another. Lines are dropped and counted while the place cannot be written (a full disk),
+ * or while more than `maxWaiting` characters wait for it (a pipe that nobody reads). The next batch that is written
+ * begins with their number.
+ */
+export const createLogOutput = (
+  writeBytes: WriteBytes = openStandardError(),
+  { maxWaiting = maxWaitingCharacters }: { maxWaiting?: number } = {},
+): LogOutput => {
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  let isWriting = false;
+  let isLineTorn = false;
+  let untold = 0;
+  let idle = Promise.withResolvers<void>();
+
+  const writeNext = (): void => {
+    isWriting = waiting.length > 0;
+    if (!isWriting) return idle.resolve();
+    const lines = waiting;
+    const told = untold;
+    waiting = [];
+    waitingCharacters = 0;
+    const head = `${isLineTorn ? '\n' : ''}${told > 0 ? noticeOf(told) : ''}`;
+    const batch = Buffer.from(head + lines.join(''));
+
+    const attempt = (rest: Buffer): void =>
+      writeBytes(rest, (error, written) => {
+        if (error?.code === 'EAGAIN') {
+          setTimeout(attempt, retryMs, rest).unref();
+          return;
+        }
+        if (error) {
+          if (batch.length - rest.length >= head.length) untold -= told;
+          // The head comes first, so these are the line breaks of lost lines.
+          untold += Math.min(lines.length, rest.toString().split('\n').length - 1);
+          writeNext();
+          return;
+        }
+        const left = rest.subarray(written);
+        isLineTorn = rest[written - 1] !== newline;
+        if (left.length > 0) return attempt(left);
+        untold -= told;
+        writeNext();
+      });
+    attempt(batch);
+  };
+
+  return {
+    write: (line) => {
+      if (waitingCharacters + line.length > maxWaiting) {
+        untold += 1;
+        return;
+      }
+      waiting.push(line);
+      waitingCharacters += line.length;
+      if (isWriting) return;
+      idle = Promise.withResolvers();
+      writeNext();
+    },
+    flush: async (timeoutMs) => {
+      if (!isWriting) return;
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, timeoutMs);
+      await Promise.race([idle.promise, late.promise]);
+      clearTimeout(timer);
+    },
+  };
+};
+
+const newline = 0x0a;
+
+const noticeOf = (dropped: number): string =>
+  `${JSON.stringify({
+    level: 40,
+    time: Date.now(),
+    dropped,
+    msg: 'lines of the log were dropped: where it goes could not be written, or was not read in time',
+  })}\n`;
+
+/**
+ * Standard error, written so that neither the event loop nor a thread of the pool ever waits for its reader. A thread
+ * that waits would keep the process from ending.
+ */
+const openStandardError = (): WriteBytes => {
+  const stat = fstatSync(2);
+  if (stat.isFIFO() || stat.isSocket()) {
+    const { stderr } = process;
+    // Each failed write is told to its own callback.
+    stderr.on('error', () => {});
+    return (bytes, done) => void stderr.write(bytes, (error) => done(error, bytes.length));
+  }
+  const fd = stat.isCharacterDevice() ? openAgain() : 2;
+  return (bytes, done) => write(fd, bytes, done);
+};
+
+/** A terminal opened anew has a mode of its own, in which a stopped one refuses bytes instead of waiting. */
+const openAgain = (): number => {
+  try {
+    return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    // Not Linux, or not this user's to open.
+    return 2;
+  }
+};

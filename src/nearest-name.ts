@@ -1,0 +1,38 @@
+/** The one of `names` that `text` differs from by the fewest edits, `maxEdits` at most; null: there is none. */
+export const nearestName = (text: string, names: readonly string[], maxEdits: number): string | null => {
+  let nearest: string | null = null;
+  let fewest = maxEdits + 1;
+  for (const name of names) {
+    if (Math.abs(name.length - text.length) >= fewest) continue;
+    const edits = countEdits(text, name);
+    if (edits >= fewest) continue;
+    nearest = name;
+    fewest = edits;
+  }
+  return nearest;
+};
+
+/** Letters that are added, left out or replaced, and pairs of neighbours that are swapped (optimal string alignment). */
+const countEdits = (from: string, to: string): number => {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwap =
+        row > 1 && column > 1 && from[row - 2] === to[column - 1] && from[row - 1] === to[column - 2];
+      current.push(
+        Math.min(
+          (last[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+          isSwap ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+        ),
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length] ?? 0;
+};

@@ -1,2 +1,0 @@
-/** The largest bound of followers that a search takes. */
-export const mostFollowers = 1_000_000_000;

@@ -1,0 +1,179 @@
+import {
+  child,
+  DoubtfulFilm,
+  findChild,
+  isTiming,
+  readBoxHeader,
+  readChildren,
+  readDuration,
+  readVersion,
+} from './boxes.ts';
+import type { FilmBytes } from './open-bytes.ts';
+import { readFragment, type FragmentedTrack } from './read-fragment.ts';
+import { readTimescale, readTrack, type Track } from './read-track.ts';
+
+/** By so much a header or a track may be longer than the pictures, or these begin late: codecs pad what they make. */
+export const toleranceSeconds = 0.5;
+const mostBoxes = 50_000;
+const mostHeaderBytes = 16 * 1024 ** 2;
+/** Of some ten thousand fragments. */
+const mostIndexBytes = 512 * 1024;
+const mostTracks = 64;
+const normalRate = 0x1_0000;
+
+interface Film {
+  /** As its headers claim; 0 where they do not. */
+  claimedSeconds: number;
+  tracks: Track[];
+  /** By track id; null: the film has no fragments. */
+  fragmented: Map<number, FragmentedTrack> | null;
+}
+
+/**
+ * How long the pictures of an MP4 or MOV film play, in seconds, as its edit list says; null when it has none. Throws
+ * DoubtfulFilm, or RangeError, for a film whose headers or other tracks are longer by more than padding, and for one that
+ * another player might show for longer: with both a sample table and fragments, with several edits, with tables that
+ * contradict each other or that are out of place.
+ */
+export const readLength = (bytes: FilmBytes): number | null => {
+  const { claimedSeconds, tracks, fragmented } = readFilm(bytes);
+  const readings = tracks.map((track) => readingOf(track, fragmented?.get(track.id) ?? null));
+  const pictures = readings.filter(({ isPicture, seconds }) => isPicture && seconds > 0);
+  if (pictures.length === 0) return null;
+  const end = Math.max(...pictures.map((picture) => picture.end));
+  const longest = Math.max(
+    claimedSeconds,
+    ...readings.map((reading) => Math.max(reading.end, reading.claimed)),
+  );
+  if (longest > end + toleranceSeconds)
+    throw new DoubtfulFilm('a header or a track is longer than the pictures');
+  if (pictures.some(({ begin }) => begin > toleranceSeconds))
+    throw new DoubtfulFilm('its pictures begin late');
+  return Math.max(...pictures.map(({ seconds }) => seconds));
+};
+
+const readFilm = (bytes: FilmBytes): Film => {
+  let film: Film | null = null;
+  let readBytes = 0;
+  for (let at = 0, count = 0; bytes.size - at >= 8; count += 1) {
+    if (count === mostBoxes) throw new DoubtfulFilm('too many boxes');
+    const { name, headerBytes, size } = readBoxHeader(bytes.read(at, 16));
+    const isWhole = size >= headerBytes && size <= bytes.size - at;
+    if (isTiming(name)) {
+      readBytes += size;
+      if (!isWhole || readBytes > mostHeaderBytes)
+        throw new DoubtfulFilm('the header is cut off or too long');
+      const body = bytes.read(at + headerBytes, size - headerBytes);
+      if (name === 'moov' && film === null) film = readMovie(body);
+      else if (name === 'moof' && film !== null && film.fragmented !== null)
+        readFragment(body, film.fragmented);
+      else throw new DoubtfulFilm(`${name} is out of place`);
+    }
+    // What follows is read by nobody.
+    if (!isWhole) break;
+    at += size;
+  }
+  if (film === null) throw new DoubtfulFilm('there is no header');
+  if (film.fragmented !== null) assertSmallIndex(bytes);
+  return film;
+};
+
+/** The table of fragments, which the last number of a file tells the place of. */
+const assertSmallIndex = (bytes: FilmBytes): void => {
+  const at = bytes.size - bytes.read(bytes.size - 4, 4).readUInt32BE();
+  const head = at < 0 ? Buffer.alloc(0) : bytes.read(at, 16);
+  if (head.length < 16) return;
+  const { name, size } = readBoxHeader(head);
+  if (name === 'mfra' && size > mostIndexBytes) throw new DoubtfulFilm('the table of fragments is too long');
+};
+
+const readMovie = (body: Buffer): Film => {
+  const boxes = readChildren(body, ['mvhd', 'mvex'], ['trak']);
+  const head = child(boxes, 'mvhd');
+  const version = readVersion(head);
+  const timescale = readTimescale(head);
+  const durationAt = version === 1 ? 24 : 16;
+  const rate = head.readUInt32BE(durationAt + (version === 1 ? 8 : 4));
+  if (rate !== normalRate && rate !== 0) throw new DoubtfulFilm('it plays at another rate');
+  const tracks = boxes.filter(({ name }) => name === 'trak').map((box) => readTrack(box.body, timescale));
+  if (tracks.length > mostTracks || new Set(tracks.map(({ id }) => id)).size !== tracks.length)
+    throw new DoubtfulFilm('too many tracks, or two of one id');
+  const extension = findChild(boxes, 'mvex');
+  if (extension !== null && tracks.some(({ span }) => span !== null))
+    throw new DoubtfulFilm('both a sample table and fragments');
+  return {
+    claimedSeconds:
+      Math.max(readDuration(head, durationAt, version) ?? 0, extension === null ? 0 : claimOf(extension)) /
+      timescale,
+    tracks,
+    fragmented: extension === null ? null : readDefaults(extension, tracks),
+  };
+};
+
+/** Of all fragments together, in the film's time; 0 where there is none. */
+const claimOf = (extension: Buffer): number => {
+  const claim = findChild(readChildren(extension, ['mehd'], ['trex']), 'mehd');
+  return claim === null ? 0 : (readDuration(claim, 4, readVersion(claim)) ?? 0);
+};
+
+const readDefaults = (extension: Buffer, tracks: readonly Track[]): Map<number, FragmentedTrack> => {
+  const defaults = readChildren(extension, ['mehd'], ['trex']).filter(({ name }) => name === 'trex');
+  return new Map(
+    tracks.map(({ id }) => {
+      const own = defaults.filter(({ body }) => body.readUInt32BE(4) === id);
+      if (own.length > 1) throw new DoubtfulFilm('two defaults of one track');
+      return [
+        id,
+        {
+          defaultDuration: own[0]?.body.readUInt32BE(12) ?? 0,
+          span: { first: Infinity, end: -Infinity, longest: 0, total: 0 },
+          next: 0,
+          samples: 0,
+        },
+      ];
+    }),
+  );
+};
+
+interface Reading {
+  isPicture: boolean;
+  /** How long it plays. */
+  seconds: number;
+  /** When it begins and ends in the film. */
+  begin: number;
+  end: number;
+  /** When it ends, by the longest of its claims. */
+  claimed: number;
+}
+
+const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => {
+  const { isPicture, timescale, edit, claimedSeconds, claimedMediaSeconds } = track;
+  const span = fragments === null ? track.span : fragments.samples > 0 ? fragments.span : null;
+  const delay = edit?.delay ?? 0;
+  const claimed = Math.max(claimedSeconds, delay + (edit?.seconds ?? 0));
+  if (span === null)
+    return { isPicture, seconds: 0, begin: 0, end: 0, claimed: Math.max(claimed, claimedMediaSeconds) };
+  const [first, end, total] = [span.first / timescale, span.end / timescale, span.total / timescale];
+  if (claimedMediaSeconds > end + toleranceSeconds)
+    throw new DoubtfulFilm('the header of a track is longer than its samples');
+  if (first < -toleranceSeconds) throw new DoubtfulFilm('samples before the beginning');
+  const together = Math.max(0, total - (end - first));
+  if (together > toleranceSeconds) throw new DoubtfulFilm('samples that play at the same time');
+  const from = edit === null ? 0 : edit.from / timescale;
+  const stop = edit === null || edit.seconds === 0 ? Infinity : from + edit.seconds;
+  // Players cut no fragments by an edit; a small one tells when the first picture shows.
+  if (fragments !== null && (from > first + toleranceSeconds || stop < end - toleranceSeconds))
+    throw new DoubtfulFilm('an edit cuts off fragments, which players show whole');
+  const isCut = fragments === null;
+  if (isCut && stop < end && span.longest > toleranceSeconds * timescale)
+    throw new DoubtfulFilm('an edit cuts off a long sample, which some players show whole');
+  const shownFrom = isCut && from > 0 ? Math.max(first, from) : first;
+  const shownTo = Math.max(isCut ? Math.min(end, stop) : end, shownFrom);
+  return {
+    isPicture,
+    seconds: shownTo > shownFrom ? shownTo - shownFrom + together : 0,
+    begin: delay + shownFrom - from,
+    end: delay + shownTo - from,
+    claimed,
+  };
+};

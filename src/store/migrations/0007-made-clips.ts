@@ -1,0 +1,8 @@
+import type { Engine } from './engine.ts';
+
+/** Videos that were made here, by the SHA-256 of their bytes in hexadecimal, with the seconds that they were made for, and when. */
+export const madeClips = ({ int64, id, tableEnd }: Engine): string[] => [
+  `create table made_clips (digest ${id} not null primary key, seconds ${int64} not null,
+    created_at ${int64} not null)${tableEnd}`,
+  `create index made_clips_by_age on made_clips (created_at)`,
+];

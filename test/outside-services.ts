@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { createClient } from '@keyv/redis';
+import { Client } from 'pg';
+import { expect, inject } from 'vitest';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    missingServices: OutsideService[];
+    /** A file with a line for each suite that did not run: the service it needs, and its file. */
+    notRunFile: string;
+  }
+}
+
+/** The services that some suites need and that `npm install` does not bring. */
+export type OutsideService = 'PostgreSQL' | 'Redis' | 'redis-server';
+
+export const postgresUrl = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
+export const redisUrl = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
+
+const services: Record<
+  OutsideService,
+  {
+    /** Rejects when the service does not answer. */
+    check: () => Promise<void>;
+    howToGet: string;
+  }
+> = {
+  PostgreSQL: {
+    check: async () => {
+      const client = new Client({ connectionString: postgresUrl, connectionTimeoutMillis: 3_000 });
+      await client.connect();
+      await client.end();
+    },
+    howToGet: `start PostgreSQL 15 or newer at ${postgresUrl}, or name another server in TEST_DATABASE_URL`,
+  },
+  Redis: {
+    check: async () => {
+      const socket = { reconnectStrategy: false as const, connectTimeout: 3_000 };
+      const client = createClient({ url: redisUrl, socket });
+      client.on('error', () => undefined);
+      await client.connect();
+      client.destroy();
+    },
+    howToGet: `start Redis 7 or newer at ${redisUrl}, or name another server in REDIS_URL`,
+  },
+  'redis-server': {
+    check: async () => {
+      await promisify(execFile)('redis-server', ['--version']);
+    },
+    howToGet:
+      'install Redis, so that the program redis-server is on the PATH (these tests kill servers of their own)',
+  },
+};
+
+const names = Object.keys(services) as OutsideService[];
+
+/** Runs once before all tests (`globalSetup`). Under CI every service must be there. */
+export const setup = async (project: TestProject): Promise<() => void> => {
+  const checks = await Promise.allSettled(names.map((name) => services[name].check()));
+  const missing = names.filter((_name, index) => checks[index]?.status === 'rejected');
+  if (missing.length > 0 && process.env['CI'] !== undefined) {
+    throw new Error(missing.map((name) => `${name} is missing: ${services[name].howToGet}.`).join('\n'));
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-tests-'));
+  const notRunFile = join(folder, 'not-run');
+  writeFileSync(notRunFile, '');
+  project.provide('missingServices', missing);
+  project.provide('notRunFile', notRunFile);
+  return () => {
+    const lines = new Set(readFileSync(notRunFile, 'utf8').split('\n'));
+    rmSync(folder, { recursive: true });
+    for (const name of missing) {
+      const files = [...lines]
+        .filter((line) => line.startsWith(`${name}\t`))
+        .map((line) => line.split('\t')[1]);
+      if (files.length === 0) continue;
+      process.stdout.write(
+        `\n${name} is missing, so these files ran in part or not at all:\n` +
+          `${files.map((file) => `  ${file}\n`).join('')}To run them, ${services[name].howToGet}.\n`,
+      );
+    }
+  };
+};
+
+/** Tells whether a suite can run. A suite that cannot is named in the last lines of the test run. */
+export const hasService = (name: OutsideService): boolean => {
+  if (!inject('missingServices').includes(name)) return true;
+  const file = relative(process.cwd(), expect.getState().testPath ?? 'an unknown file');
+  appendFileSync(inject('notRunFile'), `${name}\t${file}\n`);
+  return false;
+};

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/sqlite/database.ts';
+import type { Reply, Request } from '../../../src/store/sqlite/messages.ts';
+import { migrateDatabase } from '../../../src/store/sqlite/migrate-database.ts';
+import { createWriter } from '../../../src/store/sqlite/writer.ts';
+
+describe('the writer of a file that can grow no further', () => {
+  let folder: string;
+  let database: DatabaseSync;
+  let run: (...requests: Pick<Request, 'name' | 'input'>[]) => Reply[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'causeway-writer-'));
+    database = openDatabase({ file: join(folder, 'store.sqlite'), busyTimeoutMs: 1_000 });
+    await migrateDatabase(database, 1_000);
+    let replies: Reply[] = [];
+    const writer = createWriter(database, (sent) => replies.push(...sent));
+    run = (...requests) => {
+      replies = [];
+      writer.take(requests.map((request, id) => ({ id, ...request })));
+      writer.drain();
+      return replies.sort((a, b) => a.id - b.id);
+    };
+  });
+  afterEach(async () => {
+    database.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const growAtMostTo = (pages: number): void => database.exec(`pragma max_page_count = ${pages}`);
+  const probe = { name: 'probe', input: undefined } as const;
+  const secret = (value: string) => ({ name: 'getOrCreateSecret', input: { name: value, value } }) as const;
+  const full = (id: number): unknown => ({ id, failure: expect.stringContaining('full'), reason: 'full' });
+
+  it('says that it is full, to a probe as to a command, and works again once there is room', () => {
+    expect(run(probe, secret('a'))).toEqual([
+      { id: 0, value: null },
+      { id: 1, value: 'a' },
+    ]);
+    growAtMostTo(1);
+    expect(run(secret('b'.repeat(100_000)))).toEqual([full(0)]);
+    // What was freed by a probe is room for the next one, until something else takes it.
+    run(secret('c'.repeat(10_000)));
+    expect(run(probe)).toEqual([full(0)]);
+    growAtMostTo(10_000);
+    expect(run(probe)).toEqual([{ id: 0, value: null }]);
+  });
+
+  it('loses no command that has room to a probe that has none', () => {
+    growAtMostTo(1);
+    expect(run(secret('small'), probe, secret('another'))).toEqual([
+      { id: 0, value: 'small' },
+      full(1),
+      { id: 2, value: 'another' },
+    ]);
+  });
+
+  it('keeps no more than one probe in the file', () => {
+    for (let count = 0; count < 5; count += 1) run(probe, probe);
+    expect(database.prepare('select count(*) as kept from write_probe').get()).toEqual({ kept: 1 });
+  });
+});
