@@ -1,7 +1,7 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
-import { isSandboxModel } from './config.ts';
-import { parseUsd } from './money.ts';
+import { isSandboxModel } from './config/config.ts';
+import { parseUsd } from './kit/money.ts';
 import type { GatewayServices } from './services.ts';
 
 const sandboxCredit = parseUsd('25.00');

@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
-import { readConfig, type Config } from './config.ts';
-import { ConfigError } from './errors.ts';
+import { readConfig, type Config } from './config/config.ts';
+import { ConfigError } from './kit/errors.ts';
 import { accountNotices, chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
-import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
-import { isApiKey } from './ids.ts';
-import { createLogOutput } from './log-output.ts';
-import { createLog, type Log } from './log.ts';
+import { assertEnvFilePrivate, readKeyFiles } from './kit/key-files.ts';
+import { isApiKey } from './kit/ids.ts';
+import { createLogOutput } from './kit/log-output.ts';
+import { createLog, type Log } from './kit/log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
-import { isOnSale } from './operations/is-on-sale.ts';
+import { isOnSale } from './operations/search/is-on-sale.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
-import { whenOrphaned } from './when-orphaned.ts';
+import { whenOrphaned } from './kit/when-orphaned.ts';
 
 const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
 

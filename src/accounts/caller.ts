@@ -1,4 +1,4 @@
-import type { Nano } from '../money.ts';
+import type { Nano } from '../kit/money.ts';
 
 /** Who calls: one live key of one active account, as read from the store when the request came in. */
 export interface Caller {

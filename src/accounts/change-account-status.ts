@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Account, Store } from '../store/store.ts';
 
 /** `changed` is false when the account was in that state already. Null: there is no such account. */

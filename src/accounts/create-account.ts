@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { newId } from '../ids.ts';
+import type { Clock } from '../kit/clock.ts';
+import { newId } from '../kit/ids.ts';
 import type { Account, NewAccount, Store } from '../store/store.ts';
 
 /** Makes an account without money: `pending` until an operator approves it, or `active` at once. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { newApiKey, newId, sha256 } from '../ids.ts';
+import type { Clock } from '../kit/clock.ts';
+import { newApiKey, newId, sha256 } from '../kit/ids.ts';
 import type { Account, ApiKey, Store } from '../store/store.ts';
 import { displayKey } from './display-key.ts';
 

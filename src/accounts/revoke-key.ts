@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { sha256 } from '../ids.ts';
+import type { Clock } from '../kit/clock.ts';
+import { sha256 } from '../kit/ids.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
-import { AppError } from '../errors.ts';
-import { sha256 } from '../ids.ts';
+import { AppError } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
 import type { Store } from '../store/store.ts';
 
 /** Reads an `Authorization` header: null without one. Throws AppError `invalid_api_key` on any key that may not be used. */

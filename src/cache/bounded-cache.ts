@@ -1,6 +1,6 @@
 import { Keyv } from 'keyv';
-import { atMostEvery } from '../at-most-every.ts';
-import type { Log } from '../log.ts';
+import { atMostEvery } from '../kit/at-most-every.ts';
+import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
 import { createLruStore } from './lru-store.ts';
 import type { RedisConnection } from './redis-connection.ts';

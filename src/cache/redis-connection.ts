@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import KeyvRedis, { createClient } from '@keyv/redis';
-import { atMostEvery } from '../at-most-every.ts';
-import type { Log } from '../log.ts';
+import { atMostEvery } from '../kit/at-most-every.ts';
+import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createCircuitBreaker } from '../circuit-breaker.ts';
+import { createCircuitBreaker } from '../kit/circuit-breaker.ts';
 import { within } from './within.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { priceSchema, pricedBy, type ModelConfig, type Price } from '../config.ts';
-import { canonicalJson, type JsonObject } from '../json.ts';
-import { formatRate, formatUsd } from '../money.ts';
+import { priceSchema, pricedBy, type ModelConfig, type Price } from '../config/config.ts';
+import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { formatRate, formatUsd } from '../kit/money.ts';
 
 /** What an operator agreed with one account; every absent member leaves the gateway's own in force. */
 export interface AccountTerms {

@@ -1,6 +1,6 @@
-import type { ModelConfig } from '../config.ts';
-import type { JsonObject } from '../json.ts';
-import { formatRate, formatUsd } from '../money.ts';
+import type { ModelConfig } from '../config/config.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatRate, formatUsd } from '../kit/money.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
 import type { RealSales } from './open-real-sales.ts';
 import { remember } from './remember.ts';

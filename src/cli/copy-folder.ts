@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nullWhenAbsent } from '../null-when-absent.ts';
-import { syncToDisk } from '../sync-to-disk.ts';
+import { nullWhenAbsent } from '../kit/null-when-absent.ts';
+import { syncToDisk } from '../kit/sync-to-disk.ts';
 
 /** How much was copied. */
 export interface Copied {

@@ -1,17 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { addAccountCommands } from './account-commands.ts';
+import { addAccountCommands } from './accounts/account-commands.ts';
 import { addBackupCommand } from './backup-command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
-import { addKeyCommands } from './key-commands.ts';
+import { addKeyCommands } from './accounts/key-commands.ts';
 import { addLauncherCommands } from './launcher-commands.ts';
-import { addLeadCommands } from './lead-commands.ts';
-import { addLedgerCommands } from './ledger-commands.ts';
-import { addMoneyCommands } from './money-commands.ts';
-import { addPaymentCommands } from './payment-commands.ts';
+import { addLeadCommands } from './leads/lead-commands.ts';
+import { addLedgerCommands } from './accounts/ledger-commands.ts';
+import { addMoneyCommands } from './accounts/money-commands.ts';
+import { addPaymentCommands } from './payments/payment-commands.ts';
 import type { StoreOptions } from './store-settings.ts';
-import { addWebhookCommands } from './webhook-commands.ts';
+import { addWebhookCommands } from './webhooks/webhook-commands.ts';
 
 export type GlobalOptions = StoreOptions & { json?: true };
 

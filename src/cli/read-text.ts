@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isUuid } from '../ids.ts';
+import { isUuid } from '../kit/ids.ts';
 
 /** Reads words for people: on one line, not blank, trimmed. Throws commander's InvalidArgumentError. */
 export const readText =

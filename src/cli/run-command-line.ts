@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { Answer, CommandContext, Work } from './command-context.ts';
-import { assertPlaceExists, readLeadPlace } from './lead-place.ts';
-import type { LeadSurroundings } from './lead-session.ts';
+import { assertPlaceExists, readLeadPlace } from './leads/lead-place.ts';
+import type { LeadSurroundings } from './leads/lead-session.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import {
   assertDataExists,
@@ -12,7 +12,7 @@ import {
   type StoreSettings,
 } from './store-settings.ts';
 import { helpWasShown, toCommandError } from './to-command-error.ts';
-import { withLeadKeeper } from './with-lead-keeper.ts';
+import { withLeadKeeper } from './leads/with-lead-keeper.ts';
 import { withStore } from './with-store.ts';
 
 export interface CommandLine extends LeadSurroundings {

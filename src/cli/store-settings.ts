@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readConfig, type Config } from '../config.ts';
-import { refuseMisspelt } from '../setting-names.ts';
-import { assertEnvFilePrivate, readKeyFiles } from '../key-files.ts';
+import { readConfig, type Config } from '../config/config.ts';
+import { refuseMisspelt } from '../config/setting-names.ts';
+import { assertEnvFilePrivate, readKeyFiles } from '../kit/key-files.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
 import { CommandError } from './command-error.ts';
 

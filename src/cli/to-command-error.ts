@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../kit/errors.ts';
 import { LeadInputError } from '../leads/import/lead-input-error.ts';
 import { LeadKeeperError, type LeadKeeperProblem } from '../leads/lead-keeper.ts';
 import { StoreError, type StoreFailure } from '../store/store-error.ts';

@@ -1,6 +1,6 @@
-import { toIso } from '../clock.ts';
-import type { JsonObject } from '../json.ts';
-import { formatUsd } from '../money.ts';
+import { toIso } from '../kit/clock.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { Account, ApiKey, LedgerEntry } from '../store/store.ts';
 import { formatTable } from './format-table.ts';
 

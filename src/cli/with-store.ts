@@ -1,5 +1,5 @@
-import { systemClock } from '../clock.ts';
-import { silentLog } from '../log.ts';
+import { systemClock } from '../kit/clock.ts';
+import { silentLog } from '../kit/log.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Session } from './command-context.ts';
 import type { StoreSettings } from './store-settings.ts';

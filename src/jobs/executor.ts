@@ -1,6 +1,6 @@
-import type { ErrorEnvelope } from '../errors.ts';
-import type { JsonObject, Json } from '../json.ts';
-import type { Nano } from '../money.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
+import type { JsonObject, Json } from '../kit/json.ts';
+import type { Nano } from '../kit/money.ts';
 import type { TextEvent } from '../providers/text/text-provider.ts';
 import type { Job, NewMedia } from '../store/store.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../kit/log.ts';
 import type { FinishJobInput, Job, Store } from '../store/store.ts';
 import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
 import { isTerminal } from './wait-for-job.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import type { ErrorEnvelope } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { pause, repeat } from '../repeat.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
+import { pause, repeat } from '../kit/repeat.ts';
 import type { Job, JobKind, Store } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
 import { finishJob } from './finish-job.ts';

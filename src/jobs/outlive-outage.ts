@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts';
-import { pause } from '../repeat.ts';
+import type { Log } from '../kit/log.ts';
+import { pause } from '../kit/repeat.ts';
 
 /** How long an outage of the store, or of where media are kept, is waited out: what is written was paid for upstream. */
 const giveUpAfterMs = 600_000;

@@ -1,4 +1,4 @@
-import { AppError, type ErrorEnvelope } from '../errors.ts';
+import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
 import type { JobOutcome } from './executor.ts';
 

@@ -1,7 +1,7 @@
-import { toIso } from '../clock.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { parseVerbatim } from '../json-text.ts';
-import { formatUsd, type Nano } from '../money.ts';
+import { toIso } from '../kit/clock.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import { parseVerbatim } from '../kit/json-text.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job } from '../store/store.ts';
 
 /** The public form of a job (docs/contract.md, "Job"), with the amounts as of now. */

@@ -1,5 +1,5 @@
 import type { Job, Store } from '../store/store.ts';
-import { pause } from '../repeat.ts';
+import { pause } from '../kit/repeat.ts';
 
 const firstPollMs = 50;
 const slowestPollMs = 1_000;

@@ -1,8 +1,8 @@
-import { toIso } from '../clock.ts';
-import type { ErrorEnvelope } from '../errors.ts';
-import { newId } from '../ids.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { toJsonText } from '../json-text.ts';
+import { toIso } from '../kit/clock.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
+import { newId } from '../kit/ids.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import { toJsonText } from '../kit/json-text.ts';
 import type { Job } from '../store/store.ts';
 import { customDataOf } from './public-job.ts';
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { BoundedCache } from '../cache/bounded-cache.ts';
-import { systemClock, type Clock } from '../clock.ts';
-import { canonicalJson } from '../json.ts';
+import { systemClock, type Clock } from '../kit/clock.ts';
+import { canonicalJson } from '../kit/json.ts';
 import { doubtSeconds, InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
 import { createSharedCalls } from './shared-calls.ts';

@@ -1,7 +1,7 @@
-import { atMostEvery } from '../at-most-every.ts';
-import { createCircuitBreaker } from '../circuit-breaker.ts';
-import { AppError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { atMostEvery } from '../kit/at-most-every.ts';
+import { createCircuitBreaker } from '../kit/circuit-breaker.ts';
+import { AppError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import { callWithin } from './call-within.ts';
 import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 export interface InconclusiveErrorOptions {
   /** Safe to show; says what to do. */

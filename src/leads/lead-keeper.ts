@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../kit/json.ts';
 import type { Lead } from './lead-source.ts';
 
 /** Some rows of an input, checked, in its order. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 import type { Lead, LeadQuery } from './lead-source.ts';
 
 export interface SearchQueueOptions {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 import type { FindForgotten, LeadSource } from './lead-source.ts';
 
 /** A list of people who asked to be forgotten. */

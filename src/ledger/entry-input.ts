@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { nanoPerUsd, type Nano } from '../money.ts';
+import type { Clock } from '../kit/clock.ts';
+import { nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { Store } from '../store/store.ts';
 
 /** What every command that moves money by hand needs. */

@@ -1,4 +1,4 @@
-import { newId } from '../ids.ts';
+import { newId } from '../kit/ids.ts';
 import type { RefundOutcome } from '../store/store.ts';
 import { assertPostable, type EntryInput, type LedgerServices } from './entry-input.ts';
 

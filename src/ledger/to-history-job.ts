@@ -1,6 +1,6 @@
-import { toIso } from '../clock.ts';
-import type { JsonObject } from '../json.ts';
-import { formatUsd } from '../money.ts';
+import { toIso } from '../kit/clock.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { JobSummary } from '../store/store.ts';
 import { billingStatus } from './billing-status.ts';
 

@@ -1,6 +1,6 @@
-import { toIso } from '../clock.ts';
-import type { JsonObject } from '../json.ts';
-import { formatUsd } from '../money.ts';
+import { toIso } from '../kit/clock.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { EntryWithModel } from '../store/store.ts';
 
 /** A ledger entry as its account sees it (docs/contract.md, "History"): without the operator's note. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { formatUsd } from '../money.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { JobStatus, UsageSum } from '../store/store.ts';
 
 const dayMs = 86_400_000;

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 /** What large requests under way may take of memory together. */
 export interface MemoryBudget {

@@ -1,5 +1,5 @@
-import { atMostEvery } from '../at-most-every.ts';
-import type { Log } from '../log.ts';
+import { atMostEvery } from '../kit/at-most-every.ts';
+import type { Log } from '../kit/log.ts';
 import { addressBucket, unreadableBucket } from './address-bucket.ts';
 import { createMinuteCounter } from './minute-counter.ts';
 import type { LimiterRedis } from './redis-counter.ts';

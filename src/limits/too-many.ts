@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 /** The refusal of what is above a limit of so many a minute. `what` begins the sentence, as in "Too many searches". */
 export const tooMany = (

@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
-import { AppError, toAppError } from '../errors.ts';
-import { logFailure } from '../log-failure.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
+import { logFailure } from '../kit/log-failure.ts';
 import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';

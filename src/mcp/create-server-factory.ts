@@ -1,8 +1,8 @@
 import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
-import { brandTitle } from '../config.ts';
-import { areOnSale } from '../operations/is-on-sale.ts';
-import { withoutKeys } from '../log-request.ts';
+import { brandTitle } from '../config/config.ts';
+import { areOnSale } from '../operations/search/is-on-sale.ts';
+import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
 import { toInstructions } from './instructions.ts';

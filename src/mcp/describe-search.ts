@@ -1,5 +1,5 @@
 import type { Operation } from '../operations/operation.ts';
-import type { SaleDescription } from '../purchases/x402-gate.ts';
+import type { SaleDescription } from '../purchases/x402/x402-gate.ts';
 import { toInputSchema } from './tool-schemas.ts';
 import { isTool } from './tool-list.ts';
 

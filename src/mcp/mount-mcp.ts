@@ -7,11 +7,11 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
-import type { RequestNote } from '../log-request.ts';
+import type { RequestNote } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import type { Json } from '../kit/json.ts';
 import { isSchema, type JsonSchema } from './simplify-schema.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { errorHeaders } from '../error-headers.ts';
-import { toAppError } from '../errors.ts';
-import { logFailure } from '../log-failure.ts';
-import type { Log } from '../log.ts';
+import { errorHeaders } from '../kit/error-headers.ts';
+import { toAppError } from '../kit/errors.ts';
+import { logFailure } from '../kit/log-failure.ts';
+import type { Log } from '../kit/log.ts';
 
 /** Answers a request that never reached the protocol, with the error envelope of the whole service. */
 export const refuse = (

@@ -7,14 +7,14 @@ import {
   type ReadResourceResult,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { AppError, toAppError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
-import { toJsonText } from '../json-text.ts';
-import { logFailure } from '../log-failure.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { toJsonText } from '../kit/json-text.ts';
+import { logFailure } from '../kit/log-failure.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
-import { findVideo } from '../operations/find-video.ts';
-import { giveUpVideo } from '../operations/give-up-video.ts';
+import { findVideo } from '../operations/videos/find-video.ts';
+import { giveUpVideo } from '../operations/videos/give-up-video.ts';
 import type { AccountCall, Operation, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { AppError, ConfigError } from '../errors.ts';
+import { AppError, ConfigError } from '../kit/errors.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Operation, Services } from '../operations/operation.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
 
 /** A JSON Schema as zod writes it. */
 export type JsonSchema = JsonObject;

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { AppError } from '../errors.ts';
-import { toJsonText } from '../json-text.ts';
+import type { AppError } from '../kit/errors.ts';
+import { toJsonText } from '../kit/json-text.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
 
 /** A result as structured content and as text, for clients that read only that. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { RequestNote } from '../log-request.ts';
+import type { RequestNote } from '../kit/log-request.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
 

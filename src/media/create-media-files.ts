@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../kit/log.ts';
 import type { MediaFiles } from './media-files.ts';
 
 /** Where media are kept that go to no bucket. */
@@ -14,7 +14,7 @@ export const createMediaFiles = async (
 ): Promise<MediaFiles> => {
   const { s3 } = config;
   if (s3 !== null) {
-    const { createS3Media } = await import('./s3-media.ts');
+    const { createS3Media } = await import('./s3/s3-media.ts');
     return createS3Media(s3, { log });
   }
   const { createDiskMedia } = await import('./disk-media.ts');

@@ -2,10 +2,10 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { nullWhenAbsent } from '../null-when-absent.ts';
+import { nullWhenAbsent } from '../kit/null-when-absent.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
-import { syncToDisk } from '../sync-to-disk.ts';
+import { syncToDisk } from '../kit/sync-to-disk.ts';
 
 /** An empty file whose time says since when the folder has been used. */
 const markName = 'used-since';

@@ -1,6 +1,6 @@
 import type { Metadata, Sharp } from 'sharp';
 import { createMemoryBudget } from '../limits/memory-budget.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import type { Outbound } from '../http/outbound.ts';
 import { checkImage } from '../providers/image/check-image.ts';
 import { isConverted } from '../providers/image/input-image-type.ts';
 import { isDataUri } from './data-uri-input.ts';

@@ -1,7 +1,7 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newId } from '../ids.ts';
-import { namesIn } from '../names-in.ts';
+import { newId } from '../kit/ids.ts';
+import { namesIn } from '../kit/names-in.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { Clock } from '../clock.ts';
-import { randomBase62 } from '../ids.ts';
+import type { Clock } from '../kit/clock.ts';
+import { randomBase62 } from '../kit/ids.ts';
 import type { MediaRole, Store } from '../store/store.ts';
 import type { MediaFiles, ReadMediaOptions } from './media-files.ts';
 import { extensionOf } from './media-types.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { mostPixels, type ImageProblem } from '../providers/image/decode-image.ts';
 import { refuseInput } from './refuse-input.ts';
 import { expectedInput } from './sniff-input.ts';

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 /**
  * The 422 for an input that cannot be taken. `text` goes on after the parameter's name, as in "is not an image", and

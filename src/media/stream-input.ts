@@ -1,5 +1,5 @@
-import { AppError } from '../errors.ts';
-import { OutboundError, type Outbound, type OutboundFailure } from '../outbound/outbound.ts';
+import { AppError } from '../kit/errors.ts';
+import { OutboundError, type Outbound, type OutboundFailure } from '../http/outbound.ts';
 import { isDataUri, readDataUri } from './data-uri-input.ts';
 import { refuseInput } from './refuse-input.ts';
 import { expectedInput, isDeclaredRight, sniffedBytes, sniffInput, type InputKind } from './sniff-input.ts';

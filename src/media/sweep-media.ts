@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Log } from '../kit/log.ts';
 import type { Store } from '../store/store.ts';
 import type { MediaFiles } from './media-files.ts';
 

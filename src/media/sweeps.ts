@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
-import { repeat } from '../repeat.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Log } from '../kit/log.ts';
+import { repeat } from '../kit/repeat.ts';
 import type { Store } from '../store/store.ts';
 import type { InputFolder } from './input-folder.ts';
 import type { MediaFiles } from './media-files.ts';

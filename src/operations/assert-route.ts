@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 /** Throws AppError while every route of a SKU rests, so that no job is accepted that could only fail. */
 export const assertRoute = async (router: { restMs(): Promise<number> }): Promise<void> => {

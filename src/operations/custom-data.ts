@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { JsonObject } from '../json.ts';
-import { parseVerbatim, sourceText } from '../json-text.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { parseVerbatim, sourceText } from '../kit/json-text.ts';
 
 const mostBytes = 4_096;
 

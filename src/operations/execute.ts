@@ -1,7 +1,7 @@
-import { AppError, isTransient } from '../errors.ts';
-import { sha256 } from '../ids.ts';
-import { canonicalJson, type JsonObject } from '../json.ts';
-import type { Receipt } from '../purchases/x402-answers.ts';
+import { AppError, isTransient } from '../kit/errors.ts';
+import { sha256 } from '../kit/ids.ts';
+import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { findReplay } from '../purchases/prepaid.ts';
 import type {
   AccountCall,
@@ -14,7 +14,7 @@ import type {
   PaidOperation,
   Services,
 } from './operation.ts';
-import { isOnSale } from './is-on-sale.ts';
+import { isOnSale } from './search/is-on-sale.ts';
 import { validate } from './validate.ts';
 
 /**

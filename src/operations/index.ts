@@ -1,20 +1,20 @@
-import type { SearchConfig } from '../config.ts';
-import { createChatCompletion } from './create-chat-completion.ts';
-import { createImage } from './create-image.ts';
-import { createResponse } from './create-response.ts';
-import { createVideo } from './create-video.ts';
-import { getBalance } from './get-balance.ts';
-import { getJob } from './get-job.ts';
-import { getModel } from './get-model.ts';
-import { getResponse } from './get-response.ts';
-import { getUsage } from './get-usage.ts';
-import { getVideo } from './get-video.ts';
-import { getVideoContent } from './get-video-content.ts';
-import { listJobs } from './list-jobs.ts';
-import { listModels } from './list-models.ts';
-import { listTransactions } from './list-transactions.ts';
+import type { SearchConfig } from '../config/config.ts';
+import { createChatCompletion } from './chat/create-chat-completion.ts';
+import { createImage } from './images/create-image.ts';
+import { createResponse } from './responses/create-response.ts';
+import { createVideo } from './videos/create-video.ts';
+import { getBalance } from './account/get-balance.ts';
+import { getJob } from './jobs/get-job.ts';
+import { getModel } from './models/get-model.ts';
+import { getResponse } from './responses/get-response.ts';
+import { getUsage } from './account/get-usage.ts';
+import { getVideo } from './videos/get-video.ts';
+import { getVideoContent } from './videos/get-video-content.ts';
+import { listJobs } from './jobs/list-jobs.ts';
+import { listModels } from './models/list-models.ts';
+import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
-import { createSearchLeads } from './search-leads.ts';
+import { createSearchLeads } from './search/search-leads.ts';
 
 /** Everything a gateway with these settings does, in the order that tool lists and documents show. */
 export const createOperations = (search: SearchConfig): readonly Operation[] => [

@@ -1,27 +1,27 @@
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.ts';
 import type { Catalogs } from '../catalog/catalog.ts';
-import type { Clock } from '../clock.ts';
-import type { Config, ModelConfig } from '../config.ts';
-import type { AppError, ErrorCode } from '../errors.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Config, ModelConfig } from '../config/config.ts';
+import type { AppError, ErrorCode } from '../kit/errors.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { Leads } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { SearchLimiter } from '../limits/search-limiter.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../kit/log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { StreamInput } from '../media/stream-input.ts';
-import type { Nano } from '../money.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import type { Nano } from '../kit/money.ts';
+import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
-import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402-gate.ts';
+import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
-import type { HistoryCursors } from './history-cursor.ts';
+import type { HistoryCursors } from './account/history-cursor.ts';
 
 /**
  * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the

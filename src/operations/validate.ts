@@ -1,6 +1,6 @@
-import { jsonExcess } from '../bounded-json.ts';
-import { AppError, type ValidationIssue } from '../errors.ts';
-import { nearestName } from '../nearest-name.ts';
+import { jsonExcess } from '../kit/bounded-json.ts';
+import { AppError, type ValidationIssue } from '../kit/errors.ts';
+import { nearestName } from '../kit/nearest-name.ts';
 import { fieldIssues, type FieldIssue } from './field-issues.ts';
 import type { Operation } from './operation.ts';
 

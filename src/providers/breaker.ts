@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kit/clock.ts';
 
 /** Outcomes remembered, how many there must be, and what share of failures is too much. */
 const ring = { size: 64, leastOutcomes: 10, openShare: 0.5 };

@@ -1,5 +1,5 @@
-import type { ProviderConfig } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { ProviderConfig } from '../config/config.ts';
+import type { Log } from '../kit/log.ts';
 
 export type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
 

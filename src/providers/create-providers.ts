@@ -5,9 +5,9 @@ import {
   type ModelConfig,
   type ProviderConfig,
   type RouteConfig,
-} from '../config.ts';
-import type { Log } from '../log.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+} from '../config/config.ts';
+import type { Log } from '../kit/log.ts';
+import type { Outbound } from '../http/outbound.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import { checkProvider, type RemoteConfig } from './check-provider.ts';
 import type { ImageProvider } from './image/image-provider.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
-import { pause as pauseFor } from '../repeat.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Log } from '../kit/log.ts';
+import { pause as pauseFor } from '../kit/repeat.ts';
 import type { Breaker, BreakerPass } from './breaker.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RetryBudget } from './retry-budget.ts';

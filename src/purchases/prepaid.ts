@@ -1,7 +1,7 @@
-import { AppError } from '../errors.ts';
-import { formatUsd, type Nano } from '../money.ts';
+import { AppError } from '../kit/errors.ts';
+import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job, NewJob, Store } from '../store/store.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kit/clock.ts';
 
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;

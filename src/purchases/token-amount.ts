@@ -1,5 +1,5 @@
-import type { X402NetworkConfig } from '../config.ts';
-import { findNetwork } from '../payments/networks.ts';
+import type { X402NetworkConfig } from '../config/config.ts';
+import { findNetwork } from '../payments/core/networks.ts';
 
 /** The token of a payment, as far as this service knows it. */
 export interface KnownToken {

@@ -1,7 +1,7 @@
-import { brandTitle } from '../config.ts';
-import { isOnSale } from '../operations/is-on-sale.ts';
+import { brandTitle } from '../config/config.ts';
+import { isOnSale } from '../operations/search/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
-import { html, prose } from './docs-page-html.ts';
+import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
 
 export interface HomePage {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 
 /** The refusal of a method that a known path does not take; `allow` is the value of the Allow header. */
 export const methodNotAllowed = (allow: string): AppError =>

@@ -1,4 +1,4 @@
-import { html, type Html } from './docs-page-html.ts';
+import { html, type Html } from './docs/docs-page-html.ts';
 
 /** What a page of ours may do: it needs no script, and nothing from elsewhere. Lower case names. */
 export const pageHeaders: Readonly<Record<string, string>> = {

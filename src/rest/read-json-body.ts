@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../errors.ts';
-import { keepMemberText } from '../json-text.ts';
+import { AppError } from '../kit/errors.ts';
+import { keepMemberText } from '../kit/json-text.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 
 export interface ReadJsonBodyOptions {

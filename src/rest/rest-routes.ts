@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError } from '../errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
@@ -7,7 +7,7 @@ import type { Call, Operation, Services } from '../operations/operation.ts';
 import { methodNotAllowed } from './method-not-allowed.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, isOpenToPages, openToPages } from './open-to-pages.ts';
-import { toPaywallSubject } from './paywall-subject.ts';
+import { toPaywallSubject } from './paywall/paywall-subject.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeAnswer } from './write-answer.ts';

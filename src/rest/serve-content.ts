@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { AppError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Clock } from '../kit/clock.ts';
+import { AppError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/operation.ts';

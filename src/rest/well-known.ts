@@ -1,4 +1,4 @@
-import { areOnSale } from '../operations/is-on-sale.ts';
+import { areOnSale } from '../operations/search/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 
 /** Where crawlers look: x402scan at the first, x402's own draft at the second. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Log } from '../log.ts';
+import type { Log } from '../kit/log.ts';
 import type { Answer } from '../operations/operation.ts';
-import { writePaymentRequired } from './paywall-answer.ts';
-import type { PaywallSubject } from './paywall-page.ts';
+import { writePaymentRequired } from './paywall/paywall-answer.ts';
+import type { PaywallSubject } from './paywall/paywall-page.ts';
 import type { ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
 import { writeJson } from './write-json.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { errorHeaders } from '../error-headers.ts';
-import { toAppError, type AppError } from '../errors.ts';
-import { logFailure } from '../log-failure.ts';
-import type { Log } from '../log.ts';
+import { errorHeaders } from '../kit/error-headers.ts';
+import { toAppError, type AppError } from '../kit/errors.ts';
+import { logFailure } from '../kit/log-failure.ts';
+import type { Log } from '../kit/log.ts';
 import type { RestBinding } from '../operations/operation.ts';
 import { writeJson } from './write-json.ts';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { toAppError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { toAppError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import type { ServerSentEvent, StreamAnswer } from '../operations/operation.ts';
-import { pause } from '../repeat.ts';
+import { pause } from '../kit/repeat.ts';
 
 const keepAliveEveryMs = 15_000;
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { toJsonText } from '../json-text.ts';
+import { toJsonText } from '../kit/json-text.ts';
 
 export interface JsonResponse {
   status: number;

@@ -1,4 +1,4 @@
-import { isTransient, toErrorCode } from '../errors.ts';
+import { isTransient, toErrorCode } from '../kit/errors.ts';
 import type { Job } from './store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { formatUsd } from '../money.ts';
+import { formatUsd } from '../kit/money.ts';
 import type { SqlValue } from './rows.ts';
 import type { LedgerReport } from './store.ts';
 

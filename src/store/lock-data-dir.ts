@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../kit/errors.ts';
 
 /**
  * Takes a data folder for this process alone. The lock is SQLite's own, on a file of its own, so the operating

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { ConfigError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import type { Store } from './store.ts';
 
 /** The file of the embedded store in a data folder. */

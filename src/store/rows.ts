@@ -1,4 +1,4 @@
-import type { ErrorEnvelope } from '../errors.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
 import type {
   Account,
   AccountStatus,

@@ -1,4 +1,4 @@
-import { AppError, diskFull, KnownFault } from '../errors.ts';
+import { AppError, diskFull, KnownFault } from '../kit/errors.ts';
 
 /**
  * Why the store failed: `overloaded`: too many commands wait, nothing was tried. `closed`: the store was

@@ -1,5 +1,5 @@
-import type { ErrorEnvelope } from '../errors.ts';
-import type { Nano } from '../money.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
+import type { Nano } from '../kit/money.ts';
 import type { paymentStates } from './payment-states.ts';
 
 /**

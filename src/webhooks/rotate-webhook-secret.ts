@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { Store, WebhookSecrets } from '../store/store.ts';
 import { newWebhookSecret } from './new-webhook-secret.ts';
 

@@ -1,6 +1,6 @@
-import { brandTitle } from '../config.ts';
-import { OutboundError, type Outbound } from '../outbound/outbound.ts';
-import { retryAfterMs } from '../retry-after-ms.ts';
+import { brandTitle } from '../config/config.ts';
+import { OutboundError, type Outbound } from '../http/outbound.ts';
+import { retryAfterMs } from '../kit/retry-after-ms.ts';
 import type { WebhookEvent, WebhookSecrets } from '../store/store.ts';
 import { signWebhook } from './webhook-signature.ts';
 

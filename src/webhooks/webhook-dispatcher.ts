@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import type { Log } from '../log.ts';
-import type { Outbound } from '../outbound/outbound.ts';
-import { pause } from '../repeat.ts';
+import type { Clock } from '../kit/clock.ts';
+import type { Log } from '../kit/log.ts';
+import type { Outbound } from '../http/outbound.ts';
+import { pause } from '../kit/repeat.ts';
 import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../store/store.ts';
 import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
 import { delayAfter } from './retry-schedule.ts';

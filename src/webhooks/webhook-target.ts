@@ -1,5 +1,5 @@
-import { checkUrl } from '../outbound/check-url.ts';
-import { OutboundError } from '../outbound/outbound.ts';
+import { checkUrl } from '../http/check-url.ts';
+import { OutboundError } from '../http/outbound.ts';
 
 const maxCharacters = 2_048;
 

@@ -8,7 +8,7 @@ import { createAccount } from '../../src/accounts/create-account.ts';
 import { displayKey } from '../../src/accounts/display-key.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { revokeKey } from '../../src/accounts/revoke-key.ts';
-import { sha256 } from '../../src/ids.ts';
+import { sha256 } from '../../src/kit/ids.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 
 const openServices = async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
-import { AppError } from '../../src/errors.ts';
-import { sha256 } from '../../src/ids.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import { sha256 } from '../../src/kit/ids.ts';
 import type { AccountStatus, Store } from '../../src/store/store.ts';
 
 const key = 'sk_causeway_example';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createCache, type BoundedCache, type BoundedCacheOptions } from '../../src/cache/bounded-cache.ts';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createRecordedLog } from './recorded-log.ts';
 import { createRedisServer } from './redis-server.ts';
 import { openSharedRedis } from './shared-redis.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/kit/log.ts';
 
 /** A real log whose lines are kept, as objects. */
 export const createRecordedLog = (): { log: Log; lines: unknown[] } => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from './black-hole.ts';
 import { createRecordedLog } from './recorded-log.ts';
 import { createRedisServer, type RedisServer } from './redis-server.ts';

@@ -6,8 +6,8 @@ import {
   readAccountTerms,
   toTermsText,
 } from '../../src/catalog/account-terms.ts';
-import { readConfig } from '../../src/config.ts';
-import { parseRate, parseUsd } from '../../src/money.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { parseRate, parseUsd } from '../../src/kit/money.ts';
 
 const { models } = readConfig({}, null);
 

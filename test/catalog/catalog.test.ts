@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { accountLimits } from '../../src/catalog/account-limits.ts';
 import { createCatalogs, toPricing } from '../../src/catalog/catalog.ts';
-import { readConfig } from '../../src/config.ts';
-import { parseUsd } from '../../src/money.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 
 const config = readConfig({ ACTIVE_VIDEOS: '5', REQUESTS_PER_MINUTE: '600' }, null);
 const catalogs = createCatalogs(config.models, {

@@ -11,7 +11,7 @@ export interface ChainsOptions {
 export interface Chains {
   base: BaseChain;
   solana: SolanaChain;
-  /** The settings of src/config.ts for in-process facilitators on both chains. */
+  /** The settings of src/config/config.ts for in-process facilitators on both chains. */
   environment: Record<string, string>;
   stop: () => Promise<void>;
 }

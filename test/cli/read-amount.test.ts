@@ -3,7 +3,7 @@ import { assert, bigInt, oneof, property, string, stringMatching } from 'fast-ch
 import { expect, test } from 'vitest';
 import { readAmount, readSignedAmount } from '../../src/cli/read-amount.ts';
 import { maxEntryAmount } from '../../src/ledger/entry-input.ts';
-import { formatUsd } from '../../src/money.ts';
+import { formatUsd } from '../../src/kit/money.ts';
 
 test('every amount up to the most is read back exactly from how it is written', () => {
   assert(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { adjust } from '../../src/ledger/adjust.ts';
 import { credit } from '../../src/ledger/credit.ts';
 import { refund } from '../../src/ledger/refund.ts';
-import { parseUsd } from '../../src/money.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import { documents, operatorOf } from '../cli/run-cli.ts';
 import { createTestDatabase } from '../cli/test-database.ts';
 import {

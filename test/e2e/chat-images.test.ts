@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import { dataUri, makeBomb, makeImage, svg } from '../media/input-images.ts';
-import { startHttp } from '../outbound/local-hosts.ts';
+import { startHttp } from '../http/local-hosts.ts';
 import { startUpstreamGateway, type UpstreamGateway } from './start-upstream-gateway.ts';
 
 let up: UpstreamGateway;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parseUsd } from '../../src/money.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import { connectAssistant } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 

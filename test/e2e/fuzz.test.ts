@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { nanoPerUsd } from '../../src/money.ts';
+import { nanoPerUsd } from '../../src/kit/money.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { clientKinds } from '../mcp/clients.ts';
 import { openAccount } from '../mcp/open-account.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
+import { ConfigError } from '../../src/kit/errors.ts';
 import { firstStartText } from '../../src/first-start.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { errorTable } from '../../src/errors.ts';
+import { errorTable } from '../../src/kit/errors.ts';
 import { jobEventExample, operationExamples } from '../../src/rest/openapi/examples.ts';
 import { operations } from '../operations/test-operations.ts';
 import {

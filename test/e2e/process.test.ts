@@ -12,7 +12,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
 import { cliArguments, gatewayArguments } from '../../scripts/node-arguments.ts';
-import { newApiKey } from '../../src/ids.ts';
+import { newApiKey } from '../../src/kit/ids.ts';
 
 const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../mcp/open-account.ts';
 import { dataUri, makeBulky } from '../media/input-images.ts';
-import { startHttp } from '../outbound/local-hosts.ts';
+import { startHttp } from '../http/local-hosts.ts';
 import { startStubUpstream, type StubUpstream } from '../providers/stub-upstream.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
 

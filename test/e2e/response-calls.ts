@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type OpenAI from 'openai';
 import { expect } from 'vitest';
-import { parseUsd } from '../../src/money.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import type { TestGateway } from './start-test-gateway.ts';
 
 export const model = 'textmodel-3.5-flash';

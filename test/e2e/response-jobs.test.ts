@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createJobRunner, leaseMs } from '../../src/jobs/job-runner.ts';
-import { silentLog } from '../../src/log.ts';
-import { parseUsd } from '../../src/money.ts';
+import { silentLog } from '../../src/kit/log.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import type { Job } from '../../src/store/store.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { balanceOf, model, overMcp } from './response-calls.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
 import type { Lead } from '../../src/leads/lead-source.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { parseUsd } from '../../src/money.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../payments/support/buyer.ts';
 import {

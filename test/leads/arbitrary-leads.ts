@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
-import { arbitraryCharacters } from './arbitrary-characters.ts';
+import { arbitraryCharacters } from './query/arbitrary-characters.ts';
 
 /*
  * Profiles and queries out of few and awkward pieces, so that they meet often: words that differ in case, accents

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/kit/errors.ts';
 import { createCombinedLeads, type CombinedSource } from '../../src/leads/combined-leads.ts';
 import { InconclusiveError } from '../../src/leads/inconclusive-error.ts';
 import type { Lead, LeadSource, LeadStatus } from '../../src/leads/lead-source.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { buildLead } from './build-lead.ts';
 

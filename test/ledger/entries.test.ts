@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccount } from '../../src/accounts/create-account.ts';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kit/clock.ts';
 import { adjust } from '../../src/ledger/adjust.ts';
 import { credit } from '../../src/ledger/credit.ts';
 import { maxEntryAmount } from '../../src/ledger/entry-input.ts';

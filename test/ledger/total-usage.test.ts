@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Json, JsonObject } from '../../src/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json.ts';
 import { totalUsage } from '../../src/ledger/total-usage.ts';
-import { parseUsd } from '../../src/money.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import type { UsageSum } from '../../src/store/store.ts';
 
 const statuses = ['queued', 'running', 'done', 'failed'] as const;

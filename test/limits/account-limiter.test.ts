@@ -1,12 +1,12 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/kit/errors.ts';
 import {
   createAccountLimiter,
   type AccountLimiter,
   type LimitedCaller,
 } from '../../src/limits/account-limiter.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
 import { createRedisServer } from '../cache/redis-server.ts';
 import { openSharedRedis } from '../cache/shared-redis.ts';

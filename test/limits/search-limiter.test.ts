@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/kit/errors.ts';
 import { createSearchLimiter, type SearchLimiter } from '../../src/limits/search-limiter.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { createRedisServer } from '../cache/redis-server.ts';

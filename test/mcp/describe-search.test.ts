@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseUsd } from '../../src/money.ts';
-import { getBalance } from '../../src/operations/get-balance.ts';
-import { createSearchLeads } from '../../src/operations/search-leads.ts';
+import { parseUsd } from '../../src/kit/money.ts';
+import { getBalance } from '../../src/operations/account/get-balance.ts';
+import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
 import { describeSearch } from '../../src/mcp/describe-search.ts';
 import { describeSale } from '../payments/extensions/sale.ts';
 

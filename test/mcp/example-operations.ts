@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/kit/errors.ts';
 import type { JsonAnswer, ReadOperation } from '../../src/operations/operation.ts';
 
 /** Operations for what no real one does on demand: throwing, waiting for the test, telling progress at once. */

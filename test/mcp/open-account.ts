@@ -1,8 +1,8 @@
 import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/kit/clock.ts';
 import { credit } from '../../src/ledger/credit.ts';
-import { nanoPerUsd, type Nano } from '../../src/money.ts';
+import { nanoPerUsd, type Nano } from '../../src/kit/money.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** An active account with ten dollars, or as much as is asked for, and a key of it. */

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { formatUsd } from '../../src/money.ts';
+import { formatUsd } from '../../src/kit/money.ts';
 import type { JobKind, MediaRole } from '../../src/store/store.ts';
 import { finishing, openJob, opening, resultMedia, runningJob, worker } from '../store/builders.ts';
 import { clientKinds, type TestClient } from './clients.ts';

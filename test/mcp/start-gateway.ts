@@ -1,5 +1,5 @@
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/kit/log.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { operations as realOperations } from '../operations/test-operations.ts';
 import type { Operation } from '../../src/operations/operation.ts';

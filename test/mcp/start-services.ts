@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { silentLog, type Log } from '../../src/log.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
 import { openAccount } from './open-account.ts';
 

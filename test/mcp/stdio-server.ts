@@ -1,6 +1,6 @@
 import { createAuthenticate } from '../../src/auth/authenticate.ts';
-import { readConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createLog } from '../../src/kit/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { operations } from '../operations/test-operations.ts';
 import { createServices } from '../../src/services.ts';

@@ -1,7 +1,7 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { countTokens } from 'gpt-tokenizer';
 import { describe, expect, it } from 'vitest';
-import { AppError, errorTable, type ErrorCode } from '../../src/errors.ts';
+import { AppError, errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { createToolList } from '../../src/mcp/tool-list.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';

@@ -3,12 +3,12 @@ import { createServer as createHttpsServer } from 'node:https';
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { toAppError } from '../../src/errors.ts';
+import { toAppError } from '../../src/kit/errors.ts';
 import { createFetchInput, mostInputBytes, type FetchedInput } from '../../src/media/fetch-input.ts';
 import { createStreamInput, type StreamInputOptions } from '../../src/media/stream-input.ts';
-import { OutboundError, type Outbound, type OutboundFailure } from '../../src/outbound/outbound.ts';
-import { listen, openOutbound, startHttp } from '../outbound/local-hosts.ts';
-import { makeCertificate } from '../outbound/make-certificate.ts';
+import { OutboundError, type Outbound, type OutboundFailure } from '../../src/http/outbound.ts';
+import { listen, openOutbound, startHttp } from '../http/local-hosts.ts';
+import { makeCertificate } from '../http/make-certificate.ts';
 import { noAbort, rejectionOf } from '../providers/collect.ts';
 import {
   dataUri,

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { createDiskMedia } from '../../src/media/disk-media.ts';
 import type { ByteRange, MediaFiles } from '../../src/media/media-files.ts';
-import { createS3Media } from '../../src/media/s3-media.ts';
-import { silentLog } from '../../src/log.ts';
-import { randomBase62 } from '../../src/ids.ts';
+import { createS3Media } from '../../src/media/s3/s3-media.ts';
+import { silentLog } from '../../src/kit/log.ts';
+import { randomBase62 } from '../../src/kit/ids.ts';
 import { startS3Server } from './s3-server.ts';
 
 /** A place for media of its own. */

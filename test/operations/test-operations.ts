@@ -1,5 +1,5 @@
 import { isTool } from '../../src/mcp/tool-list.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createOperations } from '../../src/operations/index.ts';
 
 /** The operations of a gateway with nothing configured, but for the largest limit of a search. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/errors.ts';
+import { AppError } from '../../src/kit/errors.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { validate } from '../../src/operations/validate.ts';
 import { operations } from './test-operations.ts';

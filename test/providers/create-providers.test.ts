@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
-import { silentLog } from '../../src/log.ts';
-import { createOutbound } from '../../src/outbound/create-outbound.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { silentLog } from '../../src/kit/log.ts';
+import { createOutbound } from '../../src/http/create-outbound.ts';
 import { createProviders, type Providers } from '../../src/providers/create-providers.ts';
 import type { ServedRoute } from '../../src/providers/route-attempts.ts';
 import { collect, contentOf, noAbort, rejectionOf } from './collect.ts';

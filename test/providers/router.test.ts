@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { createBreaker } from '../../src/providers/breaker.ts';
 import type { GeneratedImage, ImageProvider } from '../../src/providers/image/image-provider.ts';
 import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';

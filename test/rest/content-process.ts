@@ -1,7 +1,7 @@
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createDiskMedia } from '../../src/media/disk-media.ts';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import { listenOnLoopback } from '../mcp/listen-on-loopback.ts';
 import { createContentServer, newMedia } from './serve-media.ts';
 

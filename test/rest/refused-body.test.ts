@@ -3,10 +3,10 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage } fro
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { AppError, toAppError } from '../../src/errors.ts';
+import { AppError, toAppError } from '../../src/kit/errors.ts';
 import { discardUnread } from '../../src/rest/discard-unread.ts';
 import { readJsonBody, type ReadJsonBodyOptions } from '../../src/rest/read-json-body.ts';
-import { listen } from '../outbound/local-hosts.ts';
+import { listen } from '../http/local-hosts.ts';
 import { sendBeforeReading } from './send-before-reading.ts';
 
 /** Resolves when the connection is over, be it by a reset, which `once` would reject with. */

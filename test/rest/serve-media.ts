@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { createMediaLibrary, type MediaLibrary } from '../../src/media/media-library.ts';
 import type { MediaFiles } from '../../src/media/media-files.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/kit/log.ts';
 import { createServeContent } from '../../src/rest/serve-content.ts';
 import type { Media } from '../../src/store/store.ts';
-import { randomBase62 } from '../../src/ids.ts';
+import { randomBase62 } from '../../src/kit/ids.ts';
 
 export const now = 1_800_000_000_000;
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { silentLog } from '../../src/log.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import type { ServerSentEvent } from '../../src/operations/operation.ts';
 import { writeEvents } from '../../src/rest/write-events.ts';
-import { listen } from '../outbound/local-hosts.ts';
+import { listen } from '../http/local-hosts.ts';
 
 /** The answer to a request that is written these events. */
 const answerOf = async (events: AsyncIterable<ServerSentEvent>): Promise<Response> => {

@@ -1,4 +1,4 @@
-import type { Nano } from '../../src/money.ts';
+import type { Nano } from '../../src/kit/money.ts';
 
 /** What the ledger commands mean, in memory and one after the other. */
 export interface ModelJob {

@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
-import { createOutbound } from '../../src/outbound/create-outbound.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { createLog } from '../../src/kit/log.ts';
+import { createOutbound } from '../../src/http/create-outbound.ts';
 import { createWebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
 import { openStoreAt } from '../store/open-test-store.ts';
 

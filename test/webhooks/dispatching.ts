@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished, vi } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { silentLog } from '../../src/log.ts';
+import type { Clock } from '../../src/kit/clock.ts';
+import { silentLog } from '../../src/kit/log.ts';
 import type { Store, WebhookEvent } from '../../src/store/store.ts';
 import { ensureWebhookSecret } from '../../src/webhooks/ensure-webhook-secret.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type WebhookDispatcher,
   type WebhookDispatcherOptions,
 } from '../../src/webhooks/webhook-dispatcher.ts';
-import { openOutbound } from '../outbound/local-hosts.ts';
+import { openOutbound } from '../http/local-hosts.ts';
 import type { TestStore } from '../store/open-test-store.ts';
 import { addAccount, finishing, opening, openJob, runningJob, type Owner } from '../store/builders.ts';
 

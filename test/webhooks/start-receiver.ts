@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { startHttp } from '../outbound/local-hosts.ts';
+import { startHttp } from '../http/local-hosts.ts';
 import { verifyByContract, type ReceivedWebhook } from './verify-by-contract.ts';
 
 export interface Delivery extends ReceivedWebhook {

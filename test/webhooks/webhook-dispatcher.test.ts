@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import type { WebhookEvent } from '../../src/store/store.ts';
 import { rotateWebhookSecret } from '../../src/webhooks/rotate-webhook-secret.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
-import { listen, openOutbound, startTcp } from '../outbound/local-hosts.ts';
-import { makeCertificate } from '../outbound/make-certificate.ts';
+import { listen, openOutbound, startTcp } from '../http/local-hosts.ts';
+import { makeCertificate } from '../http/make-certificate.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 import {
   addCustomer,

@@ -4,7 +4,7 @@ import { readManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { openEmbeddedLeads } from '../../../src/leads/embedded/open-embedded-leads.ts';
 import { openSegment } from '../../../src/leads/embedded/segment/open-segment.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/kit/log.ts';
 import type { BenchEngine, BenchPlace } from './engine.ts';
 import { importProfiles } from './import-profiles.ts';
 import { searchSource } from './search-source.ts';

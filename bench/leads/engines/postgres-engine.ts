@@ -1,6 +1,6 @@
 import { openPostgresKeeper } from '../../../src/leads/postgres/open-postgres-keeper.ts';
 import { openPostgresLeads } from '../../../src/leads/postgres/open-postgres-leads.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/kit/log.ts';
 import { benchDatabaseUrl, createBenchDatabase, dropBenchDatabase } from './bench-database.ts';
 import type { BenchEngine } from './engine.ts';
 import { importProfiles } from './import-profiles.ts';

@@ -1,7 +1,7 @@
-import { categoryKey, countryKey } from '../../../src/leads/lead-filters.ts';
+import { categoryKey, countryKey } from '../../../src/leads/query/lead-filters.ts';
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
-import { leadTerms } from '../../../src/leads/lead-terms.ts';
-import { queryTerms } from '../../../src/leads/search-terms.ts';
+import { leadTerms } from '../../../src/leads/query/lead-terms.ts';
+import { queryTerms } from '../../../src/leads/query/search-terms.ts';
 
 /*
  * Filters are tokens in the same inverted index as the terms. Each begins with a private-use character, which no

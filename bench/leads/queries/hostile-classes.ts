@@ -1,4 +1,4 @@
-import { leadTerms } from '../../../src/leads/lead-terms.ts';
+import { leadTerms } from '../../../src/leads/query/lead-terms.ts';
 import { fewFollowers, manyFollowers } from '../world/invent-bio.ts';
 import {
   neverTogether,

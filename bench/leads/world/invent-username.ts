@@ -1,4 +1,4 @@
-import { foldText } from '../../../src/leads/fold-text.ts';
+import { foldText } from '../../../src/leads/query/fold-text.ts';
 import type { Draws } from './draws.ts';
 import { codeWord } from './syllables.ts';
 

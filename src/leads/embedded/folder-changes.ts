@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pause } from '../../repeat.ts';
+import { pause } from '../../kit/repeat.ts';
 import { hasRealSegments, searchedFiles } from './lead-folder.ts';
 import { readableManifest } from './manifest.ts';
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { usernameKey } from '../username-key.ts';
+import { usernameKey } from '../query/username-key.ts';
 import { isDamagedDatabase } from './damaged-database.ts';
 import { ForgottenListDamagedError, markOfSalt, readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenFile } from './lead-folder.ts';

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
-import type { Log } from '../../log.ts';
-import { pause } from '../../repeat.ts';
+import type { Log } from '../../kit/log.ts';
+import { pause } from '../../kit/repeat.ts';
 import { createRefolding } from './build/refold-when-needed.ts';
 import { runBuild } from './build/run-build.ts';
 import { folderStamp, holdsReal, unlessReal, whenChanged } from './folder-changes.ts';

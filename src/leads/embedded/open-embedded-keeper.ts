@@ -1,6 +1,6 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nullWhenAbsent } from '../../null-when-absent.ts';
+import { nullWhenAbsent } from '../../kit/null-when-absent.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { createBreather } from './changing/breather.ts';

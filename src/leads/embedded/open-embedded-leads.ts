@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { Worker } from 'node:worker_threads';
-import { AppError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { pause } from '../../repeat.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Log } from '../../kit/log.ts';
+import { pause } from '../../kit/repeat.ts';
 import type { LeadSource } from '../lead-source.ts';
 import { holdsReal } from './folder-changes.ts';
 import { keepServing, type ServingLimits } from './keep-serving.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { foldingVersion, isEarlierFolding } from '../fold-text.ts';
-import { compareLeads } from '../lead-order.ts';
+import { foldingVersion, isEarlierFolding } from '../query/fold-text.ts';
+import { compareLeads } from '../query/lead-order.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 import { readGoneRows, type GoneRows } from './gone-rows.ts';
 import { readManifest, type Manifest } from './manifest.ts';

@@ -1,5 +1,5 @@
 import { generatorVersion } from '../synthetic/generate-leads.ts';
-import { foldingVersion } from '../fold-text.ts';
+import { foldingVersion } from '../query/fold-text.ts';
 import { segmentFormat } from './segment/segment-format.ts';
 
 /** What decides who the fictional profiles are. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Json } from '../../json.ts';
+import type { Json } from '../../kit/json.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
 const count = z.int().min(0);

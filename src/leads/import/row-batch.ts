@@ -1,5 +1,5 @@
-import type { LeadDefaults } from '../../lead-fields.ts';
-import { checkLead } from '../check-lead.ts';
+import type { LeadDefaults } from '../../config/lead-fields.ts';
+import { checkLead } from '../query/check-lead.ts';
 import type { Lead } from '../lead-source.ts';
 import { longestRowShown, type RejectedRow } from './input-options.ts';
 

@@ -1,4 +1,4 @@
-import { foldingVersion } from '../fold-text.ts';
+import { foldingVersion } from '../query/fold-text.ts';
 import type { ImportOutcome } from '../lead-keeper.ts';
 import { blocksTable, profilesTable } from './generation-tables.ts';
 import { addPlaces, removePlaces, type PlacesByPart } from './gone-places.ts';

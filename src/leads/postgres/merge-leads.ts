@@ -1,4 +1,4 @@
-import { compareLeads } from '../lead-order.ts';
+import { compareLeads } from '../query/lead-order.ts';
 import type { StoredLead } from './stored-lead.ts';
 
 interface Source {

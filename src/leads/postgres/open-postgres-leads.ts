@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
-import { AppError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { foldingVersion } from '../fold-text.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Log } from '../../kit/log.ts';
+import { foldingVersion } from '../query/fold-text.ts';
 import type { LeadSource } from '../lead-source.ts';
 import type { ForgottenList } from '../without-forgotten.ts';
 import { isForgotten, type ForgottenCopy } from './forgotten-copy.ts';

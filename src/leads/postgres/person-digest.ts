@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { usernameKey } from '../username-key.ts';
+import { usernameKey } from '../query/username-key.ts';
 
 /** Of one person. */
 export const digestBytes = 16;

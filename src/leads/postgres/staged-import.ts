@@ -1,4 +1,4 @@
-import type { Json } from '../../json.ts';
+import type { Json } from '../../kit/json.ts';
 import type { ImportRequest } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { copyRows, float8, int8, text, type BinaryRow } from './copy-rows.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RunLimits } from '../terms/run-terms.ts';
+import type { RunLimits } from '../query/run-terms.ts';
 import { copyRows, int4, text, type BinaryRow } from './copy-rows.ts';
 import { blocksTable, profilesTable } from './generation-tables.ts';
 import type { LeadsClient } from './leads-database.ts';

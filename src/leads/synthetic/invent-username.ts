@@ -1,4 +1,4 @@
-import { foldText } from '../fold-text.ts';
+import { foldText } from '../query/fold-text.ts';
 import type { Random } from './random.ts';
 
 const maxBaseCharacters = 24;

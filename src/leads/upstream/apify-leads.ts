@@ -1,5 +1,5 @@
-import type { ApifyLeadsConfig } from '../../leads-config.ts';
-import type { Log } from '../../log.ts';
+import type { ApifyLeadsConfig } from '../../config/leads-config.ts';
+import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './ask-upstream.ts';
 import { fieldsIn, fillJson } from './fill-template.ts';

@@ -2,8 +2,8 @@ import type { Dispatcher } from 'undici';
 import { toConnectFailure } from '../../providers/openai/connect-failure.ts';
 import { startDeadlines, type Deadlines } from '../../providers/openai/deadlines.ts';
 import { guardedBody } from '../../providers/openai/guarded-body.ts';
-import { createSlots } from '../../outbound/slots.ts';
-import { startDeadline } from '../../outbound/deadline.ts';
+import { createSlots } from '../../http/slots.ts';
+import { startDeadline } from '../../http/deadline.ts';
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST';

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LeadDefaults } from '../../lead-fields.ts';
-import { checkLead } from '../check-lead.ts';
-import { passesFilters } from '../lead-filters.ts';
-import { compareLeads } from '../lead-order.ts';
+import type { LeadDefaults } from '../../config/lead-fields.ts';
+import { checkLead } from '../query/check-lead.ts';
+import { passesFilters } from '../query/lead-filters.ts';
+import { compareLeads } from '../query/lead-order.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
-import { leadTerms } from '../lead-terms.ts';
-import { meetsTerms, queryTerms } from '../search-terms.ts';
-import { usernameKey } from '../username-key.ts';
+import { leadTerms } from '../query/lead-terms.ts';
+import { meetsTerms, queryTerms } from '../query/search-terms.ts';
+import { usernameKey } from '../query/username-key.ts';
 import { filterFields, type FilterField } from './filter-fields.ts';
 
 export interface ToLeadsOptions {

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../json.ts';
-import type { Extension } from '../wire.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Extension } from '../core/wire.ts';
 import type { SaleDescription } from './sale-description.ts';
 
 /** The extension's key (specs/extensions/bazaar.md). */

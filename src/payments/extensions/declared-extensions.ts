@@ -1,4 +1,4 @@
-import type { Extensions } from '../wire.ts';
+import type { Extensions } from '../core/wire.ts';
 import { bazaar, declareForHttp, declareForMcp } from './bazaar.ts';
 import { paymentIdentifier, paymentIdentifierDeclaration } from './payment-identifier.ts';
 import type { SaleDescription } from './sale-description.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { canonicalJson, type JsonObject } from '../../json.ts';
+import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 
 /** Signs what this service states: offers and receipts. */
 export interface DocumentSigner {

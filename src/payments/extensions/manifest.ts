@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../../json.ts';
-import { formatUsd } from '../../money.ts';
-import type { PaymentRequirements, ResourceInfo } from '../wire.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { formatUsd } from '../../kit/money.ts';
+import type { PaymentRequirements, ResourceInfo } from '../core/wire.ts';
 import type { SaleDescription } from './sale-description.ts';
 
 export interface ManifestOptions {

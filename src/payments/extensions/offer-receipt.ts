@@ -1,4 +1,4 @@
-import type { Extension } from '../wire.ts';
+import type { Extension } from '../core/wire.ts';
 
 /** The extension's key (specs/extensions/extension-offer-and-receipt.md). */
 export const offerReceipt = 'offer-receipt';

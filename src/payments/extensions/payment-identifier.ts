@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
-import type { Extension } from '../wire.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Extension } from '../core/wire.ts';
 
 /** The extension's key (specs/extensions/payment_identifier.md). */
 export const paymentIdentifier = 'payment-identifier';

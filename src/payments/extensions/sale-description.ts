@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../json.ts';
-import type { Nano } from '../../money.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { Nano } from '../../kit/money.ts';
 
 /** What is sold, as catalogues are told. Compact: every challenge carries it, and every buyer sends it back. */
 export interface SaleDescription {

@@ -1,6 +1,6 @@
-import { atMostEvery } from '../../at-most-every.ts';
-import type { Log } from '../../log.ts';
-import type { PaymentRequirements } from '../wire.ts';
+import { atMostEvery } from '../../kit/at-most-every.ts';
+import type { Log } from '../../kit/log.ts';
+import type { PaymentRequirements } from '../core/wire.ts';
 import type { DocumentSigner } from './document-signer.ts';
 import { payloadVersion, type SignedOffer } from './offer-receipt.ts';
 

@@ -1,4 +1,4 @@
-import type { Extension, SettleResponse } from '../wire.ts';
+import type { Extension, SettleResponse } from '../core/wire.ts';
 import type { DocumentSigner } from './document-signer.ts';
 import { payloadVersion, toReceiptExtension } from './offer-receipt.ts';
 

@@ -1,6 +1,6 @@
-import { createJsonRpc, type JsonRpc } from '../facilitators/json-rpc.ts';
-import { decodeBase58 } from '../base58.ts';
-import type { PaymentNetwork } from '../networks.ts';
+import { createJsonRpc, type JsonRpc } from '../core/json-rpc.ts';
+import { decodeBase58 } from '../solana/base58.ts';
+import type { PaymentNetwork } from '../core/networks.ts';
 import type { Coin, RefundChain, RefundWallet } from './refund-transfer.ts';
 
 export interface RefundPlace {
@@ -31,8 +31,8 @@ const coinOf = ({ family, id }: PaymentNetwork): Coin => {
 };
 
 const openEvm = async (rpc: JsonRpc, { network, secondLookMs }: RefundPlace): Promise<OpenedRefundChain> => {
-  const { createEvmRefundChain } = await import('./evm-refund-chain.ts');
-  const { createEvmRefundWallet } = await import('./evm-refund-wallet.ts');
+  const { createEvmRefundChain } = await import('../evm/evm-refund-chain.ts');
+  const { createEvmRefundWallet } = await import('../evm/evm-refund-wallet.ts');
   return {
     chain: createEvmRefundChain({ rpc, ...(secondLookMs === undefined ? {} : { secondLookMs }) }),
     openWallet: async (key) => {
@@ -46,8 +46,8 @@ const openEvm = async (rpc: JsonRpc, { network, secondLookMs }: RefundPlace): Pr
 };
 
 const openSolana = async (rpc: JsonRpc, { network, now }: RefundPlace): Promise<OpenedRefundChain> => {
-  const { createSolanaRefundChain } = await import('./solana-refund-chain.ts');
-  const { createSolanaRefundWallet } = await import('./solana-refund-wallet.ts');
+  const { createSolanaRefundChain } = await import('../solana/solana-refund-chain.ts');
+  const { createSolanaRefundWallet } = await import('../solana/solana-refund-wallet.ts');
   return {
     chain: createSolanaRefundChain({ rpc, now }),
     openWallet: async (key) => {

@@ -1,4 +1,4 @@
-import { RpcOutage, RpcRefusal } from '../facilitators/json-rpc.ts';
+import { RpcOutage, RpcRefusal } from '../core/json-rpc.ts';
 
 const maxLength = 200;
 /** What nodes say of a transaction that they have: no refusal. */

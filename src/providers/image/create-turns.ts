@@ -1,5 +1,5 @@
-import { OutboundError } from '../../outbound/outbound.ts';
-import { createSlots, type Slots, type TakeOptions } from '../../outbound/slots.ts';
+import { OutboundError } from '../../http/outbound.ts';
+import { createSlots, type Slots, type TakeOptions } from '../../http/slots.ts';
 
 /** There are more tasks waiting than may, of all or of one holder. */
 export class TooManyWaitingError extends Error {

@@ -1,5 +1,5 @@
 import type Sharp from 'sharp';
-import { once } from '../../once.ts';
+import { once } from '../../kit/once.ts';
 
 export type SharpModule = typeof Sharp;
 

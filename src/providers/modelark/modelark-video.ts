@@ -1,7 +1,7 @@
-import { atMostEvery } from '../../at-most-every.ts';
-import type { ProviderTimeouts } from '../../config.ts';
-import type { Log } from '../../log.ts';
-import type { Outbound } from '../../outbound/outbound.ts';
+import { atMostEvery } from '../../kit/at-most-every.ts';
+import type { ProviderTimeouts } from '../../config/config.ts';
+import type { Log } from '../../kit/log.ts';
+import type { Outbound } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
 import { contentParts } from '../video/content-parts.ts';
 import { downloadResult } from '../video/download-result.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { jsonExcess } from '../../bounded-json.ts';
-import type { JsonObject } from '../../json.ts';
+import { jsonExcess } from '../../kit/bounded-json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { TextExtras } from '../text/text-provider.ts';
 
 const text = z.string().optional().catch(undefined);

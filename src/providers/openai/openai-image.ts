@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { ProviderTimeouts } from '../../config.ts';
-import { OutboundError, type Outbound } from '../../outbound/outbound.ts';
+import type { ProviderTimeouts } from '../../config/config.ts';
+import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { imageContentType } from '../image/image-content-type.ts';
 import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
 /** The name under which an upstream takes the output limit. */

@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../retry-after-ms.ts';
+import { retryAfterMs } from '../../kit/retry-after-ms.ts';
 import { ProviderError } from '../provider-error.ts';
 import { toStatusFailure } from './status-failure.ts';
 

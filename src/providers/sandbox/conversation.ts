@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { TextMessage } from '../text/text-provider.ts';
 
 /** The part of a conversation that the sandbox answers to. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import { ProviderError } from '../provider-error.ts';
 
 /** The form of answer that a request's options ask for. */

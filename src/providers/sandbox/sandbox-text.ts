@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Json } from '../../json.ts';
-import { pause } from '../../repeat.ts';
+import type { Json } from '../../kit/json.ts';
+import { pause } from '../../kit/repeat.ts';
 import type { FinishReason, TextProvider, TextRequest } from '../text/text-provider.ts';
 import { promptText } from '../tokens/prompt-text.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';

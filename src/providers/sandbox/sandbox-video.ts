@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { atMostEvery } from '../../at-most-every.ts';
-import type { Clock } from '../../clock.ts';
-import { randomBase62 } from '../../ids.ts';
-import type { Log } from '../../log.ts';
-import { once } from '../../once.ts';
+import { atMostEvery } from '../../kit/at-most-every.ts';
+import type { Clock } from '../../kit/clock.ts';
+import { randomBase62 } from '../../kit/ids.ts';
+import type { Log } from '../../kit/log.ts';
+import { once } from '../../kit/once.ts';
 import { createTurns } from '../image/create-turns.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';

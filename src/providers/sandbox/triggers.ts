@@ -1,4 +1,4 @@
-import { pause } from '../../repeat.ts';
+import { pause } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 
 /** What words in a prompt make the sandbox do; docs/contract.md, "Sandbox triggers". */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 
 /** A message in OpenAI's chat form, without participant names. */
 export interface TextMessage {

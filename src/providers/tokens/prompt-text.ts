@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
 /** What OpenAI's chat format adds to each message, and to the whole. */

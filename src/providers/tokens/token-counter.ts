@@ -1,4 +1,4 @@
-import type { Log } from '../../log.ts';
+import type { Log } from '../../kit/log.ts';
 import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
 import { sliceText } from './slices.ts';
 

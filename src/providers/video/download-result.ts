@@ -1,5 +1,5 @@
-import type { ProviderTimeouts } from '../../config.ts';
-import { OutboundError, type Outbound } from '../../outbound/outbound.ts';
+import type { ProviderTimeouts } from '../../config/config.ts';
+import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
 import { pacedBody } from './paced-body.ts';
 

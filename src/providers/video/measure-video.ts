@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../kit/errors.ts';
 import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
 
 export interface VideoMeasure {

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newId } from '../../ids.ts';
-import { namesIn } from '../../names-in.ts';
+import { newId } from '../../kit/ids.ts';
+import { namesIn } from '../../kit/names-in.ts';
 import { ProviderError } from '../provider-error.ts';
 import { createWorkerPool } from '../worker-pool.ts';
 import type { VideoContent } from './video-provider.ts';

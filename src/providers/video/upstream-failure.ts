@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../retry-after-ms.ts';
+import { retryAfterMs } from '../../kit/retry-after-ms.ts';
 import { isModeration, moderationExplanation } from '../openai/moderation.ts';
 import { toStatusFailure } from '../openai/status-failure.ts';
 import { ProviderError } from '../provider-error.ts';

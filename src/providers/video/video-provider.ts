@@ -1,4 +1,4 @@
-import type { VideoResolution } from '../../config.ts';
+import type { VideoResolution } from '../../config/config.ts';
 
 /** The contract's video ratios; `adaptive` follows the input. */
 export const videoRatios = ['adaptive', '16:9', '9:16', '4:3', '3:4', '1:1', '21:9'] as const;

@@ -1,8 +1,8 @@
-import { atMostEvery } from '../../at-most-every.ts';
-import type { ProviderTimeouts } from '../../config.ts';
-import { newId } from '../../ids.ts';
-import type { Log } from '../../log.ts';
-import type { Outbound } from '../../outbound/outbound.ts';
+import { atMostEvery } from '../../kit/at-most-every.ts';
+import type { ProviderTimeouts } from '../../config/config.ts';
+import { newId } from '../../kit/ids.ts';
+import type { Log } from '../../kit/log.ts';
+import type { Outbound } from '../../http/outbound.ts';
 import { contentParts } from '../video/content-parts.ts';
 import { downloadResult, largestResult } from '../video/download-result.ts';
 import { inlineImages } from '../video/inline-images.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.ts';
+import type { ErrorCode } from '../../kit/errors.ts';
 import { issueExample } from './issue-examples.ts';
 
 interface ErrorText {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 
 /** One request of an operation with its answer, for the interface description and the tests over it. */
 export interface OperationExample {

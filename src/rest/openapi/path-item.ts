@@ -1,4 +1,4 @@
-import { formatUsd } from '../../money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import type { Operation, PaidOperation } from '../../operations/operation.ts';
 import { operationExamples } from './examples.ts';
 import { fieldText } from './field-texts.ts';

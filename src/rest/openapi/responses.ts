@@ -1,5 +1,5 @@
-import { errorTable, type ErrorCode } from '../../errors.ts';
-import type { JsonObject } from '../../json.ts';
+import { errorTable, type ErrorCode } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { errorTextOf } from './error-texts.ts';
 import { operationExamples, paymentRequiredExample, type OperationExample } from './examples.ts';

@@ -1,4 +1,4 @@
-import { errorTable } from '../../errors.ts';
+import { errorTable } from '../../kit/errors.ts';
 import { reference } from './schema-book.ts';
 
 const text = { type: 'string' };

@@ -1,6 +1,6 @@
 import { Client, escapeIdentifier, type ClientConfig } from 'pg';
-import type { Log } from '../../log.ts';
-import { pause } from '../../repeat.ts';
+import type { Log } from '../../kit/log.ts';
+import { pause } from '../../kit/repeat.ts';
 import type { JobAnnouncement } from './open-job.ts';
 
 export interface JobListenerOptions {

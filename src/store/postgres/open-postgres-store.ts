@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Pool as PgPool } from 'pg';
 import { createJobSignal } from '../job-signal.ts';
-import { silentLog, type Log } from '../../log.ts';
+import { silentLog, type Log } from '../../kit/log.ts';
 import { StoreError } from '../store-error.ts';
 import {
   createAccount,

@@ -5,8 +5,8 @@ import { inventUsername } from '../../../bench/leads/world/invent-username.ts';
 import { maxProfiles, shuffleIndex } from '../../../bench/leads/world/syllables.ts';
 import { neverTogether, togetherAtTheBottom } from '../../../bench/leads/world/word-lists.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { leadTerms } from '../../../src/leads/lead-terms.ts';
-import { usernameKey } from '../../../src/leads/username-key.ts';
+import { leadTerms } from '../../../src/leads/query/lead-terms.ts';
+import { usernameKey } from '../../../src/leads/query/username-key.ts';
 
 const profiles = createProfiles(1);
 const some = [...firstProfiles(profiles, 10_000)];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProfiles } from '../../../bench/leads/generate-profiles.ts';
 import { makeQueries, queryClasses } from '../../../bench/leads/queries/query-classes.ts';
-import { queryProblem } from '../../../src/leads/search-terms.ts';
+import { queryProblem } from '../../../src/leads/query/search-terms.ts';
 
 const profiles = createProfiles(1);
 const queriesOf = (name: string) => {

@@ -1,4 +1,4 @@
-import type { Json } from '../../../src/json.ts';
+import type { Json } from '../../../src/kit/json.ts';
 import type { LeadInput } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 

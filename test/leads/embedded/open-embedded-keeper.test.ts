@@ -21,7 +21,7 @@ import type { KeeperLimits } from '../../../src/leads/embedded/keeper-limits.ts'
 import { readManifest } from '../../../src/leads/embedded/manifest.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { writeSealedJson } from '../../../src/leads/embedded/sealed-json.ts';
-import { compareLeads } from '../../../src/leads/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import type { ImportOutcome, ImportProgress, ImportRequest } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';

@@ -26,7 +26,7 @@ import {
   type EmbeddedLeadsOptions,
 } from '../../../src/leads/embedded/open-embedded-leads.ts';
 import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
-import { createReferenceSearch } from '../../../src/leads/reference-search.ts';
+import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 
 const signal = new AbortController().signal;
@@ -77,7 +77,7 @@ const startBigBuild = () => {
   const module = (path: string): string =>
     JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const code = `import { openEmbeddedLeads } from ${module('leads/embedded/open-embedded-leads.ts')};
-    import { silentLog } from ${module('log.ts')};
+    import { silentLog } from ${module('kit/log.ts')};
     const folder = ${JSON.stringify(data)};
     await openEmbeddedLeads({ folder, syntheticProfiles: 1_000_000, log: silentLog });`;
   const script = join(folder, 'start.mjs');

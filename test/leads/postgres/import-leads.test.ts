@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Json } from '../../../src/json.ts';
+import type { Json } from '../../../src/kit/json.ts';
 import type { LeadInput } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { buildLead } from '../build-lead.ts';

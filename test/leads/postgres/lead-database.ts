@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
-import { silentLog } from '../../../src/log.ts';
-import type { Json } from '../../../src/json.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import type { Json } from '../../../src/kit/json.ts';
 import type {
   ImportOutcome,
   ImportRequest,

@@ -1,4 +1,4 @@
-import { compareLeads } from '../../../src/leads/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { createPartBuilder, type PartBuilder } from '../../../src/leads/postgres/part/build-part.ts';
 import type { Part } from '../../../src/leads/postgres/part/part.ts';

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LeadInputError } from '../../../src/leads/import/lead-input-error.ts';
-import { compareLeads } from '../../../src/leads/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import type { ImportProgress, LeadInput, LeadKeeper } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../src/leads/reference-search.ts';
-import { usernameKey } from '../../../src/leads/username-key.ts';
+import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { usernameKey } from '../../../src/leads/query/username-key.ts';
 import { onPostgres } from '../../store/open-test-store.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';
 import { buildLead } from '../build-lead.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareLeads } from '../../../src/leads/lead-order.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import { connectToLeads } from '../../../src/leads/postgres/leads-database.ts';
 import { writeRun } from '../../../src/leads/postgres/write-run.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';

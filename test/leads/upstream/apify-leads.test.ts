@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/errors.ts';
+import { AppError } from '../../../src/kit/errors.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
 import { createApifyLeads } from '../../../src/leads/upstream/apify-leads.ts';
 import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
-import { silentLog } from '../../../src/log.ts';
+import { silentLog } from '../../../src/kit/log.ts';
 import { readApifySettings } from './read-lead-sources.ts';
 import { startStubService, type StubService } from './stub-service.ts';
 

@@ -8,7 +8,7 @@ import {
 import { describe, expect, it, vi } from 'vitest';
 import { bazaar } from '../../../src/payments/extensions/bazaar.ts';
 import { declareExtensions } from '../../../src/payments/extensions/declared-extensions.ts';
-import type { Extension } from '../../../src/payments/wire.ts';
+import type { Extension } from '../../../src/payments/core/wire.ts';
 import { describeSale } from './sale.ts';
 
 const sale = describeSale();

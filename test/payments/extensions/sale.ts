@@ -1,7 +1,7 @@
-import { brandTitle, readConfig } from '../../../src/config.ts';
+import { brandTitle, readConfig } from '../../../src/config/config.ts';
 import { describeSearch } from '../../../src/mcp/describe-search.ts';
 import { createOperations } from '../../../src/operations/index.ts';
-import type { SaleDescription } from '../../../src/purchases/x402-gate.ts';
+import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
 
 /** What a gateway with these settings describes. */
 export const describeSale = (environment: Record<string, string> = {}): SaleDescription => {

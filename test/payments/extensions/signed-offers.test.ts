@@ -5,14 +5,14 @@ import {
   verifyOfferSignatureJWS,
 } from '@x402/extensions/offer-receipt';
 import { describe, expect, it } from 'vitest';
-import { silentLog, type Log } from '../../../src/log.ts';
+import { silentLog, type Log } from '../../../src/kit/log.ts';
 import {
   createDocumentSigner,
   newSigningKey,
   type DocumentSigner,
 } from '../../../src/payments/extensions/document-signer.ts';
 import { createOfferBook } from '../../../src/payments/extensions/signed-offers.ts';
-import type { PaymentRequirements } from '../../../src/payments/wire.ts';
+import type { PaymentRequirements } from '../../../src/payments/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';
 const terms = (network: PaymentRequirements['network'], amount = '100000'): PaymentRequirements => ({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RpcOutage, RpcRefusal } from '../../../src/payments/facilitators/json-rpc.ts';
+import { RpcOutage, RpcRefusal } from '../../../src/payments/core/json-rpc.ts';
 import { readRefusal } from '../../../src/payments/refunds/read-refusal.ts';
 
 const refusal = (message: string): string | null => readRefusal(new RpcRefusal(-32_000, message));

@@ -6,16 +6,16 @@ import { x402Client, x402HTTPClient } from '@x402/core/client';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { systemClock } from '../../../src/clock.ts';
-import { silentLog } from '../../../src/log.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import {
   createX402Gate,
   type Challenge,
   type Proofs,
   type X402Gate,
   type X402GateOptions,
-} from '../../../src/purchases/x402-gate.ts';
+} from '../../../src/purchases/x402/x402-gate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startBnbChain, type BnbChain } from '../../chains/bnb-chain.ts';

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/clock.ts';
-import { AppError } from '../../../src/errors.ts';
-import { sha256 } from '../../../src/ids.ts';
-import { silentLog } from '../../../src/log.ts';
-import { parseUsd } from '../../../src/money.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import { sha256 } from '../../../src/kit/ids.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
+import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import {
   createX402Gate,
   type PayOutcome,
@@ -15,7 +15,7 @@ import {
   type Proofs,
   type X402Gate,
   type X402GateOptions,
-} from '../../../src/purchases/x402-gate.ts';
+} from '../../../src/purchases/x402/x402-gate.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';

@@ -3,7 +3,7 @@ import type { ImageRequest } from '../../../src/providers/image/image-provider.t
 import { upstreamSize } from '../../../src/providers/openai/image-size.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiImage, type OpenAiImageOptions } from '../../../src/providers/openai/openai-image.ts';
-import { failing, limits, openOutbound, startRaw } from '../../outbound/local-hosts.ts';
+import { failing, limits, openOutbound, startRaw } from '../../http/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { contentPolicyRefusal, startStubUpstream, type StubUpstream } from '../stub-upstream.ts';
 

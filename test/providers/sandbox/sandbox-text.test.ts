@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/log.ts';
+import { silentLog } from '../../../src/kit/log.ts';
 import { createExampleMaker } from '../../../src/providers/sandbox/examples/example-maker.ts';
 import { createSandboxText } from '../../../src/providers/sandbox/sandbox-text.ts';
 import type { TextEvent, TextMessage, TextRequest } from '../../../src/providers/text/text-provider.ts';

@@ -5,7 +5,7 @@ import '@napi-rs/webcodecs/polyfill';
 import { ALL_FORMATS, BufferSource, Input, VideoSampleSink } from 'mediabunny';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/log.ts';
+import { silentLog } from '../../../src/kit/log.ts';
 import {
   createSandboxVideo,
   type SandboxVideo,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Challenge, X402Gate } from '../../../src/purchases/x402-gate.ts';
+import type { Challenge, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
   price,

@@ -1,12 +1,12 @@
 import { createTestClient, http } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { silentLog } from '../../../src/log.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { parseProof } from '../../../src/payments/parse-proof.ts';
-import { paymentIdentity } from '../../../src/payments/payment-identity.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
-import { createX402Gate, type X402Gate } from '../../../src/purchases/x402-gate.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { systemClock } from '../../../src/kit/clock.ts';
+import { parseProof } from '../../../src/payments/core/parse-proof.ts';
+import { paymentIdentity } from '../../../src/payments/core/payment-identity.ts';
+import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import { createX402Gate, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../../payments/support/buyer.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../../src/errors.ts';
-import { sha256 } from '../../../src/ids.ts';
-import { silentLog } from '../../../src/log.ts';
-import { parseUsd } from '../../../src/money.ts';
-import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
-import { createX402Gate, type PayOutcome, type X402Gate } from '../../../src/purchases/x402-gate.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import { sha256 } from '../../../src/kit/ids.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { parseUsd } from '../../../src/kit/money.ts';
+import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import { createX402Gate, type PayOutcome, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { openStoreAt } from '../../store/open-test-store.ts';
 import type { GateAnswer, GateCommand, GateSettings, PayEnd, PayOrder, Run } from './gate-commands.ts';
 import { step, walk, watchFetch, watchStore } from './steps.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/errors.ts';
-import type { Challenge, PayOutcome } from '../../../src/purchases/x402-gate.ts';
+import { AppError } from '../../../src/kit/errors.ts';
+import type { Challenge, PayOutcome } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
   price,

@@ -5,7 +5,7 @@ import {
   openPostgresStore,
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/open-postgres-store.ts';
-import { silentLog, type Log } from '../../../src/log.ts';
+import { silentLog, type Log } from '../../../src/kit/log.ts';
 import type { StoreError } from '../../../src/store/store-error.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { addAccount, assertSoundBooks, available, opening, openJob, queuedJob, start } from '../builders.ts';

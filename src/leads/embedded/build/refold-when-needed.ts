@@ -1,4 +1,4 @@
-import type { Log } from '../../../log.ts';
+import type { Log } from '../../../kit/log.ts';
 import type { ServedGeneration } from '../read/messages.ts';
 import { runBuild, type RunBuildInput } from './run-build.ts';
 

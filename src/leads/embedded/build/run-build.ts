@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../../log.ts';
+import type { Log } from '../../../kit/log.ts';
 import { buildingMark, newId, refoldingMark } from '../lead-folder.ts';
 import type { BuildJob, BuildMessage, BuildRequest } from './messages.ts';
 

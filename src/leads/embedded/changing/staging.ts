@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Json } from '../../../json.ts';
+import type { Json } from '../../../kit/json.ts';
 import type { ImportRequest } from '../../lead-keeper.ts';
 import { stagingFolder } from '../lead-folder.ts';
 import { readSealedJson, writeSealedJson } from '../sealed-json.ts';

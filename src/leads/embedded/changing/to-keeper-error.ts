@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs';
-import { userName } from '../../../user-name.ts';
+import { userName } from '../../../kit/user-name.ts';
 import { LeadKeeperError } from '../../lead-keeper.ts';
 import { ForgottenListDamagedError } from '../forgotten-claim.ts';
 import { stagingFolder } from '../lead-folder.ts';

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { QueryTerm } from '../../search-terms.ts';
+import type { QueryTerm } from '../../query/search-terms.ts';
 import { createByteCache } from './byte-cache.ts';
 import { uniteRows } from './condition-rows.ts';
 import type { Dictionary, TermEntry } from './dictionary.ts';

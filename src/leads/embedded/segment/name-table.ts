@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { usernameKey } from '../../username-key.ts';
+import { usernameKey } from '../../query/username-key.ts';
 import { createGrowingRows } from './growing-rows.ts';
 import { bucketNames, seal, sealNames, unseal } from './segment-format.ts';
 

@@ -1,10 +1,10 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import { usernameKey } from '../../username-key.ts';
+import { usernameKey } from '../../query/username-key.ts';
 import { isDamagedDatabase } from '../damaged-database.ts';
 import { createConditionLookup } from './condition-lists.ts';
 import { openDictionary } from './dictionary.ts';
-import { queryConditions } from '../../terms/index-terms.ts';
+import { queryConditions } from '../../query/index-terms.ts';
 import { createChunkSpace } from './intersect-chunks.ts';
 import { intersectRows, type RowRange } from './intersect-rows.ts';
 import { createRangeFinder } from './follower-table.ts';

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { sharedUnits } from './dictionary-writer.ts';
-import { isFilterTerm } from '../../terms/index-terms.ts';
+import { isFilterTerm } from '../../query/index-terms.ts';
 import type { ListWriter } from './list-writer.ts';
-import { minPrefixCharacters } from '../../search-terms.ts';
+import { minPrefixCharacters } from '../../query/search-terms.ts';
 import { seal, sealNames, type ListRef, type SegmentShape } from './segment-format.ts';
 import { bitsOf, rowsOf } from './row-set.ts';
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createByteWriter } from './byte-writer.ts';
-import type { RunTerms } from '../../terms/run-terms.ts';
+import type { RunTerms } from '../../query/run-terms.ts';
 
 /** Sorted terms, run behind run in a scratch file; each run has the terms of some profiles in a row. */
 export interface TermRuns {

@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { foldingVersion } from '../../fold-text.ts';
+import { foldingVersion } from '../../query/fold-text.ts';
 import type { Lead } from '../../lead-source.ts';
 import { createDictionaryWriter } from './dictionary-writer.ts';
-import { indexTerms } from '../../terms/index-terms.ts';
+import { indexTerms } from '../../query/index-terms.ts';
 import { createFollowerWriter } from './follower-table.ts';
 import { createListWriter } from './list-writer.ts';
 import { mergeRuns } from './merge-runs.ts';
@@ -21,7 +21,7 @@ import {
   type SegmentHead,
   type SegmentShape,
 } from './segment-format.ts';
-import { createRunTerms, type RunLimits } from '../../terms/run-terms.ts';
+import { createRunTerms, type RunLimits } from '../../query/run-terms.ts';
 import { createTermRuns, type TermRuns } from './term-runs.ts';
 
 export interface SegmentRow {

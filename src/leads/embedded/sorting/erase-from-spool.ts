@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { usernameKey } from '../../username-key.ts';
+import { usernameKey } from '../../query/username-key.ts';
 import {
   chunkHeaderBytes,
   hashOfPerson,

@@ -1,4 +1,4 @@
-import { compareLeads } from '../../lead-order.ts';
+import { compareLeads } from '../../query/lead-order.ts';
 import type { SegmentRow } from '../segment/write-segment.ts';
 
 /** Merges sorted rows into one sorted row of batches; every stream's next row is held in memory. */

@@ -1,4 +1,4 @@
-import { usernameKey } from '../../username-key.ts';
+import { usernameKey } from '../../query/username-key.ts';
 import {
   chunkHeaderBytes,
   hashOfPerson,

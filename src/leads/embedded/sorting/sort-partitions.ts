@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { compareLeads } from '../../lead-order.ts';
+import { compareLeads } from '../../query/lead-order.ts';
 import { readPeople, type Person, type Share } from './person-table.ts';
 import type { Run, RunFile } from './run-file.ts';
 import { partitions } from './spool-format.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { usernameKey } from '../../username-key.ts';
+import { usernameKey } from '../../query/username-key.ts';
 
 /*
  * A spool is one file that takes profiles in the order they come and gives them back by partition, all rows of one

@@ -1,6 +1,6 @@
 import type { Lead } from '../../lead-source.ts';
-import { indexTerms } from '../../terms/index-terms.ts';
-import { createRunTerms, type RunLimits } from '../../terms/run-terms.ts';
+import { indexTerms } from '../../query/index-terms.ts';
+import { createRunTerms, type RunLimits } from '../../query/run-terms.ts';
 import { writeTermBlocks, type TermBlock } from './term-blocks.ts';
 
 /** How many profiles a part can have: a place has 16 bits. */

@@ -1,4 +1,4 @@
-import type { QueryTerm } from '../../search-terms.ts';
+import type { QueryTerm } from '../../query/search-terms.ts';
 import { createByteReader, createByteWriter } from './bytes.ts';
 import type { StoredPlaces } from './places.ts';
 import { sharedBeginning } from './shared-beginning.ts';

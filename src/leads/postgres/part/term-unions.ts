@@ -1,5 +1,5 @@
 import { storePlaces, type StoredPlaces } from './places.ts';
-import { isFilterTerm } from '../../terms/index-terms.ts';
+import { isFilterTerm } from '../../query/index-terms.ts';
 import { sharedBeginning } from './shared-beginning.ts';
 import type { TermPlaces } from './term-blocks.ts';
 

@@ -1,4 +1,4 @@
-import { pause } from '../../../repeat.ts';
+import { pause } from '../../../kit/repeat.ts';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { connectToLeads, createLeadsPool, type LeadsDatabase } from '../leads-database.ts';
 import { loadForgotten, type ForgottenCopy } from '../forgotten-copy.ts';

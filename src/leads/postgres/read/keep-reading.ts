@@ -1,5 +1,5 @@
-import type { Log } from '../../../log.ts';
-import { pause } from '../../../repeat.ts';
+import type { Log } from '../../../kit/log.ts';
+import { pause } from '../../../kit/repeat.ts';
 import { openReader, type OpenReaderInput, type Reader } from './open-reader.ts';
 
 export interface KeepReadingInput extends OpenReaderInput {

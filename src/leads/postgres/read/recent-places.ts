@@ -1,4 +1,4 @@
-import type { QueryTerm } from '../../search-terms.ts';
+import type { QueryTerm } from '../../query/search-terms.ts';
 import type { Part } from '../part/part.ts';
 import type { StoredPlaces } from '../part/places.ts';
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { compareLeads } from '../../lead-order.ts';
+import { compareLeads } from '../../query/lead-order.ts';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import type { QueryTerm } from '../../search-terms.ts';
+import type { QueryTerm } from '../../query/search-terms.ts';
 import { firstPlaces, narrowPlaces } from '../part/match-places.ts';
-import { queryConditions } from '../../terms/index-terms.ts';
+import { queryConditions } from '../../query/index-terms.ts';
 import { followersAt, placesBetween, type FollowerRange, type Part } from '../part/part.ts';
 import type { StoredPlaces } from '../part/places.ts';
 

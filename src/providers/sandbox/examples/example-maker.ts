@@ -1,4 +1,4 @@
-import type { Json } from '../../../json.ts';
+import type { Json } from '../../../kit/json.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { createWorkerPool, WorkerPoolError } from '../../worker-pool.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../../json.ts';
+import type { Json, JsonObject } from '../../../kit/json.ts';
 
 /** The most that an example is made of; a schema that demands more is refused. */
 const limits = { depth: 32, nodes: 5_000, items: 50, properties: 200, stringLength: 2_000 };

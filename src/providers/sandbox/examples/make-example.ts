@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { generateSync, type JsonSchema } from 'json-schema-faker';
-import type { Json } from '../../../json.ts';
+import type { Json } from '../../../kit/json.ts';
 import { limitSchema } from './limit-schema.ts';
 
 const attempts = [

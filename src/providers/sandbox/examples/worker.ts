@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { Json } from '../../../json.ts';
+import type { Json } from '../../../kit/json.ts';
 import type { WorkerReply } from '../../worker-pool.ts';
 import { makeExample } from './make-example.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from '../../../names-in.ts';
-import { nullWhenAbsent } from '../../../null-when-absent.ts';
+import { namesIn } from '../../../kit/names-in.ts';
+import { nullWhenAbsent } from '../../../kit/null-when-absent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
 import type { FilmPlan } from './film-plan.ts';
 import type { FilmImage } from './plan-film.ts';

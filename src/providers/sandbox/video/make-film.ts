@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OverlayOptions, Sharp } from 'sharp';
-import { newId } from '../../../ids.ts';
+import { newId } from '../../../kit/ids.ts';
 import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import type { WorkerPool, WorkerReply } from '../../worker-pool.ts';

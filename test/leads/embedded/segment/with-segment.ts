@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openSegment, type Segment } from '../../../../src/leads/embedded/segment/open-segment.ts';
 import { usualShape, type SegmentShape } from '../../../../src/leads/embedded/segment/segment-format.ts';
 import { writeSegment, type SegmentRow } from '../../../../src/leads/embedded/segment/write-segment.ts';
-import { compareLeads } from '../../../../src/leads/lead-order.ts';
+import { compareLeads } from '../../../../src/leads/query/lead-order.ts';
 import type { Lead } from '../../../../src/leads/lead-source.ts';
 
 /** In the order of results, in batches of a few. */

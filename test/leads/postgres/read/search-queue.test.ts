@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../../src/errors.ts';
+import { AppError } from '../../../../src/kit/errors.ts';
 import { createSearchQueue, type SearchQueueOptions } from '../../../../src/leads/search-queue.ts';
 import { buildLead } from '../../build-lead.ts';
 

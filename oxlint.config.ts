@@ -1,0 +1,101 @@
+import { defineConfig } from 'oxlint';
+
+/** The folders of src, from the lowest rank to the highest. A file imports only from lower ranks or its own folder. */
+const ranks: readonly (readonly string[])[] = [
+  ['kit'],
+  ['config'],
+  ['http'],
+  ['payments', 'providers', 'store', 'limits', 'cache'],
+  ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
+  ['operations'],
+  ['mcp', 'rest', 'auth'],
+];
+/** The files above all ranks. */
+const top = ['main', 'cli', 'app', 'services', 'first-start'];
+
+const forbiddenTo = (folder: string, rank: number): string[] => [
+  ...ranks
+    .slice(rank)
+    .flat()
+    .filter((other) => other !== folder),
+  ...(rank > ranks.findIndex((one) => one.includes('payments')) && folder !== 'purchases'
+    ? ['payments']
+    : []),
+];
+
+const rankRules = ranks.flatMap((folders, rank) =>
+  folders.map((folder) => ({
+    files: [`src/${folder}/**/*.ts`],
+    rules: {
+      'eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
+              message:
+                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases (ARCHITECTURE.md).',
+            },
+            {
+              regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,
+              message: 'No folder imports the files above all ranks (ARCHITECTURE.md).',
+            },
+          ],
+        },
+      ],
+    },
+  })),
+);
+
+// oxlint-disable-next-line import/no-default-export -- oxlint reads the default export.
+export default defineConfig({
+  plugins: ['eslint', 'typescript', 'unicorn', 'oxc', 'import', 'node', 'promise', 'vitest'],
+  categories: { correctness: 'error', suspicious: 'error' },
+  rules: {
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    'typescript/no-explicit-any': 'error',
+    'typescript/no-non-null-assertion': 'error',
+    'typescript/await-thenable': 'error',
+    'import/no-cycle': 'error',
+    'import/no-default-export': 'error',
+    'import/no-self-import': 'error',
+    'import/no-unassigned-import': 'off',
+    'node/no-process-env': 'error',
+    'eslint/no-console': 'error',
+    'eslint/eqeqeq': 'error',
+    'eslint/no-var': 'error',
+    'eslint/prefer-const': 'error',
+    'eslint/no-empty': 'error',
+    'eslint/no-await-in-loop': 'off',
+    'unicorn/no-array-sort': 'off',
+    'unicorn/no-array-reverse': 'off',
+    'unicorn/no-useless-spread': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'eslint/no-shadow': 'off',
+    'eslint/no-underscore-dangle': 'off',
+    'unicorn/require-post-message-target-origin': 'off',
+    'vitest/require-mock-type-parameters': 'off',
+    'import/no-named-as-default-member': 'off',
+    'vitest/no-conditional-expect': 'off',
+    'vitest/expect-expect': ['error', { assertFunctionNames: ['expect', 'fc.assert', 'expect*'] }],
+    'promise/always-return': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'typescript/unbound-method': 'off',
+    'typescript/consistent-return': 'off',
+    'eslint/no-unmodified-loop-condition': 'off',
+  },
+  overrides: [
+    ...rankRules,
+    {
+      files: ['src/main.ts', 'src/cli.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'],
+      rules: { 'node/no-process-env': 'off', 'eslint/no-console': 'off' },
+    },
+    {
+      files: ['test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'],
+      rules: { 'typescript/no-non-null-assertion': 'off' },
+    },
+  ],
+  ignorePatterns: ['node_modules', 'data', 'coverage'],
+});

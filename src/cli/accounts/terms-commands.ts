@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { parse as parseYaml, stringify as toYaml } from 'yaml';
+import {
+  AccountTermsError,
+  checkAccountTerms,
+  readAccountTerms,
+  toTermsText,
+} from '../../catalog/account-terms.ts';
+import type { ModelConfig } from '../../config/config.ts';
+import type { Account } from '../../store/store.ts';
+import type { Answer, CommandContext, Session } from '../command-context.ts';
+import { CommandError } from '../command-error.ts';
+import { addExamples, exampleAccount } from '../examples.ts';
+import { noAccount } from '../refusals.ts';
+
+/** Adds `terms show`, `set` and `clear` to the commands of accounts. */
+export const addTermsCommands = (accounts: Command, context: CommandContext): void => {
+  const terms = accounts
+    .command('terms')
+    .summary('show, set and clear the terms of one account')
+    .description(
+      'Shows, sets and clears what was agreed with one account: its enabled SKUs, its own prices and limits. Whatever ' +
+        'its terms leave out is as the gateway has it for everybody.',
+    );
+  addExamples(terms, [
+    `causeway accounts terms show ${exampleAccount}`,
+    `causeway accounts terms set ${exampleAccount} --file terms.yaml`,
+  ]);
+  addShow(terms, context);
+  addSet(terms, context);
+  addClear(terms, context);
+};
+
+const addShow = (terms: Command, context: CommandContext): void => {
+  const show = terms
+    .command('show')
+    .summary('show the terms of an account')
+    .description('Shows the terms of an account as YAML, which "terms set" takes again.')
+    .argument('<account>', 'id of the account')
+    .action((accountId: string) =>
+      context.run(async ({ store }) => {
+        const account = await store.getAccount(accountId);
+        if (account === null) throw noAccount(accountId);
+        return termsAnswer(account, (document) => toYaml(document).trimEnd());
+      }),
+    );
+  addExamples(show, [`causeway accounts terms show ${exampleAccount}`]);
+};
+
+const fileHelp = `
+The file is YAML or JSON, and every part of it may be left out:
+  skus: [textmodel-3.5-flash, videomodel-2.0]   # the enabled SKUs; absent: all
+  prices:                                       # whole prices, as in causeway.yaml
+    textmodel-3.5-flash: { unit: token, input_usd_per_1m: "0.90", output_usd_per_1m: "5.40" }
+    videomodel-2.0:
+      unit: second
+      rates:
+        - { resolution: 720p, price_usd: "0.03", with_video_price_usd: "0.02" }
+  active_videos: 20                             # videos queued or running at once
+  requests_per_minute: 1200                     # calls over REST and MCP together`;
+
+const addSet = (terms: Command, context: CommandContext): void => {
+  const set = terms
+    .command('set')
+    .summary('replace the terms of an account')
+    .description(
+      'Replaces the terms of an account by those of a file; they hold from its next call on. Jobs that were admitted ' +
+        'keep their price. The settings of the gateway (causeway.yaml and its environment) are read, for its SKUs.',
+    )
+    .argument('<account>', 'id of the account')
+    .requiredOption('--file <file>', 'YAML or JSON (required)')
+    .action((accountId: string, { file }: { file: string }) =>
+      context.run(async (session) => {
+        const { models } = await session.config();
+        const terms = readTermsFile(file, models);
+        const account = await setTerms(session, accountId, terms);
+        return termsAnswer(account, () => `${account.id} (${account.name}) has the terms of ${file} now.`);
+      }),
+    );
+  addExamples(set, [`causeway accounts terms set ${exampleAccount} --file terms.yaml`]);
+  set.addHelpText('after', fileHelp);
+};
+
+const addClear = (terms: Command, context: CommandContext): void => {
+  const clear = terms
+    .command('clear')
+    .summary('take the terms of an account back')
+    .description('Takes the terms of an account back: the SKUs, prices and limits of the gateway hold again.')
+    .argument('<account>', 'id of the account')
+    .action((accountId: string) =>
+      context.run(async (session) => termsAnswer(await setTerms(session, accountId, null), String)),
+    );
+  addExamples(clear, [`causeway accounts terms clear ${exampleAccount}`]);
+};
+
+const setTerms = async ({ store }: Session, accountId: string, terms: string | null): Promise<Account> => {
+  const account = await store.setAccountTerms({ id: accountId, terms });
+  if (account === null) throw noAccount(accountId);
+  return account;
+};
+
+/** The terms as the store has them; they may be of a newer version, so they are not read here. */
+const termsAnswer = ({ id, name, terms }: Account, toText: (document: unknown) => string): Answer => {
+  const document = terms === null ? null : JSON.parse(terms);
+  return {
+    json: { account_id: id, terms: document },
+    text: document === null ? `${id} (${name}) has no terms of its own.` : toText(document),
+  };
+};
+
+/** The text to store. Throws CommandError, which names the file and what is wrong in it. */
+const readTermsFile = (file: string, models: readonly ModelConfig[]): string => {
+  const document = parseTermsFile(file);
+  if (document === null) throw invalidTerms(file, 'it is empty; "terms clear" takes terms back');
+  try {
+    const terms = readAccountTerms(document);
+    checkAccountTerms(terms, models);
+    return toTermsText(terms);
+  } catch (error) {
+    if (error instanceof AccountTermsError) throw invalidTerms(file, error.message, error);
+    throw error;
+  }
+};
+
+const parseTermsFile = (file: string): unknown => {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw invalidTerms(file, 'it cannot be read', cause);
+  }
+  try {
+    return parseYaml(text) ?? null;
+  } catch (cause) {
+    const line = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '';
+    throw invalidTerms(file, `it is neither YAML nor JSON: ${line}`, cause);
+  }
+};
+
+const invalidTerms = (file: string, problem: string, cause?: unknown): CommandError =>
+  new CommandError('invalid_terms', `${file}: ${problem}`, { cause });

@@ -1,0 +1,40 @@
+import { ConfigError } from '../kit/errors.ts';
+import { nearestName } from '../kit/nearest-name.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** What Kubernetes and Docker set for a service with the name of a prefix of ours, as `SEARCH_SERVICE_HOST`. */
+const serviceLink = /_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_\w+)?)$/;
+
+const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? '') !== '';
+
+/**
+ * Refuses a variable that is one edit away from a setting which is not set itself: the setting would silently keep its
+ * default. Throws ConfigError.
+ */
+export const refuseMisspelt = (environment: Environment, settings: readonly string[]): void => {
+  const unset = settings.filter((name) => !isSet(environment, name));
+  for (const name of Object.keys(environment)) {
+    if (settings.includes(name) || !isSet(environment, name)) continue;
+    // Case alone is a slip, too, but shells have variables such as `host` of their own.
+    const meant = nearestName(name.includes('_') ? name.toUpperCase() : name, unset, 1);
+    if (meant !== null)
+      throw new ConfigError(
+        `${name}: there is no such setting; rename it to ${meant}, or unset it if it is meant for another program`,
+      );
+  }
+};
+
+/** The variables that begin like settings of ours and are none, by the first words that several settings share. */
+export const findUnknown = (environment: Environment, settings: readonly string[]): string[] => {
+  const firstWords = settings.map((name) => name.split('_')[0]);
+  const ours = new Set(firstWords.filter((word, index) => firstWords.indexOf(word) !== index));
+  return Object.keys(environment).filter(
+    (name) =>
+      name.includes('_') &&
+      ours.has(name.split('_')[0]) &&
+      !settings.includes(name) &&
+      isSet(environment, name) &&
+      !serviceLink.test(name),
+  );
+};

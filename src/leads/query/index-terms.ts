@@ -1,0 +1,41 @@
+import { categoryKey, countryKey } from './lead-filters.ts';
+import type { Lead, LeadQuery } from '../lead-source.ts';
+import { leadTerms } from './lead-terms.ts';
+import { queryTerms, type QueryTerm } from './search-terms.ts';
+
+/*
+ * Filters are terms in the same dictionary as words, so that a search intersects lists and reads no profile to know
+ * whether it passes. Each begins with a control character, which no word has: none equals or begins a word.
+ */
+const country = '\u0001';
+const category = '\u0002';
+const gender = '\u0003';
+
+/** Everything a profile is found by; distinct. */
+export const indexTerms = (lead: Lead): Set<string> => {
+  const terms = leadTerms(lead);
+  const key = lead.country === undefined ? null : countryKey(lead.country);
+  if (key !== null) terms.add(country + key);
+  if (lead.category !== undefined) terms.add(category + categoryKey(lead.category));
+  if (lead.gender !== undefined) terms.add(gender + lead.gender);
+  return terms;
+};
+
+/** What a profile must be found by to answer `query`, its range of followers left aside; null when nothing can match. */
+export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
+  const conditions = query.query === undefined ? [] : queryTerms(query.query);
+  if (query.query !== undefined && conditions.length === 0) return null;
+  if (query.country !== undefined) {
+    const key = countryKey(query.country);
+    if (key === null) return null;
+    conditions.push(whole(country + key));
+  }
+  if (query.category !== undefined) conditions.push(whole(category + categoryKey(query.category)));
+  if (query.gender !== undefined) conditions.push(whole(gender + query.gender));
+  return conditions;
+};
+
+/** Whether a term stands for a filter; their beginnings are never searched for. */
+export const isFilterTerm = (term: string): boolean => term.charCodeAt(0) < 0x20;
+
+const whole = (text: string): QueryTerm => ({ text, isPrefix: false });

@@ -1,0 +1,32 @@
+import { isAscii } from './fold-text.ts';
+import type { Lead, LeadQuery } from '../lead-source.ts';
+
+/**
+ * The form in which countries are compared: two upper-case ASCII letters, GB also for the UK that many write instead;
+ * null when `country` is no such code.
+ */
+export const countryKey = (country: string): string | null => {
+  if (!/^[A-Za-z]{2}$/.test(country)) return null;
+  const code = country.toUpperCase();
+  return code === 'UK' ? 'GB' : code;
+};
+
+/** The form in which categories are compared: the whole name without case, composed; accents count. */
+export const categoryKey = (category: string): string =>
+  isAscii(category)
+    ? category.toLowerCase()
+    : category.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+
+/** Whether `lead` passes every filter of `query` but its words. A profile without a field passes no filter on it. */
+export const passesFilters = (lead: Lead, query: LeadQuery): boolean =>
+  (query.country === undefined || sameCountry(lead.country, query.country)) &&
+  (query.category === undefined ||
+    (lead.category !== undefined && categoryKey(lead.category) === categoryKey(query.category))) &&
+  (query.gender === undefined || lead.gender === query.gender) &&
+  lead.followers >= (query.minFollowers ?? 0) &&
+  lead.followers <= (query.maxFollowers ?? Infinity);
+
+const sameCountry = (country: string | undefined, wanted: string): boolean => {
+  const key = countryKey(wanted);
+  return key !== null && country !== undefined && countryKey(country) === key;
+};

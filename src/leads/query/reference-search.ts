@@ -1,0 +1,20 @@
+import { compareLeads } from './lead-order.ts';
+import { passesFilters } from './lead-filters.ts';
+import type { Lead, LeadQuery } from '../lead-source.ts';
+import { leadTerms } from './lead-terms.ts';
+import { meetsTerms, queryTerms } from './search-terms.ts';
+
+/** The reference of what a search answers: a plain scan over `leads`, against which engines are compared. */
+export const createReferenceSearch = (leads: readonly Lead[]): ((query: LeadQuery) => Lead[]) => {
+  const profiles = leads.toSorted(compareLeads).map((lead) => ({ lead, terms: leadTerms(lead) }));
+  return (query) => {
+    const conditions = query.query === undefined ? null : queryTerms(query.query);
+    return profiles
+      .filter(
+        ({ lead, terms }) =>
+          passesFilters(lead, query) && (conditions === null || meetsTerms(terms, conditions)),
+      )
+      .slice(0, query.limit)
+      .map(({ lead }) => lead);
+  };
+};

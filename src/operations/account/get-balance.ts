@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { formatUsd } from '../../kit/money.ts';
+import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
+import type { ReadOperation } from '../operation.ts';
+
+const input = z.object({});
+
+const output = z.looseObject({
+  balance_usd: z.string().describe('Available: the ledger less open holds. A decimal string.'),
+  currency: z.literal('USD'),
+  webhook_secret: z
+    .string()
+    .nullish()
+    .describe('Signs webhooks. Over REST only: it belongs on a backend, not in a conversation.'),
+});
+
+export const getBalance: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_balance',
+  title: 'Read the balance',
+  description: 'The prepaid balance in USD that is available now. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output,
+  rest: {
+    method: 'GET',
+    path: '/v1/balance',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async (_input, { caller, transport }, { store }) => ({
+    kind: 'json',
+    status: 200,
+    body: {
+      balance_usd: formatUsd(caller.available),
+      currency: 'USD',
+      ...(transport === 'rest'
+        ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
+        : {}),
+    },
+    headers: { 'cache-control': 'no-store' },
+    isSandbox: false,
+    links: [],
+  }),
+};

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { toIso } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import { totalUsage } from '../../ledger/total-usage.ts';
+import { instant } from '../instant.ts';
+import type { ReadOperation } from '../operation.ts';
+
+const defaultSpanMs = 30 * 86_400_000;
+
+const input = z.object({
+  from: instant.optional().describe('Inclusive. Default: 30 days before now.'),
+  to: instant.optional().describe('Exclusive. Default: now.'),
+});
+
+const totals = {
+  jobs: z.partialRecord(z.enum(['total', 'queued', 'running', 'done', 'failed']), z.int()),
+  charged_usd: z.string(),
+  refunded_usd: z.string(),
+  net_spent_usd: z.string(),
+};
+
+const output = z.looseObject({
+  from: z.string(),
+  to: z.string(),
+  currency: z.literal('USD'),
+  ...totals,
+  by_model: z.array(z.looseObject({ model: z.string(), ...totals })),
+  by_kind: z.array(z.looseObject({ kind: z.string(), ...totals })),
+  by_day: z.array(z.looseObject({ day: z.string().describe('YYYY-MM-DD in UTC.'), ...totals })),
+});
+
+export const getUsage: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_usage',
+  title: 'Sum up usage',
+  description:
+    'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output,
+  rest: {
+    method: 'GET',
+    path: '/v1/usage',
+    query: ['from', 'to'],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'invalid_range', 'invalid_parameter', 'rate_limit_exceeded'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async (asked, { caller }, { store, clock }) => {
+    const now = clock.now();
+    const { from = now - defaultSpanMs, to = now } = asked;
+    if (from >= to)
+      throw new AppError('invalid_range', `from: must be earlier than to, which is ${toIso(to)}.`, {
+        param: 'from',
+      });
+    const sums = await store.sumUsage({ accountId: caller.accountId, from, to });
+    return {
+      kind: 'json',
+      status: 200,
+      body: { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
+      headers: { 'cache-control': 'no-store' },
+      isSandbox: false,
+      links: [],
+    };
+  },
+};

@@ -1,0 +1,56 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../../kit/errors.ts';
+import { once } from '../../kit/once.ts';
+import type { HistoryPosition } from '../../store/store.ts';
+
+/** What a cursor is good for. */
+export interface CursorScope {
+  accountId: string;
+  /** The operation whose pages it divides. */
+  list: string;
+}
+
+/** Where a page ended, as text that only this deployment can make and that only its account and list can use. */
+export interface HistoryCursors {
+  write(position: HistoryPosition, scope: CursorScope): Promise<string>;
+  /** Throws AppError `invalid_cursor` on text that `write` did not make for this scope. */
+  read(cursor: string, scope: CursorScope): Promise<HistoryPosition>;
+}
+
+const signatureBytes = 32;
+const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
+
+/**
+ * `loadSecret` answers the same secret in all replicas and after every restart, so that a cursor outlives its
+ * process; it is asked once, at the first use.
+ */
+export const createHistoryCursors = (loadSecret: () => Promise<string>): HistoryCursors => {
+  const secret = once(loadSecret);
+  const sign = async (text: string, { accountId, list }: CursorScope): Promise<Buffer> =>
+    createHmac('sha256', await secret())
+      .update(JSON.stringify([list, accountId, text]))
+      .digest();
+
+  return {
+    write: async ({ createdAt, id }, scope) => {
+      const text = `${createdAt}:${id}`;
+      return Buffer.concat([await sign(text, scope), Buffer.from(text)]).toString('base64url');
+    },
+    read: async (cursor, scope) => {
+      const bytes = Buffer.from(cursor, 'base64url');
+      const text = bytes.subarray(signatureBytes).toString('latin1');
+      const [, createdAt, id] = positionPattern.exec(text) ?? [];
+      const isCanonical = bytes.toString('base64url') === cursor;
+      if (createdAt === undefined || id === undefined || !isCanonical) throw invalidCursor();
+      if (!timingSafeEqual(bytes.subarray(0, signatureBytes), await sign(text, scope))) throw invalidCursor();
+      return { createdAt: Number(createdAt), id };
+    },
+  };
+};
+
+const invalidCursor = (): AppError =>
+  new AppError(
+    'invalid_cursor',
+    'cursor: it is not a next_cursor of this list and account. Send one as it came, or leave it out to begin anew.',
+    { param: 'cursor' },
+  );

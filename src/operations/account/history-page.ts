@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../kit/json.ts';
+import type { HistoryPosition } from '../../store/store.ts';
+import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
+
+/** What both history lists take. */
+const pageInput = z.object({
+  limit: z.int().min(1).max(100).default(50),
+  cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
+});
+
+type PageInput = z.infer<typeof pageInput>;
+
+/** A page of `item`s. */
+const pageSchema = (item: z.ZodType) =>
+  z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
+
+export interface HistoryList<Row extends HistoryPosition> {
+  /** Its cursors are bound to it. */
+  name: string;
+  title: string;
+  description: string;
+  path: string;
+  item: z.ZodType;
+  read(
+    position: { accountId: string; limit: number; before: HistoryPosition | null },
+    services: Services,
+  ): Promise<Row[]>;
+  toItem(row: Row): JsonObject;
+}
+
+/** The operation that answers such a list page by page. */
+export const historyOperation = <Row extends HistoryPosition>(
+  list: HistoryList<Row>,
+): ReadOperation<PageInput> => ({
+  name: list.name,
+  title: list.title,
+  description: list.description,
+  group: 'generation',
+  payment: 'none',
+  input: pageInput,
+  output: pageSchema(list.item),
+  rest: {
+    method: 'GET',
+    path: list.path,
+    query: ['limit', 'cursor'],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: (input, call, services) => answerPage(list, input, call, services),
+});
+
+/** Answers one page, newest first. Rows that arrive later stand above every page that was begun, and shift none. */
+const answerPage = async <Row extends HistoryPosition>(
+  { name, read, toItem }: HistoryList<Row>,
+  { limit, cursor }: PageInput,
+  { caller: { accountId } }: AccountCall,
+  services: Services,
+): Promise<JsonAnswer> => {
+  const { historyCursors } = services;
+  const scope = { accountId, list: name };
+  const before = cursor === undefined ? null : await historyCursors.read(cursor, scope);
+  const rows = await read({ accountId, limit: limit + 1, before }, services);
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return {
+    kind: 'json',
+    status: 200,
+    body: {
+      data: page.map(toItem),
+      has_more: last !== undefined,
+      next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
+    },
+    headers: { 'cache-control': 'no-store' },
+    isSandbox: false,
+    links: [],
+  };
+};

@@ -1,0 +1,79 @@
+import type { Price } from '../../config/config.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../../kit/money.ts';
+import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+
+/** What a chat job is run from: the checked request and the terms it was admitted under. Never stored. */
+export interface ChatJobRequest {
+  messages: TextMessage[];
+  options: { [name: string]: Json };
+  maxOutputTokens: number;
+  conversationId: string | null;
+  price: FrozenPrice;
+}
+
+/** A price as JSON, so that a rate changed later does not change what an admitted job costs. */
+export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
+
+export const freezePrice = (price: Price): FrozenPrice => {
+  switch (price.unit) {
+    case 'call':
+      return { unit: 'call', price: formatUsd(price.price) };
+    case 'token':
+      return { unit: 'token', input: formatRate(price.input), output: formatRate(price.output) };
+    case 'second':
+      throw new TypeError('text is not priced by the second');
+  }
+};
+
+/** What `usage` costs under a frozen price. */
+export const chargeFor = (
+  price: FrozenPrice,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): Nano =>
+  price.unit === 'call'
+    ? parseUsd(price.price)
+    : priceAtRates([
+        { units: usage.promptTokens, rate: parseRate(price.input) },
+        { units: usage.completionTokens, rate: parseRate(price.output) },
+      ]);
+
+/** Bytes that no tokenizer sees, but every message costs: role, separators. */
+const tokensPerMessage = 16;
+
+/**
+ * An upper bound of the prompt's tokens in linear time: a token is at least one UTF-8 byte. Far above the truth
+ * for plain text, which only makes the hold larger, never the charge. `tokensPerMedia` is the bound of a picture, and
+ * the least that a sound counts.
+ */
+export const promptTokensUpperBound = (
+  request: Pick<ChatJobRequest, 'messages' | 'options'>,
+  tokensPerMedia: number,
+): number => {
+  let tokens = Buffer.byteLength(JSON.stringify(request.options));
+  for (const { content, ...rest } of request.messages) {
+    tokens += tokensPerMessage + Buffer.byteLength(JSON.stringify(rest));
+    tokens += contentTokens(content, tokensPerMedia);
+  }
+  return tokens;
+};
+
+const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
+  if (content === undefined || content === null) return 0;
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0);
+};
+
+/** Speech has 750 bytes a second or more (Opus), a third more in base64, and models count 32 tokens a second or fewer. */
+const audioLengthPerToken = 24;
+
+const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
+  switch (part['type']) {
+    case 'image_url':
+      return tokensPerMedia;
+    case 'input_audio':
+      return Math.max(tokensPerMedia, Math.ceil(JSON.stringify(part).length / audioLengthPerToken));
+    default:
+      return Buffer.byteLength(JSON.stringify(part));
+  }
+};

@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import type { Caller } from '../../accounts/caller.ts';
+import type { Config } from '../../config/config.ts';
+import { AppError } from '../../kit/errors.ts';
+import { newId } from '../../kit/ids.ts';
+import { leaseMs } from '../../jobs/job-runner.ts';
+import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
+import { parsedShare } from '../../limits/memory-budget.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
+import { sourceText } from '../../kit/json-text.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
+import { findReplay, insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
+import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
+import { assertRoute } from '../assert-route.ts';
+import { customData } from '../custom-data.ts';
+import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { jobSchema } from '../jobs/job-schema.ts';
+import type { Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
+
+const mostImages = 16;
+/** What clients are told to wait when callbacks are switched off. */
+const webhookRetrySeconds = 60;
+/** A queued image still waiting after this long fails, uncharged. */
+const queueDeadlineMs = 3_600_000;
+/** An image may be made again after a crash once: a lost call may have reached a paid upstream. */
+const maxAttempts = 2;
+
+const input = z.object({
+  model: z.string().min(1).max(128).describe('An image SKU from list_models.'),
+  prompt: z.string().min(1).max(262_144).describe('What to draw, or how to edit.'),
+  aspect_ratio: z.enum(aspectRatios).nullish().describe('Default auto.'),
+  size: z
+    .string()
+    .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
+    .nullish()
+    .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
+  n: z.literal(1).nullish(),
+  response_format: z.string().nullish().describe('Only `url`.'),
+  image: z
+    .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
+    .nullish()
+    .describe('Edit these: public https:// URL(s) or data:image/...;base64 URI(s), at most 16.'),
+  webhook_url: z
+    .string()
+    .min(1)
+    .nullish()
+    .describe('With async=true: public HTTPS address that is told of the end, signed.'),
+  custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
+  stream: z.literal(false, 'images are not streamed; leave it out').nullish(),
+  async: z
+    .boolean()
+    .default(false)
+    .describe('true answers at once with the queued job; read it with get_job.'),
+});
+
+type Input = z.infer<typeof input>;
+
+export const createImage: JobOperation<Input> = {
+  name: 'create_image',
+  title: 'Make an image',
+  description:
+    'Makes an image from a text prompt, or edits images; priced by call and charged only when it succeeds. Waits for the result; ' +
+    'with async=true, or when it takes long, it answers with a pending job: read it with get_job. ' +
+    'The image URL in data can be shown to people as it is.',
+  group: 'generation',
+  sells: 'image',
+  payment: 'hold',
+  input,
+  output: jobSchema,
+  rest: {
+    method: 'POST',
+    path: '/v1/images/generations',
+    query: ['async'],
+    validation: 'envelope',
+    accepted: true,
+    errors: [
+      'invalid_api_key',
+      'model_not_found',
+      'insufficient_balance',
+      'idempotency_conflict',
+      'unsupported_response_format',
+      'invalid_parameter',
+      'webhook_temporarily_unavailable',
+      'upstream_unavailable',
+    ],
+  },
+  tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
+  idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
+
+  open: async (request, call, services, idempotency) => {
+    const { caller } = call;
+    refuseUnsupported(request, services.config);
+    const model = services.catalogs.for(caller).find(request.model, 'image');
+    if (model === null || model.price.unit !== 'call')
+      throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
+        param: 'model',
+      });
+    // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
+    const replayed = await findReplay(services, caller.accountId, idempotency);
+    if (replayed !== null) return { job: replayed, isReplayed: true };
+    await prepareWebhook(request, caller, services);
+    const named = namedImages(request);
+    const { price } = model.price;
+    // Nobody has images fetched for a job that the account cannot pay.
+    if (named.length > 0 && caller.available < price)
+      throw insufficientBalance({ needed: price, available: caller.available });
+
+    if (request.async) await assertRoute(services.providers.image(model.sku));
+    const inputs = await takeImageInputs(named, call, services);
+    call.memory.settleBody(parsedShare);
+    const order = { request, model: model.sku, price, inputs, caller, idempotency };
+    let opened: OpenedJob | null = null;
+    try {
+      opened = await openImage(order, services);
+    } finally {
+      if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+    }
+    if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
+    return opened;
+  },
+
+  answer: async ({ job }, request, call, services) => {
+    if (request.async) return toJobAnswer(job, 202, services);
+    const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
+    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+  },
+};
+
+interface ImageOrder {
+  request: Input;
+  model: string;
+  price: Nano;
+  inputs: ImageJobInput[];
+  caller: Caller;
+  idempotency: Idempotency | null;
+}
+
+const openImage = async (
+  { request, model, price, inputs, caller, idempotency }: ImageOrder,
+  services: Services,
+): Promise<OpenedJob> => {
+  const now = services.clock.now();
+  const work: ImageJobRequest = {
+    prompt: request.prompt,
+    aspectRatio: ratioOf(request),
+    inputs,
+    priceUsd: formatUsd(price),
+  };
+  const opened = await openPrepaid(services, {
+    job: {
+      id: newId(),
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      kind: 'image',
+      model,
+      // Somebody waits for a synchronous image: it runs at once, in this process.
+      ...(request.async
+        ? { status: 'queued', leaseOwner: null, leaseUntil: null }
+        : { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }),
+      maxAttempts,
+      deadlineAt: now + queueDeadlineMs,
+      request: JSON.stringify(work),
+      customData: sourceText(request.custom_data) ?? null,
+      parameters: null,
+      webhookUrl: request.webhook_url ?? null,
+    },
+    hold: price,
+    idempotency,
+    inputs: inputs.map(({ id }) => id),
+  });
+  if (opened.outcome === 'insufficient')
+    throw insufficientBalance({ needed: price, available: opened.available });
+  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+};
+
+const refuseUnsupported = (
+  { response_format: format, webhook_url: webhookUrl, async: isAsync }: Input,
+  { allowsLoopbackUrls: allowsLoopback }: Config,
+): void => {
+  if (typeof format === 'string' && format !== 'url')
+    throw new AppError(
+      'unsupported_response_format',
+      'response_format: only "url" is served. Leave it out.',
+      { param: 'response_format' },
+    );
+  if (typeof webhookUrl !== 'string') return;
+  if (!isAsync) throw refuseInput('webhook_url', 'goes with async=true only');
+  const problem = webhookTargetProblem(webhookUrl, { allowsLoopback });
+  if (problem !== null) throw refuseInput('webhook_url', problem);
+};
+
+/** A callback that is asked for can be signed from now on. */
+const prepareWebhook = async (
+  { webhook_url: webhookUrl }: Input,
+  { accountId }: Caller,
+  { config, store }: Services,
+): Promise<void> => {
+  if (typeof webhookUrl !== 'string') return;
+  if (!config.acceptsWebhooks)
+    throw new AppError(
+      'webhook_temporarily_unavailable',
+      'webhook_url: callbacks are not available now. Leave it out and read the job with GET /v1/jobs/{id}.',
+      { param: 'webhook_url', retryAfterSeconds: webhookRetrySeconds },
+    );
+  await ensureWebhookSecret(store, accountId);
+};
+
+/** The images to edit with their places in the request; none: made from text. */
+const namedImages = ({ image }: Input): NamedImage[] => {
+  if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
+  return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
+};
+
+const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
+  typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
+
+/** The ratio nearest to WIDTHxHEIGHT, by the logarithm of width over height, so that wide and tall count alike. */
+const nearestRatio = (size: string): AspectRatio => {
+  const wanted = logarithmOf(size.split('x'));
+  const distance = (ratio: AspectRatio): number => Math.abs(logarithmOf(ratio.split(':')) - wanted);
+  return aspectRatios
+    .filter((ratio) => ratio !== 'auto')
+    .reduce((best, ratio) => (distance(ratio) < distance(best) ? ratio : best));
+};
+
+const logarithmOf = ([width, height]: string[]): number => Math.log(Number(width) / Number(height));

@@ -1,0 +1,131 @@
+import type { Readable } from 'node:stream';
+import { createMemoryBudget } from '../../limits/memory-budget.ts';
+import type { Log } from '../../kit/log.ts';
+import { parseUsd } from '../../kit/money.ts';
+import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/image/image-provider.ts';
+import type { RoutedImage } from '../../providers/router.ts';
+import type { Job } from '../../store/store.ts';
+import type { Executor } from '../../jobs/executor.ts';
+import { outliveOutage } from '../../jobs/outlive-outage.ts';
+import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import type { SaveResult } from '../../jobs/save-result.ts';
+
+/** An image that a job edits: a copy of ours, whose bytes were checked. */
+export interface ImageJobInput {
+  /** Of the saved medium. */
+  id: string;
+  contentType: string;
+  sizeBytes: number;
+}
+
+/** What an image job is run from. */
+export interface ImageJobRequest {
+  prompt: string;
+  aspectRatio: AspectRatio;
+  /** Empty, or absent in jobs of an earlier version: made from the prompt alone. */
+  inputs?: ImageJobInput[];
+  /** The frozen price of the call, in USD. */
+  priceUsd: string;
+}
+
+export interface RunImageOptions {
+  routesFor: (sku: string) => Pick<RoutedImage, 'generate'>;
+  /** The bytes of a saved input; null when they are gone. */
+  readInput: (id: string) => Promise<Readable | null>;
+  saveResult: SaveResult;
+  /** How long results are kept. */
+  keepMs: number;
+  /** What the inputs of running jobs may take of memory together; a job waits until there is room for its own. */
+  memoryBytes: number;
+  log: Log;
+}
+
+const longestWaitMs = 600_000;
+
+/** Runs image jobs: the result is the contract's array of image data items with durable URLs. */
+export const createRunImage = (options: RunImageOptions): Executor => {
+  const { saveResult, keepMs, memoryBytes, log } = options;
+  const memory = createMemoryBudget({ totalBytes: memoryBytes, longestWaitMs });
+
+  return async (job, { signal }) => {
+    const request = JSON.parse(job.request) as ImageJobRequest;
+    const { inputs = [] } = request;
+    // What is made from words alone has no line to wait in.
+    const release =
+      inputs.length === 0
+        ? () => undefined
+        : await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
+    let made: MadeImages;
+    try {
+      made = await makeImages(job, { request, inputs: await load(inputs, options), signal }, options);
+    } catch (error) {
+      return toFailedOutcome(error);
+    } finally {
+      release();
+    }
+    const saved = await Promise.all(
+      made.images.map(async ({ bytes, contentType, revisedPrompt }) => ({
+        media: await outliveOutage(
+          () => saveResult({ accountId: job.accountId, role: 'image', contentType, source: bytes, signal }),
+          { what: 'saving an image', jobId: job.id, log, signal },
+        ),
+        revisedPrompt,
+      })),
+    );
+    return {
+      status: 'done',
+      result: saved.map(({ media, revisedPrompt }) => ({ url: media.url, revised_prompt: revisedPrompt })),
+      charge: parseUsd(request.priceUsd),
+      media: saved.map(({ media: { id, role, contentType, sizeBytes } }) => ({
+        id,
+        role,
+        contentType,
+        sizeBytes,
+        keepMs,
+      })),
+      metadata: { sandbox: made.route.isSandbox, provider: made.route.provider },
+    };
+  };
+};
+
+interface MadeImages {
+  images: GeneratedImage[];
+  route: { provider: string; isSandbox: boolean };
+}
+
+interface ImageWork {
+  request: ImageJobRequest;
+  inputs: InputImage[];
+  signal: AbortSignal;
+}
+
+const makeImages = async (
+  job: Job,
+  { request: { prompt, aspectRatio }, inputs, signal }: ImageWork,
+  { routesFor, log }: RunImageOptions,
+): Promise<MadeImages> => {
+  let route: MadeImages['route'] = { provider: 'none', isSandbox: false };
+  try {
+    const images = await routesFor(job.model).generate(
+      { prompt, aspectRatio, inputs },
+      { signal, onRoute: (chosen) => (route = chosen) },
+    );
+    return { images, route };
+  } catch (error) {
+    log.warn({ err: error, jobId: job.id, provider: route.provider }, 'an image job failed upstream');
+    throw error;
+  }
+};
+
+const sizeOf = (inputs: readonly ImageJobInput[]): number =>
+  inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+const load = (inputs: readonly ImageJobInput[], { readInput }: RunImageOptions): Promise<InputImage[]> =>
+  Promise.all(
+    inputs.map(async ({ id, contentType }) => {
+      const stream = await readInput(id);
+      if (stream === null) throw new Error(`the bytes of input ${id} are gone`);
+      const chunks: Buffer[] = await stream.toArray();
+      return { bytes: Buffer.concat(chunks), contentType };
+    }),
+  );

@@ -1,0 +1,77 @@
+import type { ImageJobInput } from './run-image.ts';
+import { mostInputBytes } from '../../media/fetch-input.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
+import type { AccountCall, Services } from '../operation.ts';
+
+/** In all, from the first request to the last byte kept. */
+const deadlineMs = 30_000;
+/** Of one request; each may have 20 MB in memory. */
+const fetchedAtOnce = 4;
+/** All images of one request: they go upstream in one body. */
+const mostMegabytesTogether = 64;
+
+/** One image as the request names it. */
+export interface NamedImage {
+  url: string;
+  /** Its field in the request: `image`, `image.3`. */
+  param: string;
+}
+
+/**
+ * Fetches, checks and keeps the images of a request, in their order, for a job to come. Throws AppError, or the call's
+ * abort reason; then none is kept.
+ */
+export const takeImageInputs = async (
+  images: readonly NamedImage[],
+  { caller, signal }: AccountCall,
+  services: Pick<Services, 'fetchInput' | 'media'>,
+): Promise<ImageJobInput[]> => {
+  if (images.length === 0) return [];
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  const timer = setTimeout(
+    () => failed.abort(refuseInput('image', 'could not be read in time; send fewer or smaller images')),
+    deadlineMs,
+  );
+  const taken: (ImageJobInput | undefined)[] = images.map(() => undefined);
+  let bytesTogether = 0;
+
+  const take = async ({ url, param }: NamedImage): Promise<ImageJobInput> => {
+    const { bytes, contentType } = await services.fetchInput(url, {
+      kinds: ['image'],
+      maxBytes: mostInputBytes.image,
+      param,
+      totalMs: deadlineMs,
+      signal: ended,
+      accountId: caller.accountId,
+    });
+    bytesTogether += bytes.byteLength;
+    if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
+      throw refuseInput('image', `the images have more than ${mostMegabytesTogether} MB together`);
+    const { id, sizeBytes } = await services.media.save({
+      accountId: caller.accountId,
+      role: 'input',
+      contentType,
+      source: bytes,
+      signal: ended,
+    });
+    return { id, contentType, sizeBytes };
+  };
+
+  const waiting = images.entries();
+  const takeSome = async (): Promise<void> => {
+    try {
+      for (const [index, image] of waiting) taken[index] = await take(image);
+    } catch (error) {
+      // The first failure ends the others; all are waited for, so that what they kept can be given up.
+      failed.abort(error);
+    }
+  };
+  await Promise.all(Array.from({ length: fetchedAtOnce }, takeSome));
+  clearTimeout(timer);
+
+  const kept = taken.filter((input) => input !== undefined);
+  if (kept.length === images.length) return kept;
+  await services.media.discard(kept.map(({ id }) => id));
+  throw ended.reason;
+};

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { AppError } from '../../kit/errors.ts';
+import { isUuid } from '../../kit/ids.ts';
+import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
+import { jobSchema } from './job-schema.ts';
+import type { ReadOperation } from '../operation.ts';
+
+const input = z.object({
+  job_id: z.string().min(1).max(128).describe('Job id; a chatcmpl- or resp_ id is accepted too.'),
+  wait_ms: z
+    .int()
+    .min(0)
+    .max(45_000)
+    .optional()
+    .describe('Wait up to this many milliseconds for the job to end before answering. Default 0.'),
+});
+
+export const getJob: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_job',
+  title: 'Read a job',
+  description:
+    'State and result of a job of this account, whatever its kind. While status is queued or running, call again ' +
+    'with wait_ms. Result URLs of images are in data once status is done. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output: jobSchema,
+  rest: {
+    method: 'GET',
+    path: '/v1/jobs/{job_id}',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'job_not_found'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
+    const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
+    const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
+    if (job === null)
+      throw new AppError('job_not_found', 'This account has no job with that id. Check the id.');
+    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
+    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+  },
+};

@@ -1,0 +1,68 @@
+import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
+import type { Job } from '../../store/store.ts';
+import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+
+const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
+
+/** The answer that shows a job as it stands, with the balance as of now. */
+export const toJobAnswer = async (job: Job, status: 200 | 202, { store }: Services): Promise<JsonAnswer> => {
+  const account = await store.getAccount(job.accountId);
+  const body = toPublicJob(job, account === null ? 0n : account.balance - account.held);
+  return {
+    kind: 'json',
+    status,
+    body,
+    headers: { 'cache-control': 'no-store' },
+    isSandbox: isSandboxJob(job),
+    links: linksOf(body['data']),
+  };
+};
+
+const linksOf = (data: unknown): MediaLink[] => {
+  if (!Array.isArray(data)) return [];
+  return data.flatMap((item: { url?: unknown }) => {
+    if (typeof item.url !== 'string') return [];
+    const name = item.url.slice(item.url.lastIndexOf('/') + 1);
+    return [
+      {
+        url: item.url,
+        name,
+        mimeType: mimeTypes[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
+      },
+    ];
+  });
+};
+
+/** The longest that a call over MCP waits: clients give up at about a minute. */
+const longestMcpWaitMs = 45_000;
+const progressEveryMs = 5_000;
+
+/** How long a call may wait for its job, by transport. */
+export const waitLimit = (transport: 'rest' | 'mcp', deadlineMs: number): number =>
+  transport === 'mcp' ? Math.min(deadlineMs, longestMcpWaitMs) : deadlineMs;
+
+/** Waits for a job's end and, on the way, tells an MCP client that asked for it that work goes on. */
+export const waitWithProgress = async (
+  input: { job: Job; timeoutMs: number },
+  call: { signal: AbortSignal; progress?: (update: { elapsedMs: number; message: string }) => void },
+  { jobs, clock }: Pick<Services, 'jobs' | 'clock'>,
+): Promise<Job> => {
+  const { progress } = call;
+  const startedAt = clock.now();
+  const timer =
+    progress === undefined
+      ? undefined
+      : setInterval(
+          () =>
+            progress({
+              elapsedMs: clock.now() - startedAt,
+              message: `job ${input.job.id} is being worked on`,
+            }),
+          progressEveryMs,
+        );
+  try {
+    return await jobs.wait({ ...input, signal: call.signal });
+  } finally {
+    clearInterval(timer);
+  }
+};

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { AppError } from '../../kit/errors.ts';
+import type { ReadOperation } from '../operation.ts';
+import { modelSchema, toPublicModel } from './public-model.ts';
+
+const input = z.object({ model: z.string().min(1).max(128).describe('A SKU.') });
+
+export const getModel: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_model',
+  title: 'Read a model and its price',
+  description: 'One model SKU that this account may use, as list_models has it. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output: modelSchema,
+  rest: {
+    method: 'GET',
+    path: '/v1/models/{model}',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'not_found', 'invalid_parameter', 'rate_limit_exceeded'],
+  },
+  // A model reads it in list_models; every tool costs every conversation its description.
+  tool: null,
+  handle: async ({ model: sku }, { caller }, { catalogs, config }) => {
+    const model = catalogs
+      .for(caller)
+      .list()
+      .find((candidate) => candidate.sku === sku);
+    if (model === undefined)
+      throw new AppError('not_found', 'model: this account has no such SKU. See GET /v1/models.', {
+        param: 'model',
+      });
+    return {
+      kind: 'json',
+      status: 200,
+      body: toPublicModel(model, config),
+      headers: {},
+      isSandbox: false,
+      links: [],
+    };
+  },
+};

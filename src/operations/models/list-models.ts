@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { ReadOperation } from '../operation.ts';
+import { modelSchema, toPublicModel } from './public-model.ts';
+
+const input = z.object({});
+
+const output = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) });
+
+export const listModels: ReadOperation<z.infer<typeof input>> = {
+  name: 'list_models',
+  title: 'List models and prices',
+  description:
+    'The model SKUs this account may use, each with its kind (chat, image or video) and its price for this account, ' +
+    'by call, token or output second. Free.',
+  group: 'generation',
+  payment: 'none',
+  input,
+  output,
+  rest: {
+    method: 'GET',
+    path: '/v1/models',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async (_input, { caller }, { catalogs, config }) => ({
+    kind: 'json',
+    status: 200,
+    body: {
+      object: 'list',
+      data: catalogs
+        .for(caller)
+        .list()
+        .map((model) => toPublicModel(model, config)),
+    },
+    headers: {},
+    isSandbox: false,
+    links: [],
+  }),
+};

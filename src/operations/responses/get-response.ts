@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { AppError } from '../../kit/errors.ts';
+import { isSandboxJob } from '../../jobs/public-job.ts';
+import { jobIdOfResponse, responseId, responseIdPattern } from './response-ids.ts';
+import { asJson, readResponse } from './response-object.ts';
+import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import type { ReadOperation } from '../operation.ts';
+import { responseSchema } from './response-schema.ts';
+
+const input = z.object({
+  response_id: z
+    .string()
+    .regex(responseIdPattern, 'must be resp_ followed by a UUID')
+    .describe('resp_ and the job id.'),
+  wait_ms: z.int().min(0).max(45_000).optional().describe('As in get_job.'),
+});
+
+export const getResponse: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_response',
+  title: 'Read a response',
+  description:
+    'A response of this account. While status is in_progress, call again with wait_ms. A failed one has error. Free.',
+  group: 'generation',
+  sells: 'chat',
+  payment: 'none',
+  input,
+  output: responseSchema,
+  rest: {
+    method: 'GET',
+    path: '/v1/responses/{response_id}',
+    query: [],
+    validation: 'both',
+    errors: ['invalid_api_key', 'response_not_found', 'invalid_parameter'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async ({ response_id: publicId, wait_ms: waitMs }, call, services) => {
+    const id = jobIdOfResponse(publicId);
+    const job = id === null ? null : await services.store.getJob({ id, accountId: call.caller.accountId });
+    if (job === null || job.kind !== 'responses')
+      throw new AppError('response_not_found', 'This account has no response with that id. Check the id.', {
+        param: 'response_id',
+      });
+    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
+    const latest = await waitWithProgress({ job, timeoutMs }, call, services);
+    return {
+      kind: 'json',
+      status: 200,
+      body: asJson(readResponse(latest)),
+      headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
+      isSandbox: isSandboxJob(latest),
+      links: [],
+    };
+  },
+};

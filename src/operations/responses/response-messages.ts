@@ -1,0 +1,141 @@
+import type { JsonObject } from '../../kit/json.ts';
+import type { TextMessage } from '../../providers/text/text-provider.ts';
+import {
+  isResponseItemType,
+  responseItemSchemas,
+  responseItemType,
+  type ResponseContent,
+} from './response-items.ts';
+import type { PlacedItem } from './response-references.ts';
+import { invalidValue } from './response-rules.ts';
+
+/** One turn of the assistant: in chat form its words, its calls and their outputs stand together. */
+interface Turn {
+  texts: string[];
+  refusals: string[];
+  calls: { id: string; name: string; arguments: string; extraContent: JsonObject | undefined }[];
+}
+
+/**
+ * A conversation of checked Responses items in chat form. Throws AppError `invalid_value` for an output without a call
+ * of its own, and for a conversation without a message.
+ */
+export const toMessages = (placed: readonly PlacedItem[], instructions: string | null): TextMessage[] => {
+  const messages: TextMessage[] = instructions === null ? [] : [{ role: 'system', content: instructions }];
+  const outputs = gatherOutputs(placed);
+  let turn: Turn | null = null;
+
+  /** The assistant's message, then what its calls answered: a chat model takes them in no other order. */
+  const endTurn = (): void => {
+    if (turn === null) return;
+    messages.push(toAssistantMessage(turn));
+    for (const { id } of turn.calls) {
+      const output = outputs.get(id)?.shift();
+      if (output !== undefined)
+        messages.push({ role: 'tool', tool_call_id: id, content: plainText(output.content) });
+    }
+    turn = null;
+  };
+  const openTurn = (): Turn => (turn ??= { texts: [], refusals: [], calls: [] });
+
+  for (const { item } of placed) {
+    const type = responseItemType(item);
+    if (!isResponseItemType(type)) continue;
+    switch (type) {
+      case 'message': {
+        const { role, content } = responseItemSchemas.message.parse(item);
+        if (role === 'assistant') {
+          addToTurn(openTurn(), content);
+          break;
+        }
+        endTurn();
+        messages.push({ role: toRole(role), content: toUserContent(content) });
+        break;
+      }
+      case 'function_call': {
+        const call = responseItemSchemas.function_call.parse(item);
+        openTurn().calls.push({
+          id: call.call_id,
+          name: call.name,
+          arguments: call.arguments,
+          extraContent: call.extra_content,
+        });
+        break;
+      }
+      case 'function_call_output':
+        endTurn();
+        break;
+      case 'reasoning':
+      case 'item_reference':
+        break;
+    }
+  }
+  endTurn();
+
+  for (const [first] of outputs.values())
+    if (first !== undefined)
+      throw invalidValue(
+        `${first.param}.call_id`,
+        'the input has no function_call with this call_id that waits for an output.',
+      );
+  if (messages.length === 0) throw invalidValue('input', 'must have a message.');
+  return messages;
+};
+
+interface CallOutput {
+  content: ResponseContent;
+  param: string;
+}
+
+/** By call id, in order: some models use an id again in a later turn. */
+const gatherOutputs = (placed: readonly PlacedItem[]): Map<string, CallOutput[]> => {
+  const outputs = new Map<string, CallOutput[]>();
+  for (const { item, param } of placed) {
+    if (responseItemType(item) !== 'function_call_output') continue;
+    const { call_id: id, output: content } = responseItemSchemas.function_call_output.parse(item);
+    const sameCall = outputs.get(id);
+    if (sameCall === undefined) outputs.set(id, [{ content, param }]);
+    else sameCall.push({ content, param });
+  }
+  return outputs;
+};
+
+const toRole = (role: string): 'user' | 'system' | 'developer' =>
+  role === 'system' || role === 'developer' ? role : 'user';
+
+const addToTurn = ({ texts, refusals }: Turn, content: ResponseContent): void => {
+  const text = plainText(content);
+  if (text !== '') texts.push(text);
+  if (typeof content === 'string') return;
+  for (const part of content) if (typeof part['refusal'] === 'string') refusals.push(part['refusal']);
+};
+
+const toAssistantMessage = ({ texts, refusals, calls }: Turn): TextMessage => ({
+  role: 'assistant',
+  content: texts.length === 0 && calls.length + refusals.length > 0 ? null : texts.join('\n\n'),
+  ...(refusals.length === 0 ? {} : { refusal: refusals.join('\n\n') }),
+  ...(calls.length === 0
+    ? {}
+    : {
+        tool_calls: calls.map(({ id, name, arguments: text, extraContent }) => ({
+          id,
+          type: 'function',
+          function: { name, arguments: text },
+          ...(extraContent === undefined ? {} : { extra_content: extraContent }),
+        })),
+      }),
+});
+
+const texts = (content: Exclude<ResponseContent, string>): string[] =>
+  content.map((part) => part['text']).filter((text) => typeof text === 'string');
+
+/** Parts as one text: fewer upstreams take parts where OpenAI's do. */
+const plainText = (content: ResponseContent): string =>
+  typeof content === 'string' ? content : texts(content).join('');
+
+/** A user's parts stay apart; a single one is a plain text. */
+const toUserContent = (content: ResponseContent): string | JsonObject[] => {
+  if (typeof content === 'string') return content;
+  const parts = texts(content);
+  return parts.length > 1 ? parts.map((text) => ({ type: 'text', text })) : parts.join('');
+};

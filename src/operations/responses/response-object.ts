@@ -1,0 +1,177 @@
+import type OpenAI from 'openai';
+import type { ErrorEnvelope } from '../../kit/errors.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import type { Job } from '../../store/store.ts';
+import type { FrozenPrice } from '../chat/chat-job.ts';
+import type { OutputItem } from './response-event.ts';
+import { responseId } from './response-ids.ts';
+
+type WireResponse = OpenAI.Responses.Response;
+
+/** What of a request its response shows again, in wire form. */
+export type ShownRequest = Required<
+  Pick<
+    WireResponse,
+    | 'instructions'
+    | 'max_output_tokens'
+    | 'metadata'
+    | 'parallel_tool_calls'
+    | 'temperature'
+    | 'text'
+    | 'tool_choice'
+    | 'tools'
+    | 'top_p'
+  >
+>;
+
+/** What of it can be shown after the job's end even when the job left no result: nothing of the prompt. */
+export type KeptParameters = Pick<
+  ShownRequest,
+  'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'
+>;
+
+/** What of it the job's row keeps while the job runs. */
+export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
+
+/** What a responses job is run from: the translated request and the terms it was admitted under. Never stored whole. */
+export interface ResponseJobRequest {
+  messages: TextMessage[];
+  options: { [name: string]: Json };
+  maxOutputTokens: number;
+  price: FrozenPrice;
+  shown: ShownRequest;
+}
+
+/** A response as it is answered and stored: every field of the `openai` package's type, null where it has no meaning here. */
+export type ResponseObject = Omit<WireResponse, 'output' | 'usage' | 'user'> &
+  ResponseState & {
+    user: null;
+    /** Beyond the package's type, but in every response of OpenAI's. */
+    store: false;
+  };
+
+/** The part of a response that changes as its job goes on. */
+interface ResponseState {
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  output: OutputItem[];
+  output_text: string;
+  usage: OpenAI.Responses.ResponseUsage | null;
+  error: OpenAI.Responses.ResponseError | null;
+  incomplete_details: WireResponse['incomplete_details'];
+  /** Unix seconds. */
+  completed_at: number | null;
+}
+
+const unfinished: ResponseState = {
+  status: 'in_progress',
+  output: [],
+  output_text: '',
+  usage: null,
+  error: null,
+  incomplete_details: null,
+  completed_at: null,
+};
+
+const toResponse = (job: Job, shown: ShownRequest, state: ResponseState): ResponseObject => ({
+  id: responseId(job.id),
+  object: 'response',
+  created_at: seconds(job.createdAt),
+  model: job.model,
+  ...state,
+  ...shown,
+  access_programs: null,
+  background: false,
+  conversation: null,
+  max_tool_calls: null,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  reasoning: { effort: null, summary: null },
+  safety_identifier: null,
+  service_tier: 'default',
+  store: false,
+  top_logprobs: 0,
+  truncation: 'disabled',
+  user: null,
+});
+
+const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
+
+/** The response of a job that has come to its end; `incomplete` names what cut it short. */
+export const toFinishedResponse = (
+  job: Job,
+  shown: ShownRequest,
+  ended: {
+    output: OutputItem[];
+    usage: TextUsage;
+    incomplete: 'max_output_tokens' | 'content_filter' | null;
+    now: number;
+  },
+): ResponseObject =>
+  toResponse(job, shown, {
+    status: ended.incomplete === null ? 'completed' : 'incomplete',
+    output: ended.output,
+    output_text: textOf(ended.output),
+    usage: toResponseUsage(ended.usage),
+    error: null,
+    incomplete_details: ended.incomplete === null ? null : { reason: ended.incomplete },
+    completed_at: ended.incomplete === null ? seconds(ended.now) : null,
+  });
+
+export const toFailedResponse = (job: Job, shown: ShownRequest, error: ErrorEnvelope): ResponseObject =>
+  toResponse(job, shown, { ...unfinished, status: 'failed', error: toResponseError(error) });
+
+/** The same response as it stood before its first output. */
+export const toUnfinishedResponse = (response: ResponseObject): ResponseObject => ({
+  ...response,
+  ...unfinished,
+});
+
+/** The response of a job in any state. */
+export const readResponse = (job: Job): ResponseObject => {
+  if (job.result !== null) return JSON.parse(job.result) as ResponseObject;
+  if (job.error === null) {
+    const { shown } = JSON.parse(job.request) as KeptRequest;
+    return toResponse(job, shown, unfinished);
+  }
+  // It ended by a fault of ours or died with its process: what it was asked is gone.
+  const kept = JSON.parse(job.parameters ?? '{}') as KeptParameters;
+  const shown: ShownRequest = {
+    ...kept,
+    instructions: null,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+  };
+  return toFailedResponse(job, shown, job.error);
+};
+
+/** The package's types are interfaces, which TypeScript does not take for JSON, although they are. */
+export const asJson = (response: ResponseObject): JsonObject => response as unknown as JsonObject;
+
+const textOf = (output: readonly OutputItem[]): string =>
+  output
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'output_text' ? part.text : ''))
+    .join('');
+
+const toResponseUsage = (usage: TextUsage): OpenAI.Responses.ResponseUsage => ({
+  input_tokens: usage.promptTokens,
+  input_tokens_details: { cached_tokens: usage.cachedTokens ?? 0, cache_write_tokens: 0 },
+  output_tokens: usage.completionTokens,
+  output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+  total_tokens: usage.promptTokens + usage.completionTokens,
+});
+
+/** A public error in the words that OpenAI's clients know for a response. */
+const toResponseError = ({ code, message }: ErrorEnvelope): OpenAI.Responses.ResponseError => {
+  switch (code) {
+    case 'rate_limit_exceeded':
+      return { code, message };
+    case 'content_policy_violation':
+    case 'invalid_parameter':
+      return { code: 'invalid_prompt', message };
+    default:
+      return { code: 'server_error', message };
+  }
+};

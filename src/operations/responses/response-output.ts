@@ -1,0 +1,131 @@
+import { longestAnswer } from '../chat/chat-completion.ts';
+import type { JobEvent } from '../../jobs/executor.ts';
+import { createCallItem, type CallItem } from './response-call-item.ts';
+import type { ItemEnd, OpenItem, OutputItem, ResponseEvent } from './response-event.ts';
+import { outputItemId } from './response-ids.ts';
+import { createTextItem, type PartType, type TextItem } from './response-text-item.ts';
+
+/** What an item counts beside its text: an answer of empty items has an end too. */
+const lengthPerItem = 256;
+
+const partTypes = {
+  content: 'output_text',
+  refusal: 'refusal',
+  reasoning: 'reasoning_text',
+} as const satisfies Record<Exclude<JobEvent['type'], 'tool_call'>, PartType>;
+
+/**
+ * Puts the pieces of an answer together into a response's output items, and says what happens as stream events. The
+ * same pieces give the same items and events: the job's end is made with it, and every reader's stream.
+ */
+export interface ResponseOutput {
+  /** Throws RangeError when the answer grows beyond any allowed length. */
+  add(piece: JobEvent): ResponseEvent[];
+  /** Closes what is open. */
+  end(end: ItemEnd): ResponseEvent[];
+  items(): OutputItem[];
+}
+
+export const createResponseOutput = (jobId: string): ResponseOutput => {
+  const items: OutputItem[] = [];
+  const callIds = new Set<string>();
+  /** By the upstream's index: open ones, and null for those that have ended. */
+  const calls = new Map<number, CallItem | null>();
+  let text: TextItem | null = null;
+  let length = 0;
+
+  const grow = (by: number): void => {
+    length += by;
+    if (length > longestAnswer) throw new RangeError('the upstream answer has no end');
+  };
+
+  const begin = ({ first, outputIndex }: OpenItem): ResponseEvent => {
+    grow(lengthPerItem);
+    items.push(first);
+    return { type: 'response.output_item.added', output_index: outputIndex, item: first };
+  };
+
+  const close = (open: OpenItem, end: ItemEnd): ResponseEvent[] => {
+    const { events, item } = open.close(end);
+    items[open.outputIndex] = item;
+    return [...events, { type: 'response.output_item.done', output_index: open.outputIndex, item }];
+  };
+
+  const closeText = (): ResponseEvent[] => {
+    if (text === null) return [];
+    const events = close(text, 'completed');
+    text = null;
+    return events;
+  };
+
+  /** Upstreams send calls one after the other, but may mix them: a call ends when another item begins and it is whole. */
+  const closeWholeCalls = (): ResponseEvent[] =>
+    [...calls].flatMap(([index, call]) => {
+      if (call === null || !call.isWhole()) return [];
+      calls.set(index, null);
+      return close(call, 'completed');
+    });
+
+  const openText = (kind: TextItem['kind']): [TextItem, ResponseEvent] => {
+    const outputIndex = items.length;
+    const id = outputItemId(kind === 'message' ? 'msg' : 'rs', jobId, outputIndex);
+    text = createTextItem({ kind, id, outputIndex });
+    return [text, begin(text)];
+  };
+
+  const addText = (kind: TextItem['kind'], type: PartType, piece: string): ResponseEvent[] => {
+    if (text?.kind === kind) return text.add(type, piece);
+    const before = [...closeText(), ...closeWholeCalls()];
+    const [opened, added] = openText(kind);
+    return [...before, added, ...opened.add(type, piece)];
+  };
+
+  /** Clients match outputs by `call_id`; upstreams have been seen to leave it empty or to repeat it. */
+  const uniqueCallId = (id: string | undefined, outputIndex: number): string => {
+    const isFree = id !== undefined && id !== '' && !callIds.has(id);
+    const unique = isFree ? id : `call_${jobId.replaceAll('-', '')}_${outputIndex}`;
+    callIds.add(unique);
+    return unique;
+  };
+
+  const addCall = (piece: JobEvent & { type: 'tool_call' }): ResponseEvent[] => {
+    const known = calls.get(piece.index);
+    // What follows whole arguments can only be white space.
+    if (known === null) return [];
+    if (known !== undefined) return known.add(piece.arguments, piece.extraContent);
+    const before = [...closeText(), ...closeWholeCalls()];
+    const outputIndex = items.length;
+    const opened = createCallItem({
+      id: outputItemId('fc', jobId, outputIndex),
+      callId: uniqueCallId(piece.id, outputIndex),
+      name: piece.name ?? '',
+      extraContent: piece.extraContent,
+      outputIndex,
+    });
+    calls.set(piece.index, opened);
+    return [...before, begin(opened), ...opened.add(piece.arguments)];
+  };
+
+  return {
+    items: () => items,
+    add: (piece) => {
+      if (piece.type === 'tool_call') {
+        grow(piece.arguments.length);
+        if (piece.extraContent !== undefined) grow(JSON.stringify(piece.extraContent).length);
+        return addCall(piece);
+      }
+      grow(piece.text.length);
+      return addText(piece.type === 'reasoning' ? 'reasoning' : 'message', partTypes[piece.type], piece.text);
+    },
+    end: (end) => {
+      // An answer without a word is an empty message, as readers expect one.
+      const words = items.length === 0 ? addText('message', 'output_text', '') : [];
+      // In the order of the output: words that are open began after every call that is.
+      const open: OpenItem[] = [...calls.values()].filter((call) => call !== null);
+      if (text !== null) open.push(text);
+      calls.clear();
+      text = null;
+      return [...words, ...open.flatMap((one) => close(one, end))];
+    },
+  };
+};

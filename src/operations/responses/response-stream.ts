@@ -1,0 +1,88 @@
+import type { JobEvent } from '../../jobs/executor.ts';
+import type { LiveJob } from '../../jobs/job-runner.ts';
+import type { ItemEnd, OutputItem, ResponseEvent } from './response-event.ts';
+import { readResponse, toUnfinishedResponse, type ResponseObject } from './response-object.ts';
+import { createResponseOutput, type ResponseOutput } from './response-output.ts';
+import { isTerminal } from '../../jobs/wait-for-job.ts';
+import type { Job } from '../../store/store.ts';
+import type { ServerSentEvent } from '../operation.ts';
+
+/** An event that carries the whole response as it stands. */
+interface LifecycleEvent {
+  type: `response.${'created' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`;
+  response: ResponseObject;
+}
+
+/**
+ * The events of a response that is made in this process, from its beginning. `finished` is the job's end, wherever
+ * it comes to it, or the job as it stands when waiting was given up.
+ */
+export async function* streamLiveResponse(
+  { job, live, finished }: { job: Job; live: LiveJob; finished: () => Promise<Job> },
+  signal: AbortSignal,
+): AsyncGenerator<ServerSentEvent, void, void> {
+  const number = createNumbering();
+  const output = createResponseOutput(job.id);
+  yield* beginning(readResponse(job)).map(number);
+  for await (const piece of live.feed.read(signal)) yield* output.add(piece).map(number);
+  if (signal.aborted) return;
+  yield* ending(output, readEnd(await finished())).map(number);
+}
+
+/** The same events from a job that has ended, each text in one piece. */
+export async function* streamFinishedResponse(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
+  const number = createNumbering();
+  const output = createResponseOutput(job.id);
+  const response = readEnd(job);
+  yield* beginning(toUnfinishedResponse(response)).map(number);
+  for (const piece of response.output.flatMap(toPieces)) yield* output.add(piece).map(number);
+  yield* ending(output, response).map(number);
+}
+
+const createNumbering = () => {
+  let next = 0;
+  return (event: ResponseEvent | LifecycleEvent): ServerSentEvent => {
+    const data = JSON.stringify({ ...event, sequence_number: next });
+    next += 1;
+    return { event: event.type, data };
+  };
+};
+
+const beginning = (response: ResponseObject): LifecycleEvent[] => [
+  { type: 'response.created', response },
+  { type: 'response.in_progress', response },
+];
+
+const ending = (output: ResponseOutput, response: ResponseObject): (ResponseEvent | LifecycleEvent)[] => {
+  const { status } = response;
+  if (status !== 'completed' && status !== 'incomplete') return [{ type: 'response.failed', response }];
+  const end: ItemEnd = status;
+  return [...output.end(end), { type: `response.${status}`, response }];
+};
+
+/** A stream has to end; a response that outlasts the wait goes on and can be read. */
+const readEnd = (job: Job): ResponseObject => {
+  const response = readResponse(job);
+  if (isTerminal(job)) return response;
+  const message = `The response takes longer than this stream may wait; it goes on. Read it with GET /v1/responses/${response.id}.`;
+  return { ...response, status: 'failed', error: { code: 'server_error', message } };
+};
+
+/** The pieces that an output item is made of again. */
+const toPieces = (item: OutputItem, outputIndex: number): JobEvent[] => {
+  switch (item.type) {
+    case 'message':
+      return item.content.map((part) =>
+        part.type === 'output_text'
+          ? { type: 'content', text: part.text }
+          : { type: 'refusal', text: part.refusal },
+      );
+    case 'reasoning':
+      return (item.content ?? []).map(({ text }) => ({ type: 'reasoning', text }));
+    case 'function_call': {
+      const { call_id: id, name, arguments: text, extra_content: extraContent } = item;
+      const extra = extraContent === undefined ? {} : { extraContent };
+      return [{ type: 'tool_call', index: outputIndex, id, name, arguments: text, ...extra }];
+    }
+  }
+};

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import type { SearchConfig } from '../../config/config.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { longestCategory } from '../../leads/query/check-lead.ts';
+import type { LeadQuery } from '../../leads/lead-source.ts';
+import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
+import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
+import { nanoPerUsd, type Nano } from '../../kit/money.ts';
+import { countryHint, isCountryCode } from './country-hint.ts';
+import { invalidQuery } from '../validate.ts';
+import type { PaidOperation, Services } from '../operation.ts';
+
+const defaultLimit = 20;
+const countryCode = z
+  .string()
+  // Some letters that are not ASCII become two by upper case.
+  .transform((value) => (/^[A-Za-z]{2}$/.test(value) ? value.toUpperCase() : value))
+  .refine(isCountryCode, { error: ({ input }) => countryText(String(input)) });
+const followers = z
+  .int({
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'must be a whole number in digits, such as 10000' : undefined,
+  })
+  .min(0);
+const largestMinimum = 1_000_000_000;
+const text = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .transform((value) => value.trim())
+    .transform((value) => (value === '' ? undefined : value));
+
+/** Models write null for what they leave out, and some an empty text. */
+const leftOut = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
+/** Some also write numbers as texts. */
+const asNumber = (value: unknown): unknown =>
+  typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : leftOut(value);
+
+const createInput = (maxLimit: number) =>
+  z.object({
+    query: z
+      .preprocess(leftOut, text(200).optional())
+      .optional()
+      .describe(
+        'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
+      ),
+    country: z
+      .preprocess(leftOut, text(100).pipe(countryCode.optional()).optional())
+      .optional()
+      .describe('2-letter ISO country code, e.g. US, GB.'),
+    category: z
+      .preprocess(leftOut, text(longestCategory).optional())
+      .optional()
+      .describe(
+        'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
+      ),
+    gender: z
+      .preprocess(leftOut, z.enum(['male', 'female']).optional())
+      .optional()
+      .describe('Predicted; leaves out profiles without one.'),
+    min_followers: z
+      .preprocess(asNumber, followers.max(largestMinimum).optional())
+      .optional()
+      .describe('Inclusive.'),
+    max_followers: z
+      .preprocess(asNumber, followers.optional())
+      .optional()
+      .describe("Inclusive; for more results, the last one's followers."),
+    limit: z
+      .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
+      .default(defaultLimit)
+      .describe('Most results; the price may depend on it.'),
+  });
+
+type Input = z.infer<ReturnType<typeof createInput>>;
+
+const lead = z.looseObject({
+  username: z.string(),
+  full_name: z.string(),
+  followers: z.int(),
+  following: z.int(),
+  is_verified: z.boolean(),
+  is_business: z.boolean(),
+  category: z.string().optional(),
+  bio: z.string().optional(),
+  public_email: z.string().optional(),
+  media_count: z.int().optional(),
+  gender: z.enum(['male', 'female']).optional(),
+  profile_pic_url: z.string().optional(),
+  country: z.string().optional(),
+  city: z.string().optional(),
+});
+
+/** The search as it is sold under these settings. */
+export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> => ({
+  name: 'search_leads',
+  title: 'Search influencers',
+  description:
+    'Finds Instagram influencer profiles by words, category, country, gender and follower range, most followers ' +
+    `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
+    'payment terms.',
+  group: 'search',
+  payment: 'x402',
+  input: createInput(search.maxLimit),
+  output: z.looseObject({
+    results: z.array(lead),
+    count: z.int().describe('Results returned; below limit when fewer match.'),
+  }),
+  rest: {
+    method: 'GET',
+    path: '/v1/search',
+    query: ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'],
+    validation: 'detail',
+    errors: [
+      'payment_required',
+      'invalid_payment',
+      'payment_conflict',
+      'payment_in_progress',
+      'invalid_parameter',
+      'rate_limit_exceeded',
+      'server_error',
+      'upstream_error',
+      'upstream_unavailable',
+      'payment_pending',
+      'payment_unavailable',
+    ],
+  },
+  // It charges, anew with each payment.
+  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
+
+  price: ({ limit }) => searchPrices[search.pricing](limit),
+  priceRange: { least: searchPrices[search.pricing](1), most: searchPrices[search.pricing](search.maxLimit) },
+  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
+
+  check: (request) => {
+    const problem = request.query === undefined ? null : queryProblem(request.query);
+    if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
+    const { min_followers: least, max_followers: most } = request;
+    if (least !== undefined && most !== undefined && least > most)
+      throw invalidQuery('min_followers', 'must not be above max_followers');
+  },
+
+  produce: async (request, { leads }: Services, signal): Promise<JsonObject> => {
+    const results = await leads.search(toLeadQuery(request), { signal });
+    return { results: results.map((result) => ({ ...result })), count: results.length };
+  },
+
+  // Who asked to be forgotten since is given out no more.
+  replay: async (result, { leads }, signal) => {
+    const profiles = profilesOf(result);
+    const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
+    if (forgotten.size === 0) return result;
+    const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
+    return { ...result, results, count: results.length };
+  },
+
+  // Where there are no profiles at all, nothing was searched.
+  isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
+
+  isSandbox: ({ leads }, result) =>
+    (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
+});
+
+/** Whether generated profiles are in a result; null for an empty one, which does not tell. */
+const isGenerated = ({ results }: JsonObject): boolean | null =>
+  Array.isArray(results) && results.length > 0 ? results.some(isSynthetic) : null;
+
+const profilesOf = ({ results }: JsonObject): JsonObject[] =>
+  Array.isArray(results) ? results.filter(isJsonObject) : [];
+
+const usernameOf = ({ username }: JsonObject): string => (typeof username === 'string' ? username : '');
+
+const isJsonObject = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const countryText = (given: string): string => {
+  const code = countryHint(given);
+  if (code !== null) return `must be the 2-letter ISO country code, which is ${code}`;
+  const example = 'must be a 2-letter ISO country code such as US or GB';
+  return /^[A-Z]{2}$/.test(given) ? `${example}; ${given} is the code of no country` : example;
+};
+
+const priceInWords = ({ pricing, chargeEmpty }: SearchConfig): string =>
+  (pricing === 'flat'
+    ? '$0.50'
+    : '$0.10 for up to 20 results, and $0.002 for each result asked for above that') +
+  (chargeEmpty ? '' : '; nothing when nobody matches');
+
+const queryProblems: Record<QueryProblem, string> = {
+  no_words: 'must contain a letter or a digit',
+  too_long: 'must be at most 200 characters',
+  too_many_words: 'must have at most 24 words',
+};
+
+const searchPrices: Record<SearchConfig['pricing'], (limit: number) => Nano> = {
+  flat: () => nanoPerUsd / 2n,
+  /** $0.10, and $0.002 for each result asked for above 20. */
+  dynamic: (limit) => nanoPerUsd / 10n + BigInt(Math.max(0, limit - 20)) * (nanoPerUsd / 500n),
+};
+
+const isPricing = (name: string): name is SearchConfig['pricing'] => Object.hasOwn(searchPrices, name);
+
+const toLeadQuery = (request: Input): LeadQuery => ({
+  ...(request.query === undefined ? {} : { query: request.query }),
+  ...(request.country === undefined ? {} : { country: request.country }),
+  ...(request.category === undefined ? {} : { category: request.category }),
+  ...(request.gender === undefined ? {} : { gender: request.gender }),
+  ...(request.min_followers === undefined ? {} : { minFollowers: request.min_followers }),
+  ...(request.max_followers === undefined ? {} : { maxFollowers: request.max_followers }),
+  limit: request.limit,
+});

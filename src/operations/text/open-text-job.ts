@@ -1,0 +1,121 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { ModelConfig } from '../../config/config.ts';
+import { AppError } from '../../kit/errors.ts';
+import { newId } from '../../kit/ids.ts';
+import { chargeFor, freezePrice, type FrozenPrice } from '../chat/chat-job.ts';
+import { textJobShare } from '../../limits/memory-budget.ts';
+import { leaseMs } from '../../jobs/job-runner.ts';
+import { unitsAffordable, type Nano } from '../../kit/money.ts';
+import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
+
+/** Balances move between reading and holding; then the limit is lowered again, this often at most. */
+const openAttempts = 4;
+
+const defaultSku = 'textmodel-3.5-flash';
+
+/** The text SKU of this name; without one, the default or the first there is. Throws AppError `model_not_found`. */
+export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
+  const found =
+    sku === undefined
+      ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
+      : catalog.find(sku, 'chat');
+  if (found === null)
+    throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
+      param: 'model',
+    });
+  return found;
+};
+
+/** What a text job is admitted under. */
+export interface TextJobTerms {
+  maxOutputTokens: number;
+  price: FrozenPrice;
+}
+
+export interface TextJobOrder {
+  kind: 'chat' | 'responses';
+  model: ModelConfig;
+  /** An upper bound, see `promptTokensUpperBound`. */
+  promptTokens: number;
+  /** The caller's output limit; null: as much as the balance affords. In both cases at most the SKU's `maxOutputTokens`. */
+  outputLimit: number | null;
+  /** What the job runs from. It stays in this process, which alone runs the job. */
+  toWork(terms: TextJobTerms): object;
+  /** What of the request the job's row keeps, to be read while the job runs. */
+  toRequest?(terms: TextJobTerms): object;
+  /** What of the request stays readable after the job's end. */
+  toParameters?(terms: TextJobTerms): object;
+  idempotency: Idempotency | null;
+}
+
+/** What a text job holds at least: the bound of its prompt, and its output limit or one token. */
+export const leastTextHold = (
+  model: ModelConfig,
+  { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
+): Nano =>
+  chargeFor(freezePrice(model.price), {
+    promptTokens,
+    completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
+  });
+
+/**
+ * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt, and the output
+ * limit, lowered to the SKU's, and to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
+ * `insufficient_balance`.
+ */
+export const openTextJob = async (
+  { kind, model, promptTokens, outputLimit, toWork, toRequest, toParameters, idempotency }: TextJobOrder,
+  { caller, memory }: AccountCall,
+  services: Services,
+): Promise<OpenedJob> => {
+  const price = freezePrice(model.price);
+  const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
+
+  let { available } = caller;
+  for (let attempt = 1; ; attempt += 1) {
+    const affordable = outputLimit ?? affordableOutput(model, available - holdFor(0));
+    const limit = Math.min(affordable, model.maxOutputTokens);
+    const hold = holdFor(Math.max(limit, 1));
+    const terms = { maxOutputTokens: limit, price };
+    const now = services.clock.now();
+    const opened = await openPrepaid(services, {
+      job: {
+        id: newId(),
+        accountId: caller.accountId,
+        keyId: caller.keyId,
+        kind,
+        model: model.sku,
+        status: 'running',
+        leaseOwner: services.jobs.owner,
+        leaseUntil: now + leaseMs,
+        maxAttempts: 1,
+        deadlineAt: now + services.config.chatDeadlineMs,
+        request: toText(toRequest?.(terms)) ?? '',
+        customData: null,
+        parameters: toText(toParameters?.(terms)),
+        webhookUrl: null,
+      },
+      hold,
+      idempotency,
+    });
+    if (opened.outcome === 'opened')
+      memory.holdUntil(services.jobs.start(opened.job, toWork(terms)).finished);
+    memory.settleBody(textJobShare);
+    if (opened.outcome !== 'insufficient')
+      return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    available = opened.available;
+    const least = holdFor(1);
+    if (outputLimit !== null || attempt >= openAttempts || available < least)
+      throw insufficientBalance({
+        needed: outputLimit === null && available < least ? least : hold,
+        available,
+      });
+  }
+};
+
+const toText = (value: object | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value);
+
+const affordableOutput = (model: ModelConfig, budget: Nano): number =>
+  model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;

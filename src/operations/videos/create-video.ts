@@ -1,0 +1,266 @@
+import { accountLimits } from '../../catalog/account-limits.ts';
+import type { ModelConfig, VideoResolution } from '../../config/config.ts';
+import { AppError } from '../../kit/errors.ts';
+import { newId } from '../../kit/ids.ts';
+import type { VideoJobRequest } from './run-video.ts';
+import { parsedShare } from '../../limits/memory-budget.ts';
+import { sourceText } from '../../kit/json-text.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { VideoRatio } from '../../providers/video/video-provider.ts';
+import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
+import { assertRoute } from '../assert-route.ts';
+import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
+import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
+import { durationOf, priceVideo } from './video-price.ts';
+import { videoSchema } from './video-schema.ts';
+import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
+
+const longestPrompt = 262_144;
+/** A video that is not done by then fails, uncharged. */
+const deadlineMs = 6 * 3_600_000;
+/** Taking a video up again costs nothing where its task is known, so every restart may do it. */
+const maxAttempts = 1_000;
+
+export const createVideo: JobOperation<VideoInputBody> = {
+  name: 'create_video',
+  title: 'Make a video',
+  description:
+    'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and ' +
+    'resolution, charged only when it succeeds. Answers at once: poll get_video with wait_ms. The content can be ' +
+    'downloaded for 23 hours.',
+  group: 'generation',
+  sells: 'video',
+  payment: 'hold',
+  input: videoInput,
+  output: videoSchema,
+  rest: {
+    method: 'POST',
+    path: '/v1/videos',
+    query: [],
+    validation: 'envelope',
+    accepted: true,
+    errors: [
+      'invalid_api_key',
+      'model_not_found',
+      'insufficient_balance',
+      'idempotency_conflict',
+      'invalid_parameter',
+      'too_many_active_jobs',
+      'upstream_unavailable',
+    ],
+  },
+  tool: {
+    unlisted: ['webhook_url', 'custom_data'],
+    readOnly: false,
+    idempotent: false,
+    openWorld: true,
+  },
+  idempotentPart: (input) => input,
+
+  open: async (request, call, services, idempotency) => {
+    const { caller } = call;
+    const replayed = await findReplay(services, caller.accountId, idempotency);
+    if (replayed !== null) return { job: replayed, isReplayed: true };
+
+    const model = services.catalogs.for(caller).find(request.model, 'video');
+    if (model === null || model.duration === null)
+      throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
+        param: 'model',
+      });
+    const named = namedInputs(request);
+    const prompt = promptOf(request);
+    checkInputs(named, prompt);
+    const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
+    const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+    const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
+    const resolution = request.resolution ?? '720p';
+    await assertRoute(services.providers.video(model.sku));
+    const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
+    if (named.length > 0) await assertAdmissible(least, call, services);
+    const inputs = await takeVideoInputs(named, call, services);
+    call.memory.settleBody(parsedShare);
+    try {
+      const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
+        call,
+        services,
+        idempotency,
+      });
+      if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+      return opened;
+    } catch (error) {
+      await services.media.discard(inputs.map(({ id }) => id));
+      throw error;
+    }
+  },
+
+  answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+};
+
+/** What the video costs at least, before the length of a reference video is known. Throws AppError when it has no rate. */
+const leastPrice = (
+  { price, duration: rule }: ModelConfig,
+  order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
+): Nano => {
+  const leastReference = order.duration === -1 ? (rule?.minimum ?? 0) - clipErrorSeconds : clipErrorSeconds;
+  return priceVideo(price, {
+    durationSeconds: order.duration,
+    resolution: order.resolution,
+    referenceSeconds: order.hasReferenceVideo ? [leastReference] : [],
+  }).price;
+};
+
+/** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
+const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
+  if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
+  const { activeVideos } = accountLimits(caller, services);
+  const active = await services.store.countActiveJobs({ accountId: caller.accountId, kind: 'video' });
+  if (active >= activeVideos) throw tooManyActive();
+};
+
+/** Whether the output's shape can follow the input. */
+const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
+
+const mostOf = {
+  first_frame: 1,
+  last_frame: 1,
+  reference_image: 16,
+  reference_video: 3,
+  reference_audio: 3,
+} as const;
+
+const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
+  if (prompt.length > longestPrompt)
+    throw new AppError(
+      'invalid_parameter',
+      `content: all texts together may have ${longestPrompt} characters at most.`,
+      { param: 'content' },
+    );
+  if (prompt === '' && named.length === 0)
+    throw new AppError(
+      'invalid_parameter',
+      'content: say what to film, in prompt or a text part, or give an input.',
+      { param: 'content' },
+    );
+  for (const [role, most] of Object.entries(mostOf)) {
+    const ofRole = named.filter((input) => input.role === role);
+    const tooMany = ofRole[most];
+    if (tooMany !== undefined)
+      throw new AppError(
+        'invalid_parameter',
+        `${tooMany.param}: at most ${most} with the role ${role} can be given.`,
+        { param: tooMany.param },
+      );
+  }
+};
+
+const ratioOf = (
+  { ratio, aspect_ratio: sameRatio }: VideoInputBody,
+  { isEdit, hasInput }: { isEdit: boolean; hasInput: boolean },
+): VideoRatio => {
+  const asked = ratio ?? sameRatio ?? null;
+  if (isEdit && asked !== null && asked !== 'adaptive')
+    throw new AppError('invalid_parameter', 'ratio: an edit keeps its video’s shape; leave it out.', {
+      param: 'ratio',
+    });
+  return asked ?? (hasInput ? 'adaptive' : '16:9');
+};
+
+interface OrderedVideo {
+  request: VideoInputBody;
+  prompt: string;
+  duration: number;
+  resolution: VideoResolution;
+  ratio: VideoRatio;
+  inputs: readonly TakenInput[];
+}
+
+interface OpenVideoContext {
+  call: AccountCall;
+  services: Services;
+  idempotency: Idempotency | null;
+}
+
+const openVideo = async (
+  { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
+  model: NonNullable<ReturnType<ReturnType<Services['catalogs']['for']>['find']>>,
+  { call: { caller }, services, idempotency }: OpenVideoContext,
+): Promise<OpenedJob> => {
+  const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
+  const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
+  const { price, seconds } = priceVideo(model.price, {
+    durationSeconds: duration,
+    resolution,
+    referenceSeconds,
+  });
+  const generateAudio = request.generate_audio ?? true;
+  const outputFormat = request.output_format === 'mov' ? 'mov' : 'mp4';
+  const work: VideoJobRequest = {
+    request: {
+      prompt,
+      seed: request.seed ?? null,
+      durationSeconds: duration,
+      resolution,
+      ratio,
+      generateAudio,
+      nsfwCheck: request.nsfw_check ?? false,
+      returnLastFrame: request.return_last_frame ?? false,
+      outputFormat,
+    },
+    inputs: inputs.map(({ role, id, contentType, sizeBytes }) => ({ role, id, contentType, sizeBytes })),
+    priceUsd: formatUsd(price),
+  };
+  const parameters: VideoParameters = {
+    duration: length,
+    resolution,
+    ratio,
+    generate_audio: generateAudio,
+    output_format: outputFormat,
+    billed_seconds: seconds,
+  };
+  const opened = await openPrepaid(services, {
+    job: {
+      id: newId(),
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      kind: 'video',
+      model: model.sku,
+      status: 'queued',
+      leaseOwner: null,
+      leaseUntil: null,
+      maxAttempts,
+      deadlineAt: services.clock.now() + deadlineMs,
+      request: JSON.stringify(work),
+      customData: sourceText(request.custom_data) ?? null,
+      parameters: JSON.stringify(parameters),
+      webhookUrl: null,
+    },
+    hold: price,
+    idempotency,
+    activeLimit: accountLimits(caller, services).activeVideos,
+    inputs: inputs.map(({ id }) => id),
+  });
+  if (opened.outcome === 'insufficient')
+    throw insufficientBalance({ needed: price, available: opened.available });
+  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+};
+
+/** A clip this much shorter or longer than the rule still passes: containers round their lengths. */
+const clipErrorSeconds = 0.25;
+
+/** The length that an edit's output keeps, in whole seconds: that of the first reference video, which is edited. */
+const editedLength = (
+  referenceSeconds: readonly number[],
+  rule: { minimum: number; maximum: number } | null,
+): number => {
+  const [clip] = referenceSeconds;
+  if (clip === undefined || rule === null)
+    throw new Error('an edit without a reference video was let through');
+  if (clip < rule.minimum - clipErrorSeconds || clip > rule.maximum + clipErrorSeconds)
+    throw new AppError(
+      'invalid_parameter',
+      `content: the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
+      { param: 'content' },
+    );
+  return Math.round(clip);
+};

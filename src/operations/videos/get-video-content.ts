@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { toIso } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import { findVideo } from './find-video.ts';
+import { giveUpVideo } from './give-up-video.ts';
+import type { ReadOperation } from '../operation.ts';
+import { contentExpired } from './video-expiry.ts';
+import { isGone } from '../../media/is-gone.ts';
+import { contentUrl, parametersOf } from './video-answer.ts';
+
+const input = z.object({
+  video_id: z.string().min(1).max(128),
+  variant: z
+    .enum(['video', 'last_frame'])
+    .default('video')
+    .describe('last_frame: only of a video made with return_last_frame=true.'),
+});
+
+const output = z.looseObject({
+  url: z.string().describe('GET it with the API key as bearer token; takes one byte range.'),
+  content_type: z.string(),
+  size_bytes: z.int(),
+  expires_at: z.string(),
+});
+
+const extensions: Record<string, string> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+};
+
+export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_video_content',
+  title: 'Get a video’s content',
+  description:
+    'Where the bytes of a completed video, or its last frame, are downloaded with the API key, until 23 hours ' +
+    'after completion. Free.',
+  group: 'generation',
+  sells: 'video',
+  payment: 'none',
+  input,
+  output,
+  rest: {
+    method: 'GET',
+    path: '/v1/videos/{video_id}/content',
+    query: ['variant'],
+    validation: 'envelope',
+    content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
+    errors: [
+      'invalid_api_key',
+      'video_not_found',
+      'video_not_completed',
+      'content_expired',
+      'range_not_satisfiable',
+      'upstream_error',
+      'overloaded',
+    ],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
+    const job = await findVideo(services, { videoId, accountId: caller.accountId });
+    if (job.status !== 'done')
+      throw new AppError(
+        'video_not_completed',
+        job.status === 'failed'
+          ? 'This video failed and has no content. Its error says why: GET /v1/videos/{id}.'
+          : 'This video is not completed yet. Poll GET /v1/videos/{id} until status is completed.',
+        // OpenAI's clients would otherwise repeat a 409 by themselves.
+        { headers: { 'x-should-retry': 'false' } },
+      );
+    const media = (await services.store.listMedia(job.id)).find(({ role }) => role === variant);
+    if (media === undefined)
+      throw new AppError(
+        'video_not_found',
+        'There is no last frame: the video was not made with return_last_frame=true.',
+      );
+    if (isGone(media, services.clock.now())) throw contentExpired();
+    const extension =
+      variant === 'video' ? parametersOf(job).output_format : (extensions[media.contentType] ?? 'bin');
+    if (transport === 'rest')
+      return {
+        kind: 'content',
+        media,
+        fileName: `${job.id}${variant === 'video' ? '' : '-last-frame'}.${extension}`,
+        ...(variant === 'video' ? { whenMissing: () => giveUpVideo(job, media, services) } : {}),
+      };
+    const url = contentUrl(job.id, variant, services.publicUrl());
+    return {
+      kind: 'json',
+      status: 200,
+      body: {
+        url,
+        content_type: media.contentType,
+        size_bytes: media.sizeBytes,
+        expires_at: toIso(media.expiresAt),
+      },
+      headers: {},
+      isSandbox: false,
+      links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }],
+    };
+  },
+};

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { findVideo } from './find-video.ts';
+import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import type { ReadOperation } from '../operation.ts';
+import { toVideoAnswer } from './video-answer.ts';
+import { videoSchema } from './video-schema.ts';
+
+const input = z.object({
+  video_id: z.string().min(1).max(128),
+  wait_ms: z
+    .int()
+    .min(0)
+    .max(45_000)
+    .optional()
+    .describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
+});
+
+export const getVideo: ReadOperation<z.infer<typeof input>> = {
+  name: 'get_video',
+  title: 'Read a video',
+  description:
+    'State of a video of this account. While status is queued or in_progress, call again with wait_ms. ' +
+    'Once completed, its content can be downloaded until expires_at. Free.',
+  group: 'generation',
+  sells: 'video',
+  payment: 'none',
+  input,
+  output: videoSchema,
+  rest: {
+    method: 'GET',
+    path: '/v1/videos/{video_id}',
+    query: [],
+    validation: 'envelope',
+    errors: ['invalid_api_key', 'video_not_found'],
+  },
+  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
+    const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
+    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
+    return toVideoAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+  },
+};

@@ -1,0 +1,307 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { createMemoryBudget, type MemoryBudget } from '../../limits/memory-budget.ts';
+import type { Log } from '../../kit/log.ts';
+import { digesting } from '../../kit/digesting.ts';
+import { parseUsd } from '../../kit/money.ts';
+import type { Moderator } from '../../providers/moderation/moderator.ts';
+import { ProviderError } from '../../providers/provider-error.ts';
+import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers/video/routed-video.ts';
+import type { VideoInput, VideoReport, VideoRequest } from '../../providers/video/video-provider.ts';
+import { pause } from '../../kit/repeat.ts';
+import type { Job, Store } from '../../store/store.ts';
+import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from '../../jobs/executor.ts';
+import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
+import { toFailedOutcome } from '../../jobs/provider-failure.ts';
+import type { SaveResult } from '../../jobs/save-result.ts';
+
+/** A completed video can be downloaded this long (docs/contract.md, "Video"). */
+export const videoKeepMs = 23 * 3_600_000;
+
+const firstPollMs = 250;
+const slowestPollMs = 5_000;
+const recordProgressEveryMs = 2_000;
+/** How often in a row an upstream may fail to tell of a task before the job gives up on it. */
+const deafPolls = 60;
+const moderationAttempts = 3;
+const moderationPauseMs = 1_000;
+const fetchAttempts = 3;
+const fetchPauseMs = 1_000;
+const longestFetchPauseMs = 30_000;
+/** How long an outage of where media are kept is waited out: the video is paid for upstream. */
+const keepingOutageMs = 600_000;
+/** What the inputs of videos that are being begun may take of memory together; a job waits until there is room for its own. */
+const inputMemoryBytes = 256 * 1024 ** 2;
+const longestWaitMs = 600_000;
+/** A start is never broken off by us: it would leave open whether the upstream is at work. It has time-outs of its own. */
+const unaborted = new AbortController().signal;
+
+/** What a video job is run from. */
+export interface VideoJobRequest {
+  request: Omit<VideoRequest, 'model' | 'inputs'>;
+  inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
+  /** The frozen price of the whole video, in USD. */
+  priceUsd: string;
+}
+
+/** What became of a video job, as its result keeps it. */
+export interface VideoJobResult extends JsonObject {
+  has_last_frame: boolean;
+}
+
+/** `starting`: an upstream may have been asked, and its answer is not known. */
+type TaskRecord = { state: 'starting' } | ({ state: 'started' } & StartedVideo);
+
+export interface RunVideoOptions {
+  routesFor: (sku: string) => Pick<RoutedVideo, 'start' | 'resume'>;
+  /** Makes a saved input readable to an adapter. */
+  openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
+  /** Looks at requests with `nsfw_check`; null: their upstream does. */
+  moderator: Moderator | null;
+  saveResult: SaveResult;
+  store: Pick<Store, 'noteMadeClip'>;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Runs video jobs. The upstream's task id is stored before it is asked for the first time, so any process can take the
+ * job up again; a start whose answer was lost is not repeated, as the upstream may be at work and want its money.
+ */
+export const createRunVideo = (options: RunVideoOptions): Executor => {
+  const memory = createMemoryBudget({ totalBytes: inputMemoryBytes, longestWaitMs });
+
+  return async (job, context) => {
+    const work = JSON.parse(job.request) as VideoJobRequest;
+    try {
+      const started = await startOrResume(job, work, context, { ...options, memory });
+      const handle = options.routesFor(job.model).resume(started);
+      await untilDone(job, handle, context, options);
+      return await collect(job, work, { started, handle }, context, options);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      options.log.warn({ err: error, jobId: job.id }, 'a video job failed upstream');
+      return toFailedOutcome(error);
+    }
+  };
+};
+
+const startOrResume = async (
+  job: Job,
+  { request, inputs }: VideoJobRequest,
+  { signal, record }: ExecutorContext,
+  { routesFor, openInput, moderator, memory, log }: RunVideoOptions & { memory: MemoryBudget },
+): Promise<StartedVideo> => {
+  const note = (state: TaskRecord): Promise<void> =>
+    outliveOutage(() => record({ providerTask: JSON.stringify(state) }), {
+      what: 'noting the task of a video',
+      jobId: job.id,
+      log,
+    });
+  const task = job.providerTask === null ? null : (JSON.parse(job.providerTask) as TaskRecord);
+  if (task?.state === 'started') return task;
+  if (task !== null)
+    throw new ProviderError('an earlier attempt ended while the upstream was asked to begin', {
+      failure: 'ambiguous',
+      code: 'upstream_error',
+    });
+  const release = await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
+  try {
+    const order = { ...request, inputs: inputs.map(openInput) };
+    if (request.nsfwCheck && moderator !== null) {
+      await moderate(moderator, order, signal);
+      // Films and sounds it cannot look at: where there are any, the upstream has to.
+      order.nsfwCheck = inputs.some(({ contentType }) => !contentType.startsWith('image/'));
+    }
+    await note({ state: 'starting' });
+    const started = await routesFor(job.model).start(order, { signal: unaborted });
+    await note({ state: 'started', ...started });
+    return started;
+  } finally {
+    release();
+  }
+};
+
+/** Looks at the prompt and the images; once more where the answer failed to come. Throws ProviderError. */
+const moderate = async (
+  moderator: Moderator,
+  { prompt, inputs }: Omit<VideoRequest, 'model'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const images = inputs.filter(({ contentType }) => contentType.startsWith('image/'));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await moderator.check({ text: prompt, images }, { signal });
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      const isFinal = !(error instanceof ProviderError) || error.failure === 'fatal';
+      if (isFinal || attempt >= moderationAttempts) throw error;
+      await pause(moderationPauseMs * attempt, signal);
+      signal.throwIfAborted();
+    }
+  }
+};
+
+const sizeOf = (inputs: VideoJobRequest['inputs']): number =>
+  inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+/** Asks, ever more slowly, until the task is done. Throws ProviderError when it failed, or at the job's deadline. */
+const untilDone = async (
+  job: Job,
+  handle: VideoTaskHandle,
+  context: ExecutorContext,
+  { clock, log }: RunVideoOptions,
+): Promise<void> => {
+  const { signal } = context;
+  let noted = { progress: job.progress, at: clock.now() };
+  let deaf = 0;
+  for (let waitMs = firstPollMs; ; waitMs = Math.min(waitMs * 1.3, slowestPollMs)) {
+    const report = await ask(handle, signal);
+    if (report.state === 'done') return;
+    if (report.state === 'failed') throw report.error;
+    if (report.state === 'unheard') {
+      deaf += 1;
+      log.warn({ err: report.error, jobId: job.id }, 'an upstream did not tell of a video task');
+      if (deaf >= deafPolls || report.error.failure === 'fatal') throw report.error;
+    } else {
+      deaf = 0;
+      const progress = Math.min(Math.max(Math.floor(report.progress ?? 0), 0), 99);
+      const now = clock.now();
+      if (progress > noted.progress && now - noted.at >= recordProgressEveryMs) {
+        await noteProgress({ job, progress }, context, log);
+        noted = { progress, at: now };
+      }
+    }
+    if (clock.now() >= job.deadlineAt)
+      throw new ProviderError('the upstream did not finish the video in time', {
+        failure: 'ambiguous',
+        code: 'upstream_error',
+      });
+    await pause(waitMs, signal);
+    signal.throwIfAborted();
+  }
+};
+
+/** How far a video is may stay untold for once; that the job is not ours any more may not. */
+const noteProgress = async (
+  { job, progress }: { job: Job; progress: number },
+  { record }: ExecutorContext,
+  log: Log,
+): Promise<void> => {
+  try {
+    await record({ progress });
+  } catch (error) {
+    if (error instanceof LeaseLostError) throw error;
+    log.warn({ err: error, jobId: job.id }, 'noting the progress of a video failed');
+  }
+};
+
+const ask = async (
+  handle: VideoTaskHandle,
+  signal: AbortSignal,
+): Promise<VideoReport | { state: 'unheard'; error: ProviderError }> => {
+  try {
+    return await handle.report(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return { state: 'unheard', error };
+  }
+};
+
+interface Begun {
+  started: StartedVideo;
+  handle: VideoTaskHandle;
+}
+
+const collect = async (
+  job: Job,
+  { request, priceUsd }: VideoJobRequest,
+  begun: Begun,
+  context: ExecutorContext,
+  options: RunVideoOptions,
+): Promise<JobOutcome> => {
+  const fetchPart = (part: 'video' | 'last_frame'): Promise<SavedPart | null> =>
+    fetchAndSave({ job, part, request, handle: begun.handle }, context, options);
+  const video = await fetchPart('video');
+  if (video === null)
+    throw new ProviderError('a finished task had no video', { failure: 'fatal', code: 'upstream_error' });
+  const seconds = secondsOf(job);
+  if (seconds !== null)
+    await outliveOutage(
+      () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
+      {
+        what: 'noting the length of a video',
+        jobId: job.id,
+        log: options.log,
+        signal: context.signal,
+      },
+    );
+  const lastFrame = request.returnLastFrame ? await fetchPart('last_frame') : null;
+  const result: VideoJobResult = { has_last_frame: lastFrame !== null };
+  return {
+    status: 'done',
+    result,
+    charge: parseUsd(priceUsd),
+    media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
+    metadata: { sandbox: begun.started.isSandbox, provider: begun.started.provider },
+  };
+};
+
+/** For how many whole seconds it was asked; an edit for those of its video. */
+const secondsOf = (job: Job): number | null => {
+  const { duration } = JSON.parse(job.parameters ?? '{}') as { duration?: number };
+  return duration ?? null;
+};
+
+interface SavedPart {
+  media: ResultMedia;
+  /** SHA-256 in hexadecimal. */
+  digest: string;
+}
+
+/**
+ * Copies one part into our own keeping, at the pace of both ends; tried again when the upstream breaks off, and for longer
+ * when it cannot be kept.
+ */
+const fetchAndSave = async (
+  {
+    job,
+    part,
+    request,
+    handle,
+  }: {
+    job: Job;
+    part: 'video' | 'last_frame';
+    request: VideoJobRequest['request'];
+    handle: VideoTaskHandle;
+  },
+  { signal }: ExecutorContext,
+  { saveResult, clock, log }: RunVideoOptions,
+): Promise<SavedPart | null> => {
+  const keepUntil = clock.now() + keepingOutageMs;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const content = await handle.fetch(part, { request, signal });
+      if (content === null) return null;
+      const hash = createHash('sha256');
+      const { id, role, contentType, sizeBytes } = await saveResult({
+        accountId: job.accountId,
+        role: part,
+        contentType: content.contentType,
+        source: digesting(content.body, hash),
+        signal,
+      });
+      return { media: { id, role, contentType, sizeBytes, keepMs: videoKeepMs }, digest: hash.digest('hex') };
+    } catch (error) {
+      signal.throwIfAborted();
+      const isOver = error instanceof ProviderError ? attempt >= fetchAttempts : clock.now() >= keepUntil;
+      if (isOver) throw error;
+      log.warn({ err: error, jobId: job.id, part, attempt }, 'fetching a video failed; trying again');
+      await pause(Math.min(fetchPauseMs * attempt, longestFetchPauseMs), signal);
+      signal.throwIfAborted();
+    }
+  }
+};

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../../kit/errors.ts';
+import { digesting } from '../../kit/digesting.ts';
+import { mostInputBytes } from '../../media/fetch-input.ts';
+import { measureVideo } from '../../providers/video/measure-video.ts';
+import type { VideoInput } from '../../providers/video/video-provider.ts';
+import type { AccountCall, Services } from '../operation.ts';
+import type { NamedInput } from './video-input.ts';
+
+/** All inputs of one request together have to be in by then. */
+const deadlineMs = 60_000;
+
+/** An input as it was checked and saved. */
+export interface TakenInput {
+  role: VideoInput['role'];
+  id: string;
+  contentType: string;
+  sizeBytes: number;
+  /** The measured length of a reference video; null for everything else. */
+  seconds: number | null;
+}
+
+/**
+ * Takes in all media that a request names: reads, checks and saves a copy of each. When one is refused, none is kept.
+ * Throws AppError, or the signal's reason when the client has gone.
+ */
+export const takeVideoInputs = async (
+  named: readonly NamedInput[],
+  call: AccountCall,
+  services: Services,
+): Promise<TakenInput[]> => {
+  if (named.length === 0) return [];
+  const failed = new AbortController();
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const signal = AbortSignal.any([call.signal, deadline, failed.signal]);
+  const taking = named.map(async (input) => {
+    try {
+      return await takeInput(input, { call, services, signal });
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  });
+  const settled = await Promise.allSettled(taking);
+  const taken = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  if (taken.length === named.length) return taken;
+  await services.media.discard(taken.map(({ id }) => id));
+  if (deadline.aborted && !call.signal.aborted)
+    throw new AppError(
+      'invalid_parameter',
+      `content: the inputs could not all be read within ${deadlineMs / 1000} seconds.`,
+      { param: 'content', cause: failed.signal.reason },
+    );
+  throw failed.signal.reason;
+};
+
+interface TakeContext {
+  call: AccountCall;
+  services: Services;
+  signal: AbortSignal;
+}
+
+const takeInput = async (input: NamedInput, context: TakeContext): Promise<TakenInput> => {
+  if (input.role === 'reference_video') return takeVideo(input, context);
+  const { call, services, signal } = context;
+  const kind = input.role === 'reference_audio' ? 'audio' : 'image';
+  const { contentType, bytes } = await services.fetchInput(input.url, {
+    kinds: [kind],
+    maxBytes: mostInputBytes[kind],
+    param: input.param,
+    signal,
+    accountId: call.caller.accountId,
+  });
+  const { id, sizeBytes } = await services.media.save({
+    accountId: call.caller.accountId,
+    role: 'input',
+    contentType,
+    source: bytes,
+    signal,
+  });
+  return { role: input.role, id, contentType, sizeBytes, seconds: null };
+};
+
+/** A video goes through a file, so that memory does not grow with it, and is measured there. */
+const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Promise<TakenInput> => {
+  const { call, services, signal } = context;
+  const { accountId } = call.caller;
+  const maxBytes = mostInputBytes.video;
+  return services.inputFolder.hold({ maxBytes, signal, accountId }, async (file) => {
+    const { contentType, source } = await services.streamInput(url, {
+      kinds: ['video'],
+      maxBytes,
+      param,
+      signal,
+      accountId,
+    });
+    const hash = createHash('sha256');
+    await pipeline(
+      digesting(source instanceof Uint8Array ? Readable.from([source]) : source, hash),
+      createWriteStream(file, { flags: 'wx', mode: 0o600 }),
+      { signal },
+    );
+    // Upstreams make some pictures more than they are asked for; what was made here counts as what was paid.
+    const seconds =
+      (await services.store.findMadeClip(hash.digest('hex'))) ?? (await measureVideo(file, signal))?.seconds;
+    if (seconds === undefined)
+      throw new AppError(
+        'invalid_parameter',
+        `${param}: the length of this video cannot be read from it for certain. Export it anew, as one plain MP4.`,
+        { param },
+      );
+    const { id, sizeBytes } = await services.media.save({
+      accountId,
+      role: 'input',
+      contentType,
+      source: createReadStream(file),
+      signal,
+    });
+    return { role, id, contentType, sizeBytes, seconds };
+  });
+};

@@ -1,0 +1,86 @@
+import { toIso } from '../../kit/clock.ts';
+import { customDataOf, isSandboxJob } from '../../jobs/public-job.ts';
+import { videoKeepMs, type VideoJobResult } from './run-video.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { formatUsd, type Nano } from '../../kit/money.ts';
+import type { Job } from '../../store/store.ts';
+import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+
+/** What of a video's request can be read until and after its end (`NewJob.parameters`). */
+export interface VideoParameters extends JsonObject {
+  duration: number;
+  resolution: string;
+  ratio: string;
+  generate_audio: boolean;
+  output_format: 'mp4' | 'mov';
+  billed_seconds: number;
+}
+
+const publicStatus = { queued: 'queued', running: 'in_progress', done: 'completed', failed: 'failed' };
+
+export const parametersOf = (job: Job): VideoParameters => {
+  if (job.parameters === null) throw new Error(`video job ${job.id} has no parameters`);
+  return JSON.parse(job.parameters) as VideoParameters;
+};
+
+const resultOf = (job: Job): VideoJobResult =>
+  job.status === 'done' && job.result !== null
+    ? (JSON.parse(job.result) as VideoJobResult)
+    : { has_last_frame: false };
+
+/** The public form of a video job (docs/contract.md, "Video"), with the amounts as of now. */
+const toPublicVideo = (job: Job, available: Nano): JsonObject => {
+  const { billed_seconds: billedSeconds, ...parameters } = parametersOf(job);
+  const isDone = job.status === 'done' && job.finishedAt !== null;
+  return {
+    id: job.id,
+    object: 'video',
+    model: job.model,
+    status: publicStatus[job.status],
+    progress: job.status === 'done' ? 100 : job.progress,
+    created_at: toIso(job.createdAt),
+    completed_at: isDone && job.finishedAt !== null ? toIso(job.finishedAt) : null,
+    expires_at: isDone && job.finishedAt !== null ? toIso(job.finishedAt + videoKeepMs) : null,
+    ...parameters,
+    has_last_frame: resultOf(job).has_last_frame,
+    ...(job.customData === null ? {} : { custom_data: customDataOf(job) }),
+    error: job.error === null ? null : { ...job.error },
+    usage: {
+      ...(job.holdState === 'open' ? {} : { cost_usd: formatUsd(job.charged) }),
+      // A failed video costs nothing.
+      billed_seconds: job.status === 'failed' ? 0 : billedSeconds,
+      balance_remaining_usd: formatUsd(available),
+    },
+    ...(isSandboxJob(job) ? { metadata: { sandbox: true } } : {}),
+  };
+};
+
+/** The answer that shows a video as it stands. */
+export const toVideoAnswer = async (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> => {
+  const account = await services.store.getAccount(job.accountId);
+  return {
+    kind: 'json',
+    status,
+    body: toPublicVideo(job, account === null ? 0n : account.balance - account.held),
+    headers: { 'cache-control': 'no-store' },
+    isSandbox: isSandboxJob(job),
+    links: job.status === 'done' ? contentLinks(job, services) : [],
+  };
+};
+
+/** Where the content is downloaded, with the account's key. */
+export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
+  `${publicUrl}/v1/videos/${jobId}/content${part === 'video' ? '' : `?variant=${part}`}`;
+
+const contentLinks = (job: Job, { publicUrl }: Services): MediaLink[] => {
+  const format = parametersOf(job).output_format;
+  const link = (part: 'video' | 'last_frame', name: string, mimeType: string | null): MediaLink => ({
+    url: contentUrl(job.id, part, publicUrl()),
+    name,
+    mimeType,
+  });
+  return [
+    link('video', `${job.id}.${format}`, format === 'mov' ? 'video/quicktime' : 'video/mp4'),
+    ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, null)] : []),
+  ];
+};

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { videoResolutions } from '../../config/config.ts';
+import { videoRatios } from '../../providers/video/video-provider.ts';
+import { customData } from '../custom-data.ts';
+
+const mostParts = 64;
+const url = z.string().min(1);
+const medium = z.object({ url });
+
+const part = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string().max(262_144) }),
+  z.object({
+    type: z.literal('image_url'),
+    image_url: medium,
+    role: z.enum(['first_frame', 'last_frame', 'reference_image']).default('first_frame'),
+  }),
+  z.object({
+    type: z.literal('video_url'),
+    video_url: medium,
+    role: z.literal('reference_video').default('reference_video'),
+  }),
+  z.object({
+    type: z.literal('audio_url'),
+    audio_url: medium,
+    role: z.literal('reference_audio').default('reference_audio'),
+  }),
+]);
+
+/** The video create request (docs/contract.md, "Video"). */
+export const videoInput = z
+  .object({
+    model: z.string().min(1).max(128).describe('A video SKU from list_models.'),
+    prompt: z.string().min(1).max(262_144).nullish().describe('What to film; short for one text part.'),
+    content: z
+      .array(part)
+      .min(1)
+      .max(mostParts)
+      .nullish()
+      .describe(
+        'Text parts and input images, videos and audio with their roles; each url is HTTPS or a base64 data URI.',
+      ),
+    image_url: url.nullish().describe('First frame.'),
+    last_frame_image_url: url.nullish(),
+    reference_image_urls: z.array(url).max(mostParts).nullish(),
+    seed: z.int().nullish(),
+    duration: z.int().nullish().describe('Seconds; -1 edits a reference video where the SKU can.'),
+    resolution: z.enum(videoResolutions).nullish().describe('Default 720p.'),
+    ratio: z.enum(videoRatios).nullish(),
+    aspect_ratio: z.enum(videoRatios).nullish().describe('The same as ratio.'),
+    generate_audio: z.boolean().nullish().describe('Default true.'),
+    nsfw_check: z.boolean().nullish(),
+    return_last_frame: z.boolean().nullish(),
+    output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
+    custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
+    webhook_url: z.never('is not accepted here; leave it out and poll the video').optional(),
+  })
+  .superRefine((request, context) => {
+    const { ratio, aspect_ratio: sameRatio } = request;
+    if (typeof ratio === 'string' && typeof sameRatio === 'string' && ratio !== sameRatio)
+      context.addIssue({
+        code: 'custom',
+        path: ['aspect_ratio'],
+        message: 'is another name of ratio and must not differ from it',
+      });
+  });
+
+export type VideoInputBody = z.infer<typeof videoInput>;
+
+/** One medium that a request names, with its place in the request for error texts. */
+export interface NamedInput {
+  role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video' | 'reference_audio';
+  url: string;
+  param: string;
+}
+
+/** All media that a request names, those of `content` first. Empty strings cannot occur. */
+export const namedInputs = (request: VideoInputBody): NamedInput[] => [
+  ...(request.content ?? []).flatMap((item, index): NamedInput[] => {
+    const param = `content.${index}`;
+    switch (item.type) {
+      case 'text':
+        return [];
+      case 'image_url':
+        return [{ role: item.role, url: item.image_url.url, param }];
+      case 'video_url':
+        return [{ role: item.role, url: item.video_url.url, param }];
+      case 'audio_url':
+        return [{ role: item.role, url: item.audio_url.url, param }];
+    }
+  }),
+  ...(typeof request.image_url === 'string'
+    ? [{ role: 'first_frame' as const, url: request.image_url, param: 'image_url' }]
+    : []),
+  ...(typeof request.last_frame_image_url === 'string'
+    ? [{ role: 'last_frame' as const, url: request.last_frame_image_url, param: 'last_frame_image_url' }]
+    : []),
+  ...(request.reference_image_urls ?? []).map((referenceUrl, index) => ({
+    role: 'reference_image' as const,
+    url: referenceUrl,
+    param: `reference_image_urls.${index}`,
+  })),
+];
+
+/** The whole prompt: `prompt`, then the text parts, a line each. */
+export const promptOf = ({ prompt, content }: VideoInputBody): string =>
+  [prompt ?? '', ...(content ?? []).map((item) => (item.type === 'text' ? item.text : ''))]
+    .filter((text) => text !== '')
+    .join('\n');

@@ -1,0 +1,82 @@
+import type { DurationRule, Price, ResolutionRate, VideoResolution } from '../../config/config.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Nano } from '../../kit/money.ts';
+
+/** A measured length just above a whole second is that second: containers round their time base. */
+const measuringErrorSeconds = 0.001;
+
+export interface VideoOrder {
+  /** Of the output; -1 for an edit. */
+  durationSeconds: number;
+  resolution: VideoResolution;
+  /** The measured length of each reference video. */
+  referenceSeconds: readonly number[];
+}
+
+/**
+ * The seconds that a video is billed (docs/contract.md, "Video"): its length; with reference videos, their total rounded
+ * up and its length, at least 5/3 of its length rounded up; for an edit, their total rounded up.
+ */
+export const billedSeconds = ({
+  durationSeconds,
+  referenceSeconds,
+}: Pick<VideoOrder, 'durationSeconds' | 'referenceSeconds'>): number => {
+  if (referenceSeconds.length === 0) return durationSeconds;
+  const total = referenceSeconds.reduce((sum, seconds) => sum + seconds, 0);
+  const referenced = Math.ceil(total - measuringErrorSeconds);
+  if (durationSeconds === -1) return referenced;
+  return Math.max(referenced + durationSeconds, Math.ceil((durationSeconds * 5) / 3));
+};
+
+/** What the video costs. Throws AppError when the SKU has no rate for it. */
+export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
+  const { resolution, referenceSeconds } = order;
+  const perSecond = secondPrice(price, { resolution, hasReferenceVideo: referenceSeconds.length > 0 });
+  const seconds = billedSeconds(order);
+  return { price: perSecond * BigInt(seconds), seconds };
+};
+
+/** What a second costs. Throws AppError when the SKU has no rate for it. */
+const secondPrice = (
+  price: Price,
+  { resolution, hasReferenceVideo }: { resolution: VideoResolution; hasReferenceVideo: boolean },
+): Nano => {
+  const rate = rateFor(price, resolution);
+  const perSecond = hasReferenceVideo ? rate.withVideoPrice : rate.price;
+  if (perSecond !== null) return perSecond;
+  throw new AppError(
+    'invalid_parameter',
+    `resolution: this model takes no reference videos at ${resolution}. See GET /v1/models.`,
+    { param: 'resolution' },
+  );
+};
+
+const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
+  const rate =
+    price.unit === 'second'
+      ? price.rates.find((candidate) => candidate.resolution === resolution)
+      : undefined;
+  if (rate === undefined)
+    throw new AppError(
+      'invalid_parameter',
+      `resolution: this model does not make ${resolution}. See its rates in GET /v1/models.`,
+      { param: 'resolution' },
+    );
+  return rate;
+};
+
+/** The length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
+export const durationOf = (rule: DurationRule, asked: number | null, hasReferenceVideo: boolean): number => {
+  const refuse = (text: string): never => {
+    throw new AppError('invalid_parameter', `duration: ${text}`, { param: 'duration' });
+  };
+  if (asked === null) return rule.initial ?? refuse(`must be given for this model, ${rangeText(rule)}`);
+  if (asked === -1) {
+    if (!rule.edits) return refuse(`this model does not edit videos; must be ${rangeText(rule)}`);
+    return hasReferenceVideo ? -1 : refuse('-1 edits a reference video; send one, or name a length');
+  }
+  return asked >= rule.minimum && asked <= rule.maximum ? asked : refuse(`must be ${rangeText(rule)}`);
+};
+
+const rangeText = ({ minimum, maximum, edits }: DurationRule): string =>
+  `${minimum} to ${maximum} seconds${edits ? ', or -1 to edit a reference video' : ''}`;

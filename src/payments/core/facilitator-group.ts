@@ -1,0 +1,187 @@
+import { sha256 } from '../../kit/ids.ts';
+import type {
+  BegunPayment,
+  Facilitator,
+  FacilitatorTimeouts,
+  OutgoingTransaction,
+  PaymentOrder,
+  SettleOutcome,
+  SupportedKind,
+  VerifyOutcome,
+} from './facilitator.ts';
+import type { RemoteFacilitator } from '../remote/remote-facilitator.ts';
+import type { RemoteOutcome } from '../remote/remote-outcome.ts';
+
+export interface FacilitatorGroupOptions {
+  /** In order of preference. */
+  members: readonly [RemoteFacilitator, ...RemoteFacilitator[]];
+  outcome: RemoteOutcome;
+  timeouts: FacilitatorTimeouts;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+type Member = RemoteFacilitator;
+
+const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
+const foreignFeePayer = 'invalid_exact_svm_fee_payer_not_managed_by_facilitator';
+/** Proofs between their verification and their settlement. */
+const maxVerified = 10_000;
+
+/** Those that work first, then those that rest: when nobody else is left, even they are asked. */
+const inTurn = function* (members: readonly Member[]): Generator<Member> {
+  const resting: Member[] = [];
+  for (const member of members) {
+    if (member.allows()) yield member;
+    else resting.push(member);
+  }
+  yield* resting;
+};
+
+/** Who verified which proof last. */
+const createVerifiers = () => {
+  const verifiers = new Map<string, Member>();
+  const keyOf = ({ payload }: PaymentOrder): string => sha256(JSON.stringify(payload.payload));
+  return {
+    note: (order: PaymentOrder, member: Member): void => {
+      const key = keyOf(order);
+      verifiers.delete(key);
+      verifiers.set(key, member);
+      const [oldest] = verifiers.keys();
+      if (verifiers.size > maxVerified && oldest !== undefined) verifiers.delete(oldest);
+    },
+    take: (order: PaymentOrder): Member | null => {
+      const key = keyOf(order);
+      const member = verifiers.get(key) ?? null;
+      verifiers.delete(key);
+      return member;
+    },
+  };
+};
+
+/** The account that pays a Solana transaction's fees, by the transaction itself; null on other chains. */
+const readFeePayer = async ({ payload: { payload } }: PaymentOrder): Promise<string | null> => {
+  if (!('transaction' in payload)) return null;
+  const { readSolanaTransaction } = await import('../solana/solana-transaction.ts');
+  return readSolanaTransaction(payload.transaction).accounts[0] ?? null;
+};
+
+/**
+ * Facilitators elsewhere as one. Verifying falls over to the next when nothing was learnt, and never after a verdict.
+ * A settlement belongs to the one that was asked first, for ever: two that settle the same payment could not both
+ * tell what became of it.
+ */
+export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facilitator => {
+  const { members, outcome, timeouts, now } = options;
+  const [first] = members;
+  const verifiers = createVerifiers();
+  let offered: { member: Member; kind: SupportedKind } | null = null;
+
+  const findMember = (url: string | null): Member | null =>
+    members.find((member) => member.url === url) ?? null;
+
+  const listSupporting = (among: readonly Member[]): { member: Member; kind: SupportedKind }[] =>
+    among.flatMap((member) => {
+      const kind = member.supports();
+      return kind === null || kind === 'unsupported' ? [] : [{ member, kind }];
+    });
+
+  /** Who may be asked about a proof; a reason when the proof is for nobody here. */
+  const findCandidates = async (order: PaymentOrder): Promise<Member[] | { reason: string }> => {
+    const feePayer = await readFeePayer(order);
+    if (feePayer === null) {
+      const unasked = members.filter((member) => member.supports() === null);
+      return [...listSupporting(members).map(({ member }) => member), ...unasked];
+    }
+    const owners = members.filter((member) => member.hasNamed(feePayer));
+    const isForeign = owners.length === 0 && members.every((member) => member.supports() !== null);
+    return isForeign ? { reason: foreignFeePayer } : owners;
+  };
+
+  const verify = async (order: PaymentOrder, outer: AbortSignal): Promise<VerifyOutcome> => {
+    const candidates = await findCandidates(order);
+    if ('reason' in candidates) return { outcome: 'invalid', reason: candidates.reason, payer: null };
+    const endsAt = performance.now() + timeouts.verifyMs;
+    let left = candidates.length;
+    let last: VerifyOutcome = unavailable;
+    for (const member of inTurn(candidates)) {
+      const shareMs = Math.max(0, endsAt - performance.now()) / left;
+      left -= 1;
+      const signal = AbortSignal.any([outer, AbortSignal.timeout(Math.ceil(shareMs))]);
+      last = await member.verify(order, signal);
+      if (last.outcome === 'valid') verifiers.note(order, member);
+      if (last.outcome !== 'unavailable' || outer.aborted) return last;
+    }
+    return last;
+  };
+
+  const chooseSettler = async (order: PaymentOrder): Promise<Member | null> => {
+    const verifier = verifiers.take(order);
+    if (verifier !== null) return verifier;
+    const candidates = await findCandidates(order);
+    if ('reason' in candidates) return null;
+    const [chosen] = inTurn(candidates);
+    return chosen ?? null;
+  };
+
+  /** What became of a payment whose facilitator is not configured any more: nobody else may be asked to settle it. */
+  const settleByChain = async (order: PaymentOrder, earlier: OutgoingTransaction): Promise<SettleOutcome> => {
+    const begun: BegunPayment = { ...order, ...earlier, createdAt: now() };
+    const found = await outcome.find(begun, AbortSignal.timeout(timeouts.queryMs));
+    switch (found.outcome) {
+      case 'settled':
+        return { ...found, payer: null };
+      case 'failed':
+        return { ...found, transaction: null };
+      case 'unknown':
+        return { ...found, transaction: null };
+      case 'open':
+        return { outcome: 'unknown', reason: 'facilitator_not_configured', transaction: null };
+    }
+  };
+
+  /** Terms name the first that works; while none answers, they stay those that buyers know. */
+  const chooseOffered = (ready: readonly Member[]): typeof offered =>
+    listSupporting(ready.filter((member) => member.trouble() === null))[0] ??
+    listSupporting(ready)[0] ??
+    listSupporting(members).find(({ member }) => member === offered?.member) ??
+    listSupporting(members)[0] ??
+    null;
+
+  const refreshMember = async (member: Member, signal: AbortSignal) => {
+    const found = await member.refresh(signal);
+    const trouble = found ?? member.trouble();
+    return {
+      isReady: found === null,
+      line: trouble === null ? null : `the facilitator ${member.url} ${trouble}`,
+    };
+  };
+
+  return {
+    name: 'remote',
+    address: () => (offered?.member ?? first).url,
+    supports: () => {
+      if (offered !== null) return offered.kind;
+      return members.every((member) => member.supports() === 'unsupported') ? 'unsupported' : null;
+    },
+    refresh: async (signal) => {
+      const reports = await Promise.all(members.map((member) => refreshMember(member, signal)));
+      const ready = members.filter((_member, index) => reports[index]?.isReady === true);
+      offered = chooseOffered(ready);
+      const lines = reports.flatMap(({ line }) => (line === null ? [] : [line]));
+      return { ready: ready.length > 0, detail: lines.length === 0 ? null : lines.join('; ') };
+    },
+    verify,
+    settle: async (order, settling) => {
+      const { earlier } = settling;
+      if (earlier !== null) {
+        const pinned = findMember(earlier.facilitator);
+        return pinned === null ? settleByChain(order, earlier) : pinned.settle(order, settling);
+      }
+      const settler = await chooseSettler(order);
+      return settler === null ? unavailable : settler.settle(order, settling);
+    },
+    findOutcome: (payment, signal) => outcome.find(payment, signal),
+    canSettleBlindly: ({ facilitator }) => findMember(facilitator) !== null,
+  };
+};

@@ -1,0 +1,103 @@
+import { decodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector } from 'viem';
+import type { Eip3009Payload, PaymentRequirements } from '../core/wire.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
+import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
+import type { FoundOutcome } from '../core/facilitator.ts';
+import { isSameHex, isTransferLog, searchLogs, toTopic, type TokenTransfer } from './evm-transfer-log.ts';
+
+const tokenAbi = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+]);
+const authorizationUsedEvent = toEventSelector('AuthorizationUsed(address,bytes32)');
+const authorizationCanceledEvent = toEventSelector('AuthorizationCanceled(address,bytes32)');
+
+const usedReason = 'invalid_exact_evm_nonce_already_used';
+const expiredReason = 'invalid_exact_evm_payload_authorization_valid_before';
+
+const revertReasons: [RegExp, string][] = [
+  [/exceeds balance|insufficient balance/i, 'invalid_exact_evm_insufficient_balance'],
+  [/authorization is used/i, usedReason],
+  [/authorization is expired/i, expiredReason],
+  [/authorization is not yet valid/i, 'invalid_exact_evm_payload_authorization_valid_after'],
+  [/invalid signature/i, 'invalid_exact_evm_signature'],
+];
+
+/** ERC-3009: the token itself remembers each nonce for ever, and logs its use right before the transfer. */
+export const createEip3009Authorization = (
+  { authorization }: Eip3009Payload,
+  { asset, payTo, amount }: PaymentRequirements,
+): EvmAuthorization => {
+  const { from, nonce, validBefore } = authorization;
+  const transfer: TokenTransfer = { token: asset, from, to: payTo, amount: BigInt(amount) };
+
+  const isUseLog = (log: EvmLog): boolean => {
+    const [event, authorizer, used] = log.topics;
+    return (
+      event === authorizationUsedEvent &&
+      authorizer !== undefined &&
+      used !== undefined &&
+      isSameHex(log.address, asset) &&
+      isSameHex(authorizer, toTopic(from)) &&
+      isSameHex(used, nonce)
+    );
+  };
+
+  /** A transfer elsewhere in the transaction belongs to another authorization, however alike. */
+  const readReceipt = ({ status, logs }: EvmReceipt): 'paid' | 'used_otherwise' | 'unclear' => {
+    const use = status === 'success' ? logs.findIndex(isUseLog) : -1;
+    if (use === -1) return 'unclear';
+    const next = logs[use + 1];
+    if (next !== undefined && isTransferLog(next, transfer)) return 'paid';
+    return logs.some((log) => isTransferLog(log, transfer)) ? 'unclear' : 'used_otherwise';
+  };
+
+  /** The newest log that says what became of it. */
+  const findEnd = async (chain: EvmChain, toBlock: bigint): Promise<EvmLog | null> => {
+    const topics = [[authorizationUsedEvent, authorizationCanceledEvent], [toTopic(from)], [nonce]];
+    for await (const logs of searchLogs(chain, { address: asset, topics, toBlock })) {
+      const found = logs.at(-1);
+      if (found !== undefined) return found;
+    }
+    return null;
+  };
+
+  const explainUse = async (chain: EvmChain, block: bigint): Promise<FoundOutcome> => {
+    const log = await findEnd(chain, block);
+    if (log === null) return { outcome: 'unknown', reason: 'authorization_used' };
+    if (log.topics[0] === authorizationCanceledEvent)
+      return { outcome: 'failed', reason: 'authorization_canceled' };
+    const receipt = await chain.getReceipt(log.transactionHash);
+    switch (receipt === null ? 'unclear' : readReceipt(receipt)) {
+      case 'paid':
+        return { outcome: 'settled', transaction: log.transactionHash };
+      case 'used_otherwise':
+        return { outcome: 'failed', reason: usedReason };
+      case 'unclear':
+        return { outcome: 'unknown', reason: 'authorization_used' };
+    }
+  };
+
+  return {
+    payer: from,
+    validBefore: BigInt(validBefore),
+    expiredReason,
+    usedReason,
+    isUsed: async (chain, block) => {
+      const state = await chain.call({
+        to: asset,
+        data: encodeFunctionData({
+          abi: tokenAbi,
+          functionName: 'authorizationState',
+          args: [from, nonce],
+        }),
+        block,
+      });
+      return decodeAbiParameters([{ type: 'bool' }], state)[0];
+    },
+    isPaidBy: (_chain, { receipt }) => Promise.resolve(readReceipt(receipt) === 'paid'),
+    explainUse,
+    explainRevert: (revert) => revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? null,
+    // What the token says when it refuses tells it all.
+    diagnose: () => Promise.resolve(null),
+  };
+};

@@ -1,0 +1,149 @@
+import { concatHex, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
+import type { FacilitatorEvmSigner } from '@x402/evm';
+import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
+import type { MinedTransaction } from './evm-authorization.ts';
+import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
+import { readFeeMarket } from './evm-fees.ts';
+import { waitFor } from '../core/wait.ts';
+
+/** What happened underneath one call of the x402 scheme, which tells chain, contract and proof not apart. */
+export interface EvmCallRecord {
+  /** Whether the node failed to answer something; then the scheme's verdict says nothing about the proof. */
+  isOutage: boolean;
+  /** The contract's last words, when it refused, and the selector of its error. */
+  revert: string | null;
+  sent: EvmSent | null;
+  receipt: EvmReceipt | null;
+}
+
+/** More than a settlement uses. */
+const ampleGas = 250_000n;
+/** 0x and four bytes. */
+const selectorCharacters = 10;
+const firstPollMs = 50;
+const maxPollMs = 1_000;
+
+/** Passes with time, and says nothing of the proof: like an outage. */
+class GasTooDear extends Error {
+  override readonly name = 'GasTooDear';
+}
+
+/** The chain would run it, but at a price that is not worth it. */
+class TransferTooCostly extends Error {
+  override readonly name = 'TransferTooCostly';
+}
+
+/** Asks until one of the transactions has a receipt; null when the signal ended the wait. */
+export const waitForEvmReceipt = async (
+  chain: EvmChain,
+  transactions: readonly string[],
+  signal: AbortSignal,
+): Promise<MinedTransaction | null> => {
+  for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
+    for (const transaction of transactions) {
+      // An outage here says nothing: the transaction is out, and only the end of the wait decides.
+      const receipt = await chain.getReceipt(transaction).catch(() => null);
+      if (receipt !== null) return { transaction, receipt };
+    }
+    if (!(await waitFor(pauseMs, signal))) return null;
+  }
+  return null;
+};
+
+/** What one settlement may use. */
+export interface SpendingLimits {
+  /** In wei. */
+  maxGasCost: bigint;
+  /** In gas. What it throws says nothing of the proof, and ends a settlement before anything is sent. */
+  readMaxGas: () => Promise<bigint>;
+}
+
+const estimate = async (
+  chain: EvmChain,
+  { maxGasCost, readMaxGas, ...call }: { from: Hex; to: Hex; data: Hex } & SpendingLimits,
+) => {
+  const [maxGas, { fees }] = await Promise.all([readMaxGas(), readFeeMarket(chain)]);
+  const gas = await chain.estimateGas({ ...call, fees }).catch(async (error: unknown) => {
+    // A node runs it with no more gas than the account can pay, and a lack of gas may look like the contract's refusal.
+    const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
+    throw isShort ? new GasTooDear('the account cannot pay for any settlement') : error;
+  });
+  if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
+  const roomy = (gas * 5n) / 4n;
+  const gasLimit = roomy > maxGas ? maxGas : roomy;
+  // The node names the price, and the account pays it: a lying or overloaded one must not empty the account.
+  if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new GasTooDear('gas costs too much now');
+  return { gas: gasLimit, ...fees };
+};
+
+export const newCallRecord = (): EvmCallRecord => ({
+  isOutage: false,
+  revert: null,
+  sent: null,
+  receipt: null,
+});
+
+/** The signer of one verify or settle call; everything it learns goes into `record`. */
+export const createEvmSigner = (options: {
+  account: EvmAccount;
+  sending: EvmSending;
+  record: EvmCallRecord;
+  /** Null: nothing is to be sent. */
+  limits: SpendingLimits | null;
+}): FacilitatorEvmSigner => {
+  const { account, sending, record, limits } = options;
+  const { chain, signal } = sending;
+
+  const note = (error: unknown): void => {
+    if (isRevert(error)) record.revert = `${error.message} ${error.data?.slice(0, selectorCharacters) ?? ''}`;
+    else if (error instanceof TransferTooCostly) record.revert = error.message;
+    else record.isOutage = true;
+  };
+  const noting = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      note(error);
+      throw error;
+    }
+  };
+  const send = async (to: Hex, data: Hex): Promise<Hex> => {
+    if (limits === null) throw new Error('nothing is to be sent');
+    const fees = await noting(estimate(chain, { from: account.address, to, data, ...limits }));
+    const sent = await noting(account.send({ to, data, ...fees }, sending));
+    record.sent = sent;
+    return sent.transaction;
+  };
+
+  return {
+    getAddresses: () => [account.address],
+    // Never rejects: the scheme starts this call without waiting for it, and a rejection that nobody
+    // handles would end the process. The record knows of the outage.
+    getCode: async ({ address }) => {
+      try {
+        return await chain.getCode(address);
+      } catch (error) {
+        note(error);
+        return undefined;
+      }
+    },
+    readContract: async ({ address, abi, functionName, args }) => {
+      const data = encodeFunctionData({ abi, functionName, args });
+      const result = await noting(chain.call({ from: account.address, to: address, data }));
+      return decodeFunctionResult({ abi, functionName, args, data: result });
+    },
+    writeContract: ({ address, abi, functionName, args, dataSuffix }) => {
+      const data = encodeFunctionData({ abi, functionName, args });
+      return send(address, dataSuffix === undefined ? data : concatHex([data, dataSuffix]));
+    },
+    waitForTransactionReceipt: async ({ hash }) => {
+      // A transaction that the node refused is in no pool; there is nothing to wait for.
+      if (record.sent?.result !== 'refused')
+        record.receipt = (await waitForEvmReceipt(chain, [hash], signal))?.receipt ?? null;
+      if (record.receipt === null) throw new Error('no receipt yet');
+      return { status: record.receipt.status };
+    },
+    sendTransaction: () => Promise.reject(new Error('wallets are not deployed here')),
+    verifyTypedData: () => Promise.reject(new Error('signatures are checked by the scheme')),
+  };
+};

@@ -1,0 +1,195 @@
+import {
+  decodeAbiParameters,
+  decodeFunctionData,
+  encodeFunctionData,
+  parseAbi,
+  toFunctionSelector,
+  type Hex,
+} from 'viem';
+import { permit2Contracts } from './permit2-contracts.ts';
+import type { PaymentRequirements, Permit2Payload } from '../core/wire.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
+import { findFirstBlock } from '../core/find-first-block.ts';
+import { readBlockLogs } from './evm-block-logs.ts';
+import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
+import type { FoundOutcome } from '../core/facilitator.ts';
+import { RpcRefusal } from '../core/json-rpc.ts';
+import {
+  isSameHex,
+  isTransferLog,
+  oldestSearched,
+  searchLogs,
+  toTopic,
+  transferEvent,
+  type TokenTransfer,
+} from './evm-transfer-log.ts';
+
+const permit2Abi = parseAbi([
+  'function nonceBitmap(address owner, uint256 wordPosition) view returns (uint256)',
+]);
+const erc20Abi = parseAbi([
+  'function balanceOf(address owner) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+]);
+const proxyAbi = parseAbi([
+  'struct Permitted { address token; uint256 amount; }',
+  'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
+  'struct Witness { address to; uint256 validAfter; }',
+  'struct Permit2612 { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
+  'function settle(Permit permit, address owner, Witness witness, bytes signature)',
+  'function settleWithPermit(Permit2612 permit2612, Permit permit, address owner, Witness witness, bytes signature)',
+]);
+
+const usedReason = 'permit2_invalid_nonce';
+const expiredReason = 'permit2_deadline_expired';
+const used = { outcome: 'unknown', reason: 'authorization_used' } as const;
+
+/** The contracts refuse with errors that nodes show by their selectors. */
+const revertReasons: [string, string][] = [
+  ['InvalidNonce()', usedReason],
+  ['SignatureExpired(uint256)', expiredReason],
+  ['PaymentTooEarly()', 'permit2_not_yet_valid'],
+  ['InvalidSignature()', 'invalid_permit2_signature'],
+  ['InvalidSigner()', 'invalid_permit2_signature'],
+  ['InvalidSignatureLength()', 'invalid_permit2_signature'],
+  ['InvalidContractSignature()', 'invalid_permit2_signature'],
+];
+
+/** How many payments alike are looked at before the block of the use itself is looked for. */
+const maxCandidates = 25;
+const wordBits = 256n;
+
+/** The permission that a call of x402's proxy hands in; null for any other call. */
+const readSettleCall = ({ to, input }: EvmTransaction) => {
+  if (to === null || !isSameHex(to, permit2Contracts.proxy)) return null;
+  try {
+    const call = decodeFunctionData({ abi: proxyAbi, data: input });
+    const [permit, owner, witness] =
+      call.functionName === 'settle' ? call.args : [call.args[1], call.args[2], call.args[3]];
+    return { permit, owner, witness };
+  } catch {
+    // Another function of the proxy, or none.
+    return null;
+  }
+};
+
+/**
+ * Permit2 remembers each nonce of an owner for ever, but logs no use of it, and the owner may spend a nonce in any
+ * other way. What paid this authorization is therefore only a transaction that calls x402's proxy with it directly: the
+ * proxy either pays the recipient that the buyer signed, or reverts.
+ */
+export const createPermit2Authorization = (
+  { permit2Authorization }: Permit2Payload,
+  { asset, payTo, amount }: PaymentRequirements,
+): EvmAuthorization => {
+  const { from } = permit2Authorization;
+  const nonce = BigInt(permit2Authorization.nonce);
+  const transfer: TokenTransfer = { token: asset, from, to: payTo, amount: BigInt(amount) };
+
+  const isItsCall = (transaction: EvmTransaction | null): boolean => {
+    const call = transaction === null ? null : readSettleCall(transaction);
+    return (
+      call !== null &&
+      isSameHex(call.owner, from) &&
+      call.permit.nonce === nonce &&
+      isSameHex(call.permit.permitted.token, asset) &&
+      call.permit.permitted.amount === transfer.amount &&
+      isSameHex(call.witness.to, payTo)
+    );
+  };
+
+  const isPaidBy: EvmAuthorization['isPaidBy'] = async (chain, { transaction, receipt }) =>
+    receipt.status === 'success' &&
+    receipt.logs.some((log) => isTransferLog(log, transfer)) &&
+    isItsCall(await chain.getTransaction(transaction));
+
+  const isUsed = async (chain: EvmChain, block: bigint): Promise<boolean> => {
+    const state = await chain.call({
+      to: permit2Contracts.permit2,
+      data: encodeFunctionData({
+        abi: permit2Abi,
+        functionName: 'nonceBitmap',
+        args: [from, nonce / wordBits],
+      }),
+      block,
+    });
+    const [word] = decodeAbiParameters([{ type: 'uint256' }], state);
+    return ((word >> (nonce % wordBits)) & 1n) === 1n;
+  };
+
+  const transferTopics: Hex[][] = [[transferEvent], [toTopic(from)], [toTopic(payTo)]];
+
+  /** The transaction that paid it, among those of the newest `limit` of these transfers. */
+  const findItsCall = async (
+    chain: EvmChain,
+    { transfers, limit }: { transfers: EvmLog[]; limit: number },
+  ): Promise<string | null> => {
+    for (const { transactionHash } of transfers.slice(-limit).reverse())
+      if (isItsCall(await chain.getTransaction(transactionHash))) return transactionHash;
+    return null;
+  };
+
+  /** The same, among the buyer's last payments to the seller. */
+  const findSettlement = async (chain: EvmChain, toBlock: bigint): Promise<string | null> => {
+    let limit = maxCandidates;
+    for await (const logs of searchLogs(chain, { address: asset, topics: transferTopics, toBlock })) {
+      const transfers = logs.filter((log) => isTransferLog(log, transfer));
+      const found = await findItsCall(chain, { transfers, limit });
+      if (found !== null) return found;
+      limit -= transfers.length;
+      if (limit <= 0) return null;
+    }
+    return null;
+  };
+
+  /** The block in which it was used; null when that is longer ago than is searched, or the node kept no such state. */
+  const findBlockOfUse = async (chain: EvmChain, block: bigint): Promise<bigint | null> => {
+    const after = oldestSearched(block);
+    try {
+      if (await isUsed(chain, after)) return null;
+      return await findFirstBlock({ after, upTo: block }, (middle) => isUsed(chain, middle));
+    } catch (error) {
+      if (error instanceof RpcRefusal) return null;
+      throw error;
+    }
+  };
+
+  const explainUse = async (chain: EvmChain, block: bigint): Promise<FoundOutcome> => {
+    const transaction = await findSettlement(chain, block);
+    if (transaction !== null) return { outcome: 'settled', transaction };
+    const usedAt = await findBlockOfUse(chain, block);
+    if (usedAt === null) return used;
+    const logs = await readBlockLogs(chain, { block: usedAt, address: asset, event: transferEvent });
+    if (logs === null) return used;
+    const transfers = logs.filter((log) => isTransferLog(log, transfer));
+    if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
+    const paidBy = await findItsCall(chain, { transfers, limit: maxCandidates });
+    // Else a transfer alike, in a way that does not tell whose it is: somebody has to look.
+    return paidBy === null ? used : { outcome: 'settled', transaction: paidBy };
+  };
+
+  const ask = async (chain: EvmChain, data: Hex): Promise<bigint> =>
+    decodeAbiParameters([{ type: 'uint256' }], await chain.call({ to: asset, data }))[0];
+
+  return {
+    payer: from,
+    // Permit2 still takes it in the second of its deadline.
+    validBefore: BigInt(permit2Authorization.deadline) + 1n,
+    expiredReason,
+    usedReason,
+    isUsed,
+    isPaidBy,
+    explainUse,
+    explainRevert: (revert) =>
+      revertReasons.find(([error]) => revert.includes(toFunctionSelector(error)))?.[1] ?? null,
+    diagnose: async (chain) => {
+      const args = [from, permit2Contracts.permit2] as const;
+      const [balance, allowance] = await Promise.all([
+        ask(chain, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [from] })),
+        ask(chain, encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args })),
+      ]);
+      if (balance < transfer.amount) return 'permit2_insufficient_balance';
+      return allowance < transfer.amount ? 'permit2_allowance_required' : null;
+    },
+  };
+};

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { PaymentNetwork } from '../core/networks.ts';
+import {
+  toReasonCode,
+  type SettleOutcome,
+  type SupportedKind,
+  type VerifyOutcome,
+} from '../core/facilitator.ts';
+import type { Trouble } from '../core/facilitator-condition.ts';
+import type { RemoteAnswer } from './remote-http.ts';
+
+const verifyAnswer = z.object({
+  isValid: z.boolean(),
+  invalidReason: z.string().nullish(),
+  payer: z.string().nullish(),
+});
+const settleAnswer = z.object({
+  success: z.boolean(),
+  errorReason: z.string().nullish(),
+  payer: z.string().nullish(),
+  transaction: z.string().nullish(),
+});
+const supportedAnswer = z.object({
+  kinds: z.array(
+    z.looseObject({
+      x402Version: z.number(),
+      scheme: z.string(),
+      network: z.string(),
+      extra: z.record(z.string(), z.unknown()).nullish(),
+    }),
+  ),
+});
+
+/** Reasons that speak of the facilitator's own trouble and not of the proof. */
+const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|_rpc_/;
+/** Refusals of the proof by checks that come before anything is sent. */
+const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed|permit2_)/;
+/** Refusals that also come when this very payment is, or may be, on the chain. */
+const mayHaveMoved =
+  /transaction_failed|nonce_already_used|invalid_nonce|transaction_state|simulation_failed|already|expired/;
+
+const isFinalRefusal = (reason: string): boolean =>
+  refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
+
+/** Statuses that speak of us and not of the proof: who we are, and how often we ask. */
+const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
+const tooOften = 429;
+const ok = 200;
+/** Statuses under which facilitators refuse a proof; all others are said by whatever stands in front of them. */
+const refusalStatuses: ReadonlySet<number> = new Set([ok, 400, 402, 412, 422]);
+
+const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
+
+/** What an answer says of the facilitator itself, whatever was asked; null: it answered as it should. */
+export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
+  if (answer.kind !== 'answered') return { kind: 'silent', text: 'does not answer', why: answer.why };
+  const { status, body } = answer;
+  const trouble = (kind: Trouble['kind'], text: string): Trouble => ({ kind, text, why: `${status}` });
+  if (credentialStatuses.has(status))
+    return trouble('refused', `does not accept our credentials (${status})`);
+  if (status === tooOften) return trouble('broken', 'is asked too often (429)');
+  if (!refusalStatuses.has(status)) return trouble('broken', `answers with status ${status}`);
+  return typeof body === 'object' && body !== null
+    ? null
+    : trouble('broken', 'answers with something else than x402');
+};
+
+/** What it says of a proof. */
+export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
+  if (answer.kind !== 'answered' || !refusalStatuses.has(answer.status)) return unavailable;
+  const parsed = verifyAnswer.safeParse(answer.body);
+  if (!parsed.success) return unavailable;
+  const { isValid, invalidReason, payer } = parsed.data;
+  if (isValid) return answer.status === ok ? { outcome: 'valid', payer: payer ?? null } : unavailable;
+  const reason = toReasonCode(invalidReason, 'refused_by_facilitator');
+  return ownTrouble.test(reason)
+    ? { outcome: 'unavailable', reason }
+    : { outcome: 'invalid', reason, payer: payer ?? null };
+};
+
+const transactionPatterns = {
+  evm: /^0x[0-9a-fA-F]{64}$/,
+  solana: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
+} as const;
+
+export interface SettlementQuestion {
+  network: PaymentNetwork;
+  /** Whether an earlier try may have sent the payment; then no refusal proves that nothing moved. */
+  isRepeated: boolean;
+}
+
+/** What it says of a settlement, which is a claim: a lie and an honest mistake look the same. */
+export const readSettlement = (
+  answer: RemoteAnswer,
+  { network, isRepeated }: SettlementQuestion,
+): SettleOutcome => {
+  const unknown = (reason: string, transaction: string | null = null): SettleOutcome => ({
+    outcome: 'unknown',
+    reason,
+    transaction,
+  });
+  if (answer.kind === 'unreached') return unavailable;
+  if (answer.kind === 'lost') return unknown(unavailable.reason);
+  if (credentialStatuses.has(answer.status) || answer.status === tooOften) return unavailable;
+  const parsed = settleAnswer.safeParse(answer.body);
+  if (!parsed.success) return unknown(unavailable.reason);
+  const { success, errorReason, payer, transaction: named } = parsed.data;
+  const transaction =
+    typeof named === 'string' && transactionPatterns[network.family].test(named) ? named : null;
+  if (success) {
+    if (answer.status !== ok) return unknown(unavailable.reason, transaction);
+    return transaction === null
+      ? unknown('transaction_missing')
+      : { outcome: 'settled', transaction, payer: payer ?? null };
+  }
+  const reason = toReasonCode(errorReason, 'settlement_error');
+  const isRefused =
+    !isRepeated &&
+    refusalStatuses.has(answer.status) &&
+    isFinalRefusal(reason) &&
+    // A transaction that it names, in whatever form, may be under way.
+    (named ?? '') === '';
+  return isRefused ? { outcome: 'failed', reason, transaction } : unknown(reason, transaction);
+};
+
+/** What it settles on that network; null when it does not say. */
+export const readSupported = (
+  answer: RemoteAnswer,
+  network: PaymentNetwork,
+): SupportedKind | 'unsupported' | null => {
+  if (answer.kind !== 'answered' || answer.status !== ok) return null;
+  const parsed = supportedAnswer.safeParse(answer.body);
+  if (!parsed.success) return null;
+  const kind = parsed.data.kinds.find(
+    ({ x402Version, scheme, network: id }) => x402Version === 2 && scheme === 'exact' && id === network.id,
+  );
+  if (kind === undefined) return 'unsupported';
+  if (network.family === 'evm') return { extra: {} };
+  const feePayer = kind.extra?.['feePayer'];
+  return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
+};

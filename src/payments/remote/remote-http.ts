@@ -1,0 +1,91 @@
+import type { SignCdpRequest } from './cdp-jwt.ts';
+import { readLimited } from '../core/read-limited.ts';
+
+export type RemoteAnswer =
+  /** `body`: undefined when it is no JSON, too long, or was cut off. */
+  | { kind: 'answered'; status: number; body: unknown }
+  /** No connection came about, so that no byte of the request left this process. `why` is a short code, for the log. */
+  | { kind: 'unreached'; why: string }
+  /** The request may or may not have arrived. */
+  | { kind: 'lost'; why: string };
+
+export interface RemoteHttp {
+  get(path: string, signal: AbortSignal): Promise<RemoteAnswer>;
+  post(path: string, body: unknown, signal: AbortSignal): Promise<RemoteAnswer>;
+}
+
+export interface RemoteHttpOptions {
+  /** Without a trailing slash. */
+  url: string;
+  /** Null: requests go unsigned. */
+  sign: SignCdpRequest | null;
+  fetch: typeof globalThis.fetch;
+}
+
+const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
+
+/** What a socket says of itself: `ECONNREFUSED`, `TimeoutError`. */
+const codeOf = (error: unknown): string => {
+  const cause = causeOf(error);
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.name : 'unknown';
+};
+
+const isBeforeConnection = (cause: unknown): boolean => {
+  if (cause instanceof AggregateError) return cause.errors.every(isBeforeConnection);
+  if (!(cause instanceof Error)) return false;
+  if ('code' in cause && cause.code === 'UND_ERR_CONNECT_TIMEOUT') return true;
+  return 'syscall' in cause && (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo');
+};
+
+const readBody = async (response: Response): Promise<unknown> => {
+  try {
+    return JSON.parse(await readLimited(response));
+  } catch {
+    // The status was heard all the same, and some say all that matters.
+    return undefined;
+  }
+};
+
+/**
+ * One request to a facilitator each, without retries. Redirects are answers, not ways: proof and signature are meant
+ * for this facilitator only.
+ */
+export const createRemoteHttp = ({ url, sign, fetch }: RemoteHttpOptions): RemoteHttp => {
+  const authorize = async (method: 'GET' | 'POST', path: string): Promise<Record<string, string>> =>
+    sign === null ? {} : { authorization: `Bearer ${await sign({ method, url: `${url}${path}` })}` };
+
+  const ask = async (
+    path: string,
+    init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; signal: AbortSignal },
+  ): Promise<RemoteAnswer> => {
+    let authorization: Record<string, string>;
+    try {
+      authorization = await authorize(init.method, path);
+    } catch (error) {
+      return { kind: 'unreached', why: `signing: ${codeOf(error)}` };
+    }
+    try {
+      const response = await fetch(`${url}${path}`, {
+        ...init,
+        headers: { accept: 'application/json', ...init.headers, ...authorization },
+        redirect: 'manual',
+      });
+      return { kind: 'answered', status: response.status, body: await readBody(response) };
+    } catch (error) {
+      const why = codeOf(error);
+      return { kind: isBeforeConnection(causeOf(error)) ? 'unreached' : 'lost', why };
+    }
+  };
+
+  return {
+    get: (path, signal) => ask(path, { method: 'GET', headers: {}, signal }),
+    post: (path, body, signal) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal,
+      }),
+  };
+};

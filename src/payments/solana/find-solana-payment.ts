@@ -1,0 +1,97 @@
+import { readSolanaTransaction } from './solana-transaction.ts';
+import type { BegunPayment, FoundOutcome } from '../core/facilitator.ts';
+import { RpcOutage } from '../core/json-rpc.ts';
+import { isVerdict, type SolanaChain } from './solana-chain.ts';
+import { findSolanaOutcome, type SeenTransaction } from './solana-outcome.ts';
+import { createSolanaSearch, type SolanaSearch } from './solana-search.ts';
+import { sightSolana, type SolanaSighting } from './solana-sighting.ts';
+import { signatureOf } from './solana-signer.ts';
+
+/** The buyer may have handed the transaction to somebody so long before it was stored, and clocks differ. */
+const marginMs = 300_000;
+
+export interface SolanaQuestion {
+  /**
+   * The only signature under which the transaction can land, where the key of its fee payer is at hand; null where
+   * it is not.
+   */
+  ownSignature: string | null;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+/** The base64 transaction of a proof. Throws TypeError for a payment of another family. */
+export const solanaTransactionOf = ({ payload: { payload } }: Pick<BegunPayment, 'payload'>): string => {
+  if (!('transaction' in payload)) throw new TypeError('a Solana payment carries a transaction');
+  return payload.transaction;
+};
+
+/** The signature that stands on what was stored before it left, where that is this payment. */
+const storedSignature = (rawTransaction: string | null, message: Uint8Array): string | null =>
+  rawTransaction !== null && Buffer.compare(readSolanaTransaction(rawTransaction).message, message) === 0
+    ? signatureOf(rawTransaction)
+    : null;
+
+/** A hint that is no signature at all must not keep the payment from being looked for. */
+const sightHint = async (
+  chain: SolanaChain,
+  hint: { signature: string; message: Uint8Array },
+): Promise<SolanaSighting> => {
+  try {
+    return await sightSolana(chain, hint);
+  } catch (error) {
+    if (isVerdict(error)) return 'other';
+    throw error;
+  }
+};
+
+const searchFor = (
+  chain: SolanaChain,
+  { accounts, message }: { accounts: string[]; message: Uint8Array },
+  createdAt: number,
+): SolanaSearch => {
+  // The fee payer comes first; the next signer is the buyer, who is in far fewer transactions.
+  const buyer = accounts[1];
+  if (buyer === undefined) throw new RpcOutage('the transaction has no buyer to search by');
+  return createSolanaSearch(chain, { buyer, message, sinceSeconds: (createdAt - marginMs) / 1_000 });
+};
+
+/**
+ * What the chain says of a payment, whoever signed for its fees: by its signature where that is sure, else where
+ * somebody has seen it, else among the buyer's transactions. Throws RpcOutage or RpcRefusal, and for a transaction
+ * that cannot be read.
+ */
+export const findSolanaPayment = async (
+  chain: SolanaChain,
+  payment: BegunPayment,
+  { ownSignature, now }: SolanaQuestion,
+): Promise<FoundOutcome> => {
+  const { transaction: hint, rawTransaction, createdAt, requirements } = payment;
+  const { message, blockhash, accounts } = readSolanaTransaction(solanaTransactionOf(payment));
+  const sure = ownSignature ?? storedSignature(rawTransaction, message);
+  const search = sure === null ? searchFor(chain, { accounts, message }, createdAt) : null;
+
+  const seen = async (signature: string): Promise<SeenTransaction> => {
+    const status = await chain.getStatus(signature);
+    if (status === null) throw new RpcOutage('the node has no status of a transaction that it has');
+    return { signature, status };
+  };
+  const look = async (minSlot?: number): Promise<SeenTransaction | null> => {
+    if (sure !== null) {
+      const status = await chain.getStatus(sure, minSlot);
+      if (status !== null) return { signature: sure, status };
+    }
+    if (hint !== null && hint !== sure && (await sightHint(chain, { signature: hint, message })) === 'this')
+      return seen(hint);
+    const found = (await search?.(minSlot)) ?? null;
+    return found === null ? null : seen(found);
+  };
+  return findSolanaOutcome(chain, {
+    look,
+    blockhash,
+    network: requirements.network,
+    sentAfter: createdAt - marginMs,
+    createdAt,
+    now,
+  });
+};

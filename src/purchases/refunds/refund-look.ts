@@ -1,0 +1,69 @@
+import type { Clock } from '../../kit/clock.ts';
+import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
+import type {
+  BegunTransfer,
+  RefundChain,
+  RefundTransfer,
+  TransferOutcome,
+} from '../../payments/refunds/refund-transfer.ts';
+import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+
+export const isNodeTrouble = (error: unknown): boolean =>
+  error instanceof RpcOutage || error instanceof RpcRefusal;
+
+export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
+  id,
+  asset,
+  recipient,
+  amount,
+});
+
+/** The transaction of a refund that was signed. Throws Error for one that was not, which is a fault of ours. */
+export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunTransfer => {
+  const { sender, transaction, rawTransaction, updatedAt } = refund;
+  if (sender === null || transaction === null || rawTransaction === null)
+    throw new Error(`refund ${refund.id} was begun without its transaction`);
+  return {
+    ...toRefundTransfer(refund),
+    sender,
+    transaction,
+    rawTransaction,
+    // Nothing changes a refund between its signing and its end.
+    signedAt: updatedAt,
+    landmark: payment.transaction,
+  };
+};
+
+/** What the chain says of a transfer; a node that gives no usable answer leaves it open. */
+export const lookForTransfer = async (
+  chain: RefundChain,
+  transfer: BegunTransfer,
+  { lookMs, signal }: { lookMs: number; signal: AbortSignal },
+): Promise<TransferOutcome> => {
+  try {
+    return await chain.findOutcome(transfer, AbortSignal.any([signal, AbortSignal.timeout(lookMs)]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isNodeTrouble(error)) return { outcome: 'open', reason: 'rpc_unavailable' };
+    throw error;
+  }
+};
+
+/** Writes down what the chain proved; another process may have written the same. */
+export const endRefund = async (
+  { store, clock }: { store: Pick<Store, 'getRefund' | 'advanceRefund'>; clock: Clock },
+  { id }: PaymentRefund,
+  { outcome: to, reason }: Extract<TransferOutcome, { outcome: 'settled' | 'failed' }>,
+): Promise<PaymentRefund> => {
+  const moved = await store.advanceRefund({
+    id,
+    from: ['sending'],
+    to,
+    ...(reason === null ? {} : { set: { reason } }),
+    now: clock.now(),
+  });
+  const refund = moved ?? (await store.getRefund(id));
+  if (refund?.state !== to)
+    throw new Error(`refund ${id} is ${to} by the chain and ${refund?.state ?? 'gone'} by the store`);
+  return refund;
+};

@@ -1,0 +1,73 @@
+import type { AssetConfig, Config } from '../../config/config.ts';
+import { addressProblem } from '../../payments/core/address-problem.ts';
+import { configuredNetwork } from '../../payments/core/configured-network.ts';
+import type { PaymentNetwork } from '../../payments/core/networks.ts';
+import { openRefundChain, type OpenedRefundChain } from '../../payments/refunds/open-refund-chain.ts';
+import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
+import type { Payment } from '../../store/store.ts';
+
+/** A network of the configuration, as far as refunds need it. */
+export interface RefundNetwork {
+  /** CAIP-2. */
+  network: string;
+  asset?: AssetConfig | null;
+  /** `rpcUrl` null: the network's public node. */
+  facilitator: { rpcUrl: string | null };
+}
+
+interface OpenedPlace {
+  network: PaymentNetwork;
+  opened: OpenedRefundChain;
+}
+
+/** Where the money of a payment can be sent back, or why it cannot. */
+export type RefundPlace =
+  | {
+      outcome: 'found';
+      label: string;
+      opened: OpenedRefundChain;
+      /** Null when no key is configured. Throws TypeError for one that cannot be right, without showing it. */
+      openWallet: () => Promise<RefundWallet | null>;
+      keySetting: string;
+    }
+  | { outcome: 'not_configured' | 'unknown_token' | 'no_payer' };
+
+const rpcTimeoutMs = 5_000;
+
+/** The chain that a token is on, by the gateway's configuration. Throws ConfigError. */
+export const openRefundPlace = async (
+  networks: readonly RefundNetwork[],
+  { network: id, asset }: Pick<Payment, 'network' | 'asset'>,
+  now: () => number,
+): Promise<OpenedPlace | 'not_configured' | 'unknown_token'> => {
+  const configured = networks.find((candidate) => candidate.network === id);
+  if (configured === undefined) return 'not_configured';
+  const network = configuredNetwork(configured.network, configured.asset ?? null);
+  if (network.asset.address.toLowerCase() !== asset.toLowerCase()) return 'unknown_token';
+  const rpcUrl = configured.facilitator.rpcUrl ?? network.publicRpcUrl;
+  return { network, opened: await openRefundChain({ network, rpcUrl, rpcTimeoutMs, now }) };
+};
+
+/**
+ * Finds the chain of a payment and the wallet that refunds are paid from, by the gateway's configuration. Throws
+ * ConfigError.
+ */
+export const findRefundPlace = async (
+  { networks, refundKeys }: Config['x402'],
+  payment: Pick<Payment, 'network' | 'asset' | 'payer'>,
+  now: () => number,
+): Promise<RefundPlace> => {
+  const place = await openRefundPlace(networks, payment, now);
+  if (typeof place === 'string') return { outcome: place };
+  const { network, opened } = place;
+  if (payment.payer === null || addressProblem(network.family, payment.payer) !== null)
+    return { outcome: 'no_payer' };
+  const key = refundKeys[network.family];
+  return {
+    outcome: 'found',
+    label: network.label,
+    opened,
+    openWallet: async () => (key === null ? null : opened.openWallet(key)),
+    keySetting: `X402_${network.family.toUpperCase()}_REFUND_KEY`,
+  };
+};

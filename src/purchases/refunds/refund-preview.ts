@@ -1,0 +1,42 @@
+import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
+import type {
+  Coin,
+  RefundTransfer,
+  RefundWallet,
+  TransferObstacle,
+} from '../../payments/refunds/refund-transfer.ts';
+import { formatTokenAmount } from '../token-amount.ts';
+
+export type { Coin, RefundWallet, TransferObstacle } from '../../payments/refunds/refund-transfer.ts';
+
+export interface RefundPreview {
+  sender: string;
+  obstacle: TransferObstacle | null;
+  /** At most, with its coin, such as `0.00001 ETH`; null where it could not be told. */
+  cost: string | null;
+  /** Whether the payer's token account is made with it. */
+  opensAccount: boolean;
+}
+
+const previewMs = 30_000;
+
+export const formatCoins = (amount: bigint, { symbol, decimals }: Coin): string =>
+  `${formatTokenAmount(amount, decimals)} ${symbol}`;
+
+/** What a refund would meet and cost; null when the node gives no usable answer. */
+export const previewRefund = async (
+  wallet: RefundWallet,
+  transfer: RefundTransfer,
+): Promise<RefundPreview | null> => {
+  try {
+    const { cost, ...found } = await wallet.preview(transfer, AbortSignal.timeout(previewMs));
+    return {
+      ...found,
+      sender: wallet.address,
+      cost: cost === null ? null : formatCoins(cost, wallet.coin),
+    };
+  } catch (error) {
+    if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
+    throw error;
+  }
+};

@@ -1,0 +1,69 @@
+import type { Clock } from '../../kit/clock.ts';
+import type { PaymentRefund, Store } from '../../store/store.ts';
+import { endRefund, lookForTransfer, toBegunTransfer } from './refund-look.ts';
+import { openRefundPlace, type RefundNetwork } from './refund-place.ts';
+
+/** One look at the chain, in milliseconds. */
+const lookMs = 45_000;
+/** Looks at so many at once. */
+const concurrency = 4;
+const mostOpen = 10_000;
+
+export interface RefundLook {
+  /** As it is by now. */
+  refund: PaymentRefund;
+  /** What the chain showed. `landed`: where a fork can still take it back. */
+  outcome: 'settled' | 'landed' | 'failed' | 'open';
+  /** Why it is open; null otherwise. */
+  reason: string | null;
+}
+
+/**
+ * Asks the chains what became of refunds that were sent, oldest first, and writes down their ends. It needs no key and
+ * sends nothing, and leaves alone what is on a network or in a token that is not configured. Throws what the store
+ * throws, and ConfigError, once the others were looked at too.
+ */
+export const createRefundUpkeep =
+  (context: {
+    store: Pick<Store, 'listRefunds' | 'getPayment' | 'getRefund' | 'advanceRefund'>;
+    networks: readonly RefundNetwork[];
+    clock: Clock;
+  }) =>
+  async ({ limit, signal }: { limit: number; signal: AbortSignal }): Promise<RefundLook[]> => {
+    const { store, networks, clock } = context;
+
+    const lookAt = async (refund: PaymentRefund): Promise<RefundLook | null> => {
+      const place = await openRefundPlace(networks, refund, () => clock.now());
+      if (typeof place === 'string') return null;
+      const payment = await store.getPayment(refund.payment);
+      if (payment === null) throw new Error(`the payment of refund ${refund.id} is gone`);
+      const transfer = toBegunTransfer(refund, payment);
+      const found = await lookForTransfer(place.opened.chain, transfer, { lookMs, signal });
+      if (found.outcome === 'open') return { refund, ...found };
+      if (found.outcome === 'landed') return { refund, outcome: 'landed', reason: null };
+      const ended = await endRefund(context, refund, found);
+      return { refund: ended, outcome: found.outcome, reason: null };
+    };
+
+    // Those that are planned, or on networks that are configured no more, must not keep the others from being looked at.
+    const open = await store.listRefunds({ payment: null, limit: mostOpen });
+    const isKnown = new Set(networks.map(({ network }) => network));
+    const queue = open
+      .filter(({ state, network }) => state === 'sending' && isKnown.has(network))
+      .slice(0, limit);
+    const looks: RefundLook[] = [];
+    const faults: unknown[] = [];
+    const work = async (): Promise<void> => {
+      for (let refund = queue.shift(); refund !== undefined && !signal.aborted; refund = queue.shift()) {
+        try {
+          const look = await lookAt(refund);
+          if (look !== null) looks.push(look);
+        } catch (error) {
+          faults.push(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+    if (faults.length > 0) throw faults[0];
+    return looks;
+  };

@@ -1,0 +1,137 @@
+import type { Clock } from '../../kit/clock.ts';
+import { AppError } from '../../kit/errors.ts';
+import type { Log } from '../../kit/log.ts';
+import { encodeBase64Json } from '../../payments/core/base64-json.ts';
+import type { DocumentSigner } from '../../payments/extensions/document-signer.ts';
+import { offerReceipt } from '../../payments/extensions/offer-receipt.ts';
+import { signReceipt } from '../../payments/extensions/signed-receipt.ts';
+import { findNetwork } from '../../payments/core/networks.ts';
+import type { SettleResponse } from '../../payments/core/wire.ts';
+import type { Payment } from '../../store/store.ts';
+
+/** What became of a settlement, as the buyer is told. */
+export interface Receipt {
+  /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
+  response: SettleResponse;
+  /** Lower case names: `payment-response` (v2) and `x-payment-response` (v1), base64. */
+  headers: { 'payment-response': string; 'x-payment-response': string };
+}
+
+/** The receipt in every dialect; v1 has its own names of networks. */
+export const toReceipt = (response: SettleResponse): Receipt => ({
+  response,
+  headers: {
+    'payment-response': encodeBase64Json(response),
+    'x-payment-response': encodeBase64Json({
+      ...response,
+      network: findNetwork(response.network)?.v1Name ?? response.network,
+    }),
+  },
+});
+
+/** The settle response of a payment as it stands. */
+export const toSettleResponse = (
+  payment: Pick<Payment, 'network' | 'payer'>,
+  settlement: { transaction: string | null; errorReason?: string },
+): SettleResponse => ({
+  success: settlement.errorReason === undefined,
+  ...(settlement.errorReason === undefined ? {} : { errorReason: settlement.errorReason }),
+  ...(payment.payer === null ? {} : { payer: payment.payer }),
+  transaction: settlement.transaction ?? '',
+  network: payment.network,
+});
+
+/** Adds a signed receipt to the response of a payment that is settled, for it to be stored and answered so. */
+export type AddReceipt = (
+  response: SettleResponse,
+  /** `resourceUrl`: what was paid for. */
+  payment: { identity: string; resourceUrl: string },
+) => SettleResponse;
+
+/** A receipt that cannot be signed is left out: the money has moved, and the answer must go out. */
+export const createAddReceipt =
+  (context: { signer: () => DocumentSigner | null; clock: Clock; log: Log }): AddReceipt =>
+  (response, { identity, resourceUrl }) => {
+    const signer = context.signer();
+    if (signer === null) return response;
+    try {
+      const receipt = signReceipt(response, { signer, resourceUrl, now: context.clock.now() });
+      return receipt === null
+        ? response
+        : { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
+    } catch (error) {
+      context.log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
+      return response;
+    }
+  };
+
+export const paymentConflict = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment proof was used for a different request. Sign a new payment for this request.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentIdConflict = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +
+      'charged. To get its answer, send that payment again as it was; for a new purchase, use a new identifier.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentRefunded = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment was given back, so nothing is served for it any more. Sign a new payment.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentSpent = (): AppError =>
+  new AppError(
+    'payment_conflict',
+    'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
+    { headers: { 'x-should-retry': 'false' } },
+  );
+
+export const paymentInProgress = (): AppError =>
+  new AppError(
+    'payment_in_progress',
+    'A request with this payment proof is being served. Send the same request again in a second; do not pay again.',
+    { retryAfterSeconds: 1 },
+  );
+
+export const paymentUnavailable = (): AppError =>
+  new AppError(
+    'payment_unavailable',
+    'Payments cannot be checked or settled right now, and nothing was charged. Send the same request with the same ' +
+      'payment proof again shortly.',
+    { retryAfterSeconds: 5 },
+  );
+
+export const paymentUncovered = (): AppError =>
+  new AppError(
+    'payment_unavailable',
+    'Other payments of this wallet are not settled yet, and its balance may not cover this one as well. Nothing was ' +
+      'charged for this one. If an earlier request with a payment proof was broken off, send it again with that proof to ' +
+      'get its result; else send the same request with the same payment proof again shortly.',
+    { retryAfterSeconds: 5 },
+  );
+
+/** `payment` carries the transaction where it is known. */
+export const paymentPending = (payment: Pick<Payment, 'network' | 'payer' | 'transaction'>): AppError => {
+  const { transaction } = payment;
+  const receipt = toReceipt(toSettleResponse(payment, { transaction, errorReason: 'settlement_pending' }));
+  return new AppError(
+    'payment_pending',
+    `The outcome of the payment${transaction === null ? '' : ` (transaction ${transaction})`} is not known yet. Send ` +
+      'the same request with the same payment proof again to get the result; do not pay again.',
+    {
+      retryAfterSeconds: 5,
+      headers: {
+        ...receipt.headers,
+        ...(transaction === null ? {} : { 'x-payment-transaction': transaction }),
+      },
+    },
+  );
+};

@@ -1,0 +1,119 @@
+import type { Log } from '../../kit/log.ts';
+import type { PaymentMethod } from '../../payments/core/challenge.ts';
+import type { FacilitatorHealth } from '../../payments/core/facilitator.ts';
+import { pause } from '../../kit/repeat.ts';
+
+/** How payments on one network stand, for operators. */
+export interface NetworkStatus extends FacilitatorHealth {
+  /** CAIP-2. */
+  network: string;
+  label: string;
+  /** Whether its money is worth nothing. */
+  isTest: boolean;
+  /** `local` or `remote`. */
+  facilitator: string;
+}
+
+export interface PaymentHealth {
+  status(): NetworkStatus[];
+  /** The Solana fee payers that were offered lately. */
+  recentFeePayers: ReadonlySet<string>;
+  /** Asks every facilitator once, and from then on again and again until `signal` aborts. */
+  start(): Promise<void>;
+  /** Asks again now instead of later: a facilitator began to fail. */
+  askSoon(): void;
+  /** Resolves when nothing is asked any more. */
+  stopped(): Promise<void>;
+}
+
+const askAgainMs = 30_000;
+const refreshMs = 300_000;
+const maxFeePayers = 32;
+
+export const createPaymentHealth = (context: {
+  methods: readonly PaymentMethod[];
+  log: Log;
+  /** What is offered may have changed. */
+  onChange: () => void;
+  signal: AbortSignal;
+}): PaymentHealth => {
+  const { methods, log, onChange, signal } = context;
+  const health = new Map<string, FacilitatorHealth>();
+  const feePayers = new Set<string>();
+  let running: Promise<void> | null = null;
+  let waiting = new AbortController();
+
+  const noteFeePayer = ({ facilitator }: PaymentMethod): void => {
+    const supported = facilitator.supports();
+    const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
+    if (typeof feePayer !== 'string') return;
+    feePayers.delete(feePayer);
+    feePayers.add(feePayer);
+    const [oldest] = feePayers;
+    if (feePayers.size > maxFeePayers && oldest !== undefined) feePayers.delete(oldest);
+  };
+
+  const ask = async (method: PaymentMethod): Promise<void> => {
+    const { network, facilitator } = method;
+    const before = health.get(network.id);
+    let now: FacilitatorHealth;
+    try {
+      now = await facilitator.refresh(signal);
+    } catch (error) {
+      log.error({ err: error, network: network.id }, 'a payment network could not be set up');
+      now = { ready: false, detail: 'could not be set up' };
+    }
+    health.set(network.id, now);
+    noteFeePayer(method);
+    if (now.ready !== before?.ready || now.detail !== before.detail) {
+      const fields = { network: network.id, facilitator: facilitator.name };
+      if (now.ready)
+        log.info(
+          now.detail === null ? fields : { ...fields, detail: now.detail },
+          `payments on ${network.label} are ready`,
+        );
+      else log.warn({ ...fields, detail: now.detail }, `payments on ${network.label} are not ready`);
+    }
+  };
+
+  const askAll = async (): Promise<boolean> => {
+    await Promise.all(methods.map(ask));
+    onChange();
+    // One that works with a line to tell has a part that does not.
+    return methods.every(({ network }) => {
+      const known = health.get(network.id);
+      return known?.ready === true && known.detail === null;
+    });
+  };
+
+  const keepAsking = async (wasReady: boolean): Promise<void> => {
+    let isReady = wasReady;
+    for (;;) {
+      waiting = new AbortController();
+      await pause(isReady ? refreshMs : askAgainMs, AbortSignal.any([signal, waiting.signal]));
+      if (signal.aborted) return;
+      isReady = await askAll();
+    }
+  };
+
+  methods.forEach(noteFeePayer);
+  return {
+    recentFeePayers: feePayers,
+    status: () =>
+      methods.map(({ network, facilitator }) => ({
+        network: network.id,
+        label: network.label,
+        isTest: network.isTest,
+        facilitator: facilitator.name,
+        ...(health.get(network.id) ?? { ready: false, detail: 'not asked yet' }),
+      })),
+    start: async () => {
+      const isReady = await askAll();
+      running ??= keepAsking(isReady);
+    },
+    askSoon: () => waiting.abort(),
+    stopped: async () => {
+      await running;
+    },
+  };
+};

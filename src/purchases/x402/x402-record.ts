@@ -1,0 +1,78 @@
+import type { Clock } from '../../kit/clock.ts';
+import { canonicalJson } from '../../kit/json.ts';
+import type { PaymentMethod } from '../../payments/core/challenge.ts';
+import type { BegunPayment } from '../../payments/core/facilitator.ts';
+import type { Proof } from '../../payments/core/parse-proof.ts';
+import type {
+  Extensions,
+  PaymentPayload,
+  PaymentRequirements,
+  ResourceInfo,
+} from '../../payments/core/wire.ts';
+import type { NewPayment, Payment } from '../../store/store.ts';
+
+/** A proof as it is stored: payload and terms in v2 form, whatever the buyer sent. */
+export const toNewPayment = (
+  input: {
+    identity: string;
+    requestHash: string;
+    proof: Proof;
+    requirements: PaymentRequirements;
+    resource: ResourceInfo;
+  },
+  { lease, clock }: { lease: { leaseOwner: string; leaseUntil: number }; clock: Clock },
+): NewPayment => {
+  const { identity, requestHash, proof, requirements, resource } = input;
+  const payload: PaymentPayload = {
+    x402Version: 2,
+    resource,
+    accepted: requirements,
+    payload: proof.payload,
+  };
+  return {
+    identity,
+    requestHash,
+    network: requirements.network,
+    asset: requirements.asset,
+    payTo: requirements.payTo,
+    amount: BigInt(requirements.amount),
+    payload: JSON.stringify(payload),
+    requirements: JSON.stringify(requirements),
+    paymentId: proof.paymentId,
+    leaseOwner: lease.leaseOwner,
+    leaseUntil: lease.leaseUntil,
+    now: clock.now(),
+  };
+};
+
+/** The stored proof. */
+export const toPayload = (payment: Payment): PaymentPayload => JSON.parse(payment.payload);
+
+/** What is declared of a resource, by its URL; null for one that is not sold here any more. */
+export type DeclaredFor = (resourceUrl: string) => Extensions | null;
+
+/** A stored payment as a facilitator takes it, with what we declare of its resource, whatever the buyer wrote. */
+export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): BegunPayment => {
+  const stored = toPayload(payment);
+  const extensions = declaredFor(stored.resource.url);
+  const payload = extensions === null ? stored : { ...stored, extensions };
+  const requirements: PaymentRequirements = JSON.parse(payment.requirements);
+  return {
+    payload,
+    requirements,
+    transaction: payment.transaction,
+    rawTransaction: payment.rawTransaction,
+    facilitator: payment.facilitator,
+    createdAt: payment.createdAt,
+  };
+};
+
+/**
+ * Whether the stored payment was made with this very proof. Chains show payer and nonce to everybody, so the
+ * identity alone must not be enough to be handed the answer.
+ */
+export const isSameProof = (payment: Payment, proof: Proof): boolean =>
+  canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
+
+export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
+  methods.find((method) => method.network.id === network) ?? null;

@@ -1,0 +1,62 @@
+import type { Clock } from '../../kit/clock.ts';
+import type { Log } from '../../kit/log.ts';
+import { repeat } from '../../kit/repeat.ts';
+import type { Store } from '../../store/store.ts';
+import type { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
+import { noteTermsEveryMs, type FormerTermsBook } from './x402-former-terms.ts';
+import { replayLifeMs } from './x402-purchase.ts';
+import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
+
+const reconcileEveryMs = 5_000;
+const reconcileBatch = 50;
+const mostReconcileBatches = 100;
+const refundsEveryMs = 60_000;
+const refundBatch = 200;
+const pruneEveryMs = 60_000;
+const pruneBatch = 1_000;
+const mostPruneBatches = 100;
+/** A refused proof is remembered so long, for operators who look why. */
+const rejectedLifeMs = 3_600_000;
+
+/** What goes on in the background so that every payment comes to an end and nothing outlives its time. */
+export const beginUpkeep = async (context: {
+  store: Pick<Store, 'prunePayments'>;
+  reconcile: (options: ReconcileOptions) => Promise<ReconcileReport>;
+  lookAtRefunds: ReturnType<typeof createRefundUpkeep>;
+  formerTerms: FormerTermsBook;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<void> => {
+  const { store, reconcile, lookAtRefunds, formerTerms, clock, log, signal } = context;
+  const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
+    repeat({ what, intervalMs, signal, log, work });
+
+  await Promise.all([
+    every(reconcileEveryMs, 'reconciling payments', async () => {
+      for (let batch = 0; batch < mostReconcileBatches && !signal.aborted; batch += 1) {
+        const { examined, resolved } = await reconcile({ limit: reconcileBatch });
+        if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
+        if (examined < reconcileBatch) return;
+      }
+    }),
+    every(refundsEveryMs, 'looking at refunds', async () => {
+      const looks = await lookAtRefunds({ limit: refundBatch, signal });
+      for (const { refund, outcome } of looks)
+        if (outcome === 'settled' || outcome === 'failed')
+          log.info({ refund: refund.id, outcome, reason: refund.reason }, 'a refund has ended');
+    }),
+    every(pruneEveryMs, 'forgetting old payments', async () => {
+      const now = clock.now();
+      for (let batch = 0; batch < mostPruneBatches && !signal.aborted; batch += 1) {
+        const pruned = await store.prunePayments({
+          rejectedBefore: now - rejectedLifeMs,
+          deliveredBefore: now - 2 * replayLifeMs,
+          limit: pruneBatch,
+        });
+        if (pruned === 0) return;
+      }
+    }),
+    every(noteTermsEveryMs, 'noting the offered terms', () => formerTerms.note()),
+  ]);
+};

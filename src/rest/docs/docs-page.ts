@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { html, prose, type Html } from './docs-page-html.ts';
+import {
+  operationSection,
+  type PageContext,
+  type PlacedOperation,
+  type ShownOperation,
+} from './docs-page-operation.ts';
+import { membersOf, typeOf, type ShownSchema } from './docs-page-schema.ts';
+import { pageHeaders, pageShell } from '../page-shell.ts';
+
+interface ShownDocument {
+  info: { title: string; version: string; summary: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, ShownOperation>>;
+  webhooks: Record<string, Record<string, ShownOperation>>;
+  components: { schemas: Record<string, ShownSchema> };
+}
+
+/** One file of the page, ready to be sent. */
+export interface DocsFile {
+  contentType: string;
+  body: string;
+}
+
+export const docsHeaders: Readonly<Record<string, string>> = { ...pageHeaders, 'cache-control': 'no-cache' };
+
+export const docsPaths = ['/docs', '/docs/style.css'] as const;
+
+/** The files of `/docs` by their address, made from the interface description. */
+export const createDocsPage = async (
+  openApi: string,
+): Promise<Readonly<Record<(typeof docsPaths)[number], DocsFile>>> => ({
+  '/docs': { contentType: 'text/html; charset=utf-8', body: page(JSON.parse(openApi) as ShownDocument) },
+  '/docs/style.css': {
+    contentType: 'text/css; charset=utf-8',
+    body: await readFile(new URL('./style.css', import.meta.url), 'utf8'),
+  },
+});
+
+const placed = (paths: ShownDocument['paths']): PlacedOperation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  );
+
+const page = (document: ShownDocument): string => {
+  const { info, tags, components } = document;
+  const operations = placed(document.paths);
+  const callbacks = placed(document.webhooks);
+  const baseUrl = document.servers[0]?.url ?? '';
+  const context = { baseUrl, schemas: components.schemas };
+  const ofTag = (name: string): PlacedOperation[] =>
+    operations.filter(({ operation }) => operation.tags.includes(name));
+  return pageShell({
+    title: `${info.title}: the interface`,
+    style: '/docs/style.css',
+    body: html`<body>
+      <a class="skip" href="#content">Skip to the content</a>
+      <nav aria-label="Operations">
+        <p class="brand">${info.title}</p>
+        ${tags.map(({ name }) => navigation(name, ofTag(name)))} ${navigation('callbacks', callbacks)}
+        <ul>
+          <li><a href="#schemas">Schemas</a></li>
+          <li><a href="/openapi.json">openapi.json</a></li>
+        </ul>
+      </nav>
+      <main id="content">
+        <header>
+          <h1>${info.title} <small>${info.version}</small></h1>
+          <p class="lead">${info.summary}</p>
+          ${prose(info.description)}
+          <p>
+            The base address is <code>${baseUrl}</code>. For tools: <a href="/openapi.json">openapi.json</a>.
+          </p>
+        </header>
+        ${tags.map(({ name, description }) => group(name, description, ofTag(name), context))}
+        ${group('callbacks', 'What this service sends to an address of yours.', callbacks, context)}
+        ${schemasSection(components.schemas)}
+      </main>
+    </body>`,
+  });
+};
+
+const capitalised = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+const navigation = (name: string, operations: readonly PlacedOperation[]): Html =>
+  html`<p class="tag">${capitalised(name)}</p>
+    <ul>
+      ${operations.map(
+        ({ operation }) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`,
+      )}
+    </ul>`;
+
+const group = (
+  name: string,
+  description: string,
+  operations: readonly PlacedOperation[],
+  context: PageContext,
+): Html =>
+  html`<section>
+    <h2 id="${name}">${capitalised(name)}</h2>
+    ${prose(description)} ${operations.map((operation) => operationSection(operation, context))}
+  </section>`;
+
+const schemasSection = (schemas: ShownDocument['components']['schemas']): Html =>
+  html`<section>
+    <h2 id="schemas">Schemas</h2>
+    ${Object.entries(schemas).map(
+      ([name, schema]) =>
+        html`<details class="schema">
+          <summary><span class="name">${name}</span></summary>
+          <div class="body" id="schema-${name}">
+            ${schema.description === undefined ? null : prose(schema.description)}
+            ${membersOf(schema) ?? html`<p class="type">${typeOf(schema)}</p>`}
+          </div>
+        </details>`,
+    )}
+  </section>`;

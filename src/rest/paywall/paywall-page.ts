@@ -1,0 +1,159 @@
+import type { Challenge } from '../../purchases/x402/x402-gate.ts';
+import { html, type Html } from '../docs/docs-page-html.ts';
+import { pageShell } from '../page-shell.ts';
+import { paywallSnippet } from './paywall-snippet.ts';
+
+/** What was asked for and where, as the page shows it. */
+export interface PaywallSubject {
+  /** As people read it. */
+  brand: string;
+  /** `{base_url}` without a trailing slash. */
+  publicUrl: string;
+  /** Path and query of the request, as it came. */
+  target: string;
+  /** What is sold: the operation. */
+  title: string;
+  description: string;
+  /** The same over MCP; null where it is no tool. */
+  tool: string | null;
+  /** Whether what is sold is made up. */
+  isSandbox: boolean;
+  /** The parameters of the request that count, decoded. */
+  parameters: readonly (readonly [name: string, value: string])[];
+  /** The name of a network (CAIP-2) for people. */
+  labelOf: (network: string) => string;
+}
+
+/** What a person who opens a paid address in a browser reads: the price, and who can pay it. */
+export const paywallPage = (
+  { paymentRequired, body }: Pick<Challenge, 'paymentRequired' | 'body'>,
+  subject: PaywallSubject,
+): string => {
+  const { brand, publicUrl, target, title, description, tool } = subject;
+  const { amount, asset } = body.x402;
+  const root = rootSeenFrom(target);
+  return pageShell({
+    title: `${title}: $${amount} – ${brand}`,
+    style: `${root}docs/style.css`,
+    body: html`<body class="single">
+      <main>
+        <header>
+          <p class="brand">${brand}</p>
+          <p><span class="status s4">402</span> ${paymentRequired.error}</p>
+          <h1>This request costs $${amount}</h1>
+          <p class="lead">${amount} ${asset}, paid for this one request. No account, no subscription.</p>
+        </header>
+        <p class="notice">
+          <strong>This page cannot take the payment.</strong> A browser has no wallet that pays here by
+          itself. The address is made for programs and assistants that pay by x402: give it to one of them.
+        </p>
+        <section aria-labelledby="what">
+          <h2 id="what">${title}</h2>
+          <p>${description}</p>
+          ${
+            subject.isSandbox
+              ? html`<p><strong>The profiles here are generated and fictional.</strong></p>`
+              : html``
+          }
+          ${requestList(subject)}
+        </section>
+        <section aria-labelledby="happens">
+          <h2 id="happens">What happens</h2>
+          <ol>
+            <li>Your program signs a transfer of exactly ${amount} ${asset}. Nothing has moved yet.</li>
+            <li>
+              It sends the same request again, with the signed transfer in the header
+              <code>PAYMENT-SIGNATURE</code>.
+            </li>
+            <li>
+              The request is carried out, the transfer is settled on its network, and the result comes back as
+              JSON, with a receipt. A request that fails is not charged.
+            </li>
+          </ol>
+        </section>
+        <section aria-labelledby="networks">
+          <h2 id="networks">Where it can be paid</h2>
+          <ul class="networks">
+            ${paymentRequired.accepts.map((terms) => networkItem(terms, subject))}
+          </ul>
+          <p>
+            <strong>Do not send money to a wallet by hand.</strong> Only a signed transfer that comes with the
+            request pays for it; what is sent otherwise buys nothing.
+          </p>
+        </section>
+        <section aria-labelledby="pay">
+          <h2 id="pay">How to pay</h2>
+          <h3>With an x402 client</h3>
+          <p>For example with <code>@x402/fetch</code>, which sees the price, signs and asks again:</p>
+          <pre tabindex="0"><code>${paywallSnippet({
+            url: `${publicUrl}${target}`,
+            network: paymentRequired.accepts[0]?.network ?? '',
+          })}</code></pre>
+          ${tool === null ? null : mcpPart(tool, publicUrl)}
+        </section>
+        <footer>
+          <p><a href="${root}docs">Documentation</a> · <a href="${root}openapi.json">openapi.json</a></p>
+        </footer>
+      </main>
+    </body>`,
+  });
+};
+
+/** The way from a path to the root, `../../` for `/v1/search`: the gateway may lie below a path of its proxy's. */
+const rootSeenFrom = (target: string): string =>
+  '../'.repeat(Math.max(0, target.replace(/\?.*/s, '').split('/').length - 2));
+
+/** Values are of strangers: `bdi` keeps their writing direction to themselves. */
+const requestList = ({ parameters }: PaywallSubject): Html | null =>
+  parameters.length === 0
+    ? null
+    : html`<h3>Your request</h3>
+        <dl>
+          ${parameters.map(
+            ([name, value]) =>
+              html`<div>
+                <dt><code>${name}</code></dt>
+                <dd><bdi>${value}</bdi></dd>
+              </div>`,
+          )}
+        </dl>`;
+
+const networkItem = (
+  { network, asset, amount, payTo }: Challenge['paymentRequired']['accepts'][number],
+  { labelOf }: PaywallSubject,
+): Html =>
+  html`<li>
+    <h3>${labelOf(network)}</h3>
+    <dl>
+      <div>
+        <dt>Network</dt>
+        <dd><code>${network}</code></dd>
+      </div>
+      <div>
+        <dt>Wallet</dt>
+        <dd>${shortened(payTo)}</dd>
+      </div>
+      <div>
+        <dt>Token</dt>
+        <dd>${shortened(asset)}</dd>
+      </div>
+      <div>
+        <dt>Amount</dt>
+        <dd><code>${amount}</code> of the token's smallest unit</dd>
+      </div>
+    </dl>
+  </li>`;
+
+/** An address in short; opened, it is there to be copied whole. */
+const shortened = (address: string): Html =>
+  html`<details>
+    <summary><code>${address.slice(0, 6)}…${address.slice(-4)}</code></summary>
+    <code class="whole">${address}</code>
+  </details>`;
+
+const mcpPart = (tool: string, publicUrl: string): Html =>
+  html`<h3>Over MCP</h3>
+    <p>
+      Connect your assistant to <code class="whole">${publicUrl}/mcp</code> and have it call the tool
+      <code>${tool}</code>. No key is needed; its client pays in <code>_meta["x402/payment"]</code>.
+    </p>`;

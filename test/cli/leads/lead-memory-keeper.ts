@@ -1,0 +1,129 @@
+import { beginBatches } from '../../../src/leads/import/begin-batches.ts';
+import { compareLeads } from '../../../src/leads/query/lead-order.ts';
+import {
+  LeadKeeperError,
+  type ImportOutcome,
+  type ImportRequest,
+  type LeadKeeper,
+} from '../../../src/leads/lead-keeper.ts';
+import type { Json } from '../../../src/kit/json.ts';
+import type { Lead } from '../../../src/leads/lead-source.ts';
+import { usernameKey } from '../../../src/leads/query/username-key.ts';
+
+interface Unfinished {
+  key: string;
+  leads: Lead[];
+  position: Json;
+  isRead: boolean;
+}
+
+/** A keeper of profiles in memory, which outlives its closing as the real ones do. */
+export interface MemoryKeeper extends LeadKeeper {
+  profiles: Map<string, Lead>;
+  isBusy: boolean;
+  isDamaged: boolean;
+  /** Told after each batch that was stored. */
+  onStored: () => void;
+  /** Told when all is read, before it is taken over; what it throws is how far the import gets. */
+  onRead: () => void;
+  opened: number;
+  closed: number;
+}
+
+/** Stores batch by batch, and takes over at the end, as LeadKeeper says. */
+export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper => {
+  const forgotten = new Set<string>();
+  let unfinished: Unfinished | null = null;
+
+  const readAll = async ({ input, onProgress, signal }: ImportRequest): Promise<Lead[]> => {
+    const before = unfinished !== null && unfinished.key === input.key ? unfinished : null;
+    const stored = before?.leads ?? [];
+    const tell = (): void =>
+      onProgress?.({ phase: 'reading', done: stored.length, total: null, isResumed: before !== null });
+    const readOn = async (): Promise<void> => {
+      const { batches, close } = await beginBatches(input, { after: before?.position ?? null, signal });
+      try {
+        unfinished = before;
+        tell();
+        for await (const { leads: taken, position } of batches) {
+          stored.push(...taken);
+          if (input.key !== null) unfinished = { key: input.key, leads: stored, position, isRead: false };
+          tell();
+          keeper.onStored();
+          signal.throwIfAborted();
+        }
+        if (unfinished !== null) unfinished.isRead = true;
+      } finally {
+        await close();
+      }
+    };
+    try {
+      if (before?.isRead === true) input.resumeEnd?.(before.position);
+      else await readOn();
+    } catch (error) {
+      if (input.isRefused?.() === true && unfinished?.key === input.key) unfinished = null;
+      throw error;
+    }
+    keeper.onRead();
+    unfinished = null;
+    return stored;
+  };
+
+  const takeOver = (rows: Lead[], mode: ImportRequest['mode']): ImportOutcome => {
+    const before = keeper.profiles;
+    const taken = new Map(rows.map((lead) => [usernameKey(lead.username), lead]));
+    const left = rows.filter(({ username }) => forgotten.has(usernameKey(username))).length;
+    const repeated = rows.length - taken.size;
+    for (const key of forgotten) taken.delete(key);
+    keeper.profiles = new Map(mode === 'replace' ? taken : [...before, ...taken]);
+    keeper.isDamaged = false;
+    const updated = [...taken.keys()].filter((key) => before.has(key)).length;
+    const added = taken.size - updated;
+    return { rows: rows.length, added, updated, repeated, forgotten: left, profiles: keeper.profiles.size };
+  };
+
+  const keeper: MemoryKeeper = {
+    profiles: new Map(leads.map((lead) => [usernameKey(lead.username), lead])),
+    isBusy: false,
+    isDamaged: false,
+    onStored: () => {},
+    onRead: () => {},
+    opened: 0,
+    closed: 0,
+    importLeads: async (request) => {
+      if (keeper.isBusy) throw new LeadKeeperError('busy', 'Another import is under way.');
+      return takeOver(await readAll(request), request.mode);
+    },
+    stats: async () => {
+      if (keeper.isDamaged) throw new LeadKeeperError('damaged', 'The index is damaged.');
+      return {
+        profiles: keeper.profiles.size,
+        synthetic: false,
+        forgotten: forgotten.size,
+        bytes: 1_234_567,
+        updatedAt: keeper.profiles.size === 0 ? null : Date.UTC(2026, 10, 21),
+        unfinished:
+          unfinished === null ? null : { rows: unfinished.leads.length, startedAt: Date.UTC(2026, 10, 20) },
+      };
+    },
+    async *exportLeads() {
+      yield* [...keeper.profiles.values()].sort(compareLeads);
+    },
+    forget: async (usernames) => {
+      if (keeper.isBusy) throw new LeadKeeperError('busy', 'Another import is under way.');
+      let removed = 0;
+      for (const key of usernames.map(usernameKey)) {
+        forgotten.add(key);
+        if (keeper.profiles.delete(key)) removed += 1;
+      }
+      return { removed };
+    },
+    remember: async (usernames) => ({
+      restored: usernames.map(usernameKey).filter((key) => forgotten.delete(key)).length,
+    }),
+    close: async () => {
+      keeper.closed += 1;
+    },
+  };
+  return keeper;
+};

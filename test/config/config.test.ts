@@ -1,0 +1,471 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/kit/errors.ts';
+
+const yaml = (text: string): string => text;
+
+describe('a gateway with nothing configured', () => {
+  it('listens on 127.0.0.1:8402, keeps state in ./data and serves every SKU by the sandbox', () => {
+    const config = readConfig({}, null);
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 8402, dataDir: './data', databaseUrl: null });
+    expect(config.models.map(({ sku }) => sku)).toContain('textmodel-3.5-flash');
+    expect(config.models.flatMap(({ routes }) => routes.map(({ provider }) => provider))).toEqual(
+      config.models.map(() => 'sandbox'),
+    );
+  });
+
+  it('offers the two test networks through the public test facilitator', () => {
+    const { networks } = readConfig({}, null).x402;
+    expect(networks.map(({ network }) => network)).toEqual([
+      'eip155:84532',
+      'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+    ]);
+    expect(networks.every(({ facilitator, payTo }) => facilitator.kind === 'remote' && payTo === null)).toBe(
+      true,
+    );
+  });
+
+  it('takes an empty variable for an unset one', () => {
+    expect(readConfig({ PORT: '' }, '').port).toBe(8402);
+  });
+});
+
+describe('the output limit of a SKU', () => {
+  const sku = (kind: string, more: string): string =>
+    `models: { sold: { kind: ${kind}, price: { unit: call, price_usd: 1 }, ${more} routes: [{ provider: sandbox }] } }`;
+
+  it('is 16,384 tokens unless the file has another', () => {
+    const limitOf = (text: string | null) => readConfig({}, text).models[0]?.maxOutputTokens;
+    expect([null, sku('chat', ''), sku('chat', 'max_output_tokens: 65536,')].map(limitOf)).toEqual([
+      16_384, 16_384, 65_536,
+    ]);
+  });
+
+  it.each([
+    ['chat', 0],
+    ['chat', 65_537],
+    ['image', 100],
+  ])('of a %s SKU cannot be %i', (kind, limit) => {
+    const text = sku(kind, `max_output_tokens: ${limit},`);
+    expect(() => readConfig({}, text)).toThrow(/^causeway\.yaml: models\.sold\.max_output_tokens: /);
+  });
+});
+
+const s3Keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+
+describe('the limits', () => {
+  it('are as documented without settings', () => {
+    expect(readConfig({}, null)).toMatchObject({
+      requestsPerMinute: 600,
+      mediaRetentionMs: 30 * 86_400_000,
+      activeVideos: 5,
+      videoStreams: 64,
+      videoJobsAtOnce: 64,
+      responsesMaxBytes: 4_194_304,
+      bodyMemoryBytes: 268_435_456,
+      acceptsWebhooks: true,
+      allowsLoopbackUrls: false,
+      mediaDir: null,
+      s3: null,
+    });
+  });
+
+  it('are each read from their own setting, up to and with their bounds', () => {
+    expect(
+      readConfig(
+        {
+          REQUESTS_PER_MINUTE: '1000000',
+          ACTIVE_VIDEOS: '10000',
+          VIDEO_STREAMS: '1',
+          VIDEO_JOBS_AT_ONCE: '2',
+          RESPONSES_MAX_BYTES: '1024',
+          BODY_MEMORY_BYTES: '1048576',
+          WEBHOOKS: 'off',
+          ALLOW_LOOPBACK_URLS: 'true',
+          MEDIA_DIR: '/media',
+        },
+        null,
+      ),
+    ).toMatchObject({
+      requestsPerMinute: 1_000_000,
+      activeVideos: 10_000,
+      videoStreams: 1,
+      videoJobsAtOnce: 2,
+      responsesMaxBytes: 1_024,
+      bodyMemoryBytes: 1_048_576,
+      acceptsWebhooks: false,
+      allowsLoopbackUrls: true,
+      mediaDir: '/media',
+    });
+  });
+});
+
+describe('results in a bucket', () => {
+  it('go to the region’s own service unless an endpoint is set', () => {
+    expect(readConfig({ MEDIA_URL: 's3://results', ...s3Keys }, null).s3).toEqual({
+      endpoint: 'https://s3.us-east-1.amazonaws.com',
+      bucket: 'results',
+      prefix: '',
+      region: 'us-east-1',
+      accessKeyId: 'id',
+      secretAccessKey: 'secret',
+    });
+    expect(
+      readConfig(
+        {
+          MEDIA_URL: 's3://results/causeway//live/',
+          S3_ENDPOINT: 'http://127.0.0.1:9000/',
+          S3_REGION: 'eu-central-1',
+          ...s3Keys,
+        },
+        null,
+      ).s3,
+    ).toMatchObject({
+      endpoint: 'http://127.0.0.1:9000',
+      prefix: 'causeway/live/',
+      region: 'eu-central-1',
+    });
+  });
+});
+
+describe('a wrong setting', () => {
+  it.each<[Record<string, string>, RegExp]>([
+    [{ PORT: 'http' }, /^PORT: must be a whole number$/],
+    [{ PORT: '70000' }, /^PORT: /],
+    [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL: must be a postgres:\/\/ URL$/],
+    [{ BRAND: 'Two Words' }, /^BRAND: /],
+    [{ SEARCH_PRICING: 'free' }, /^SEARCH_PRICING: /],
+    [{ MEDIA_URL: 'https://bucket.example' }, /^MEDIA_URL: must be s3:\/\/BUCKET or s3:\/\/BUCKET\/PREFIX$/],
+    [{ MEDIA_URL: 's3://Bucket' }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://ab', ...s3Keys }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://results/a?b', ...s3Keys }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://results' }, /^S3_ACCESS_KEY_ID: must be set beside MEDIA_URL$/],
+    [
+      { MEDIA_URL: 's3://results', S3_ACCESS_KEY_ID: 'id' },
+      /^S3_SECRET_ACCESS_KEY: must be set beside MEDIA_URL$/,
+    ],
+    [
+      { MEDIA_URL: 's3://results', MEDIA_DIR: '/media', ...s3Keys },
+      /^MEDIA_DIR: cannot be set beside MEDIA_URL$/,
+    ],
+    [{ S3_ENDPOINT: 'https://s3.example' }, /^S3_ENDPOINT: goes with MEDIA_URL/],
+    [{ S3_ACCESS_KEY_ID: 'id' }, /^S3_ACCESS_KEY_ID: goes with MEDIA_URL/],
+    [{ S3_SECRET_ACCESS_KEY: 'secret' }, /^S3_SECRET_ACCESS_KEY: goes with MEDIA_URL/],
+    [{ S3_ENDPOINT: 's3.example', MEDIA_URL: 's3://results', ...s3Keys }, /^S3_ENDPOINT: must be an http/],
+    [
+      { S3_ENDPOINT: 'https://id:secret@s3.example', MEDIA_URL: 's3://results', ...s3Keys },
+      /^S3_ENDPOINT: must have no credentials/,
+    ],
+    [{ S3_REGION: 'EU West' }, /^S3_REGION: must be a region name$/],
+    [{ S3_BUCKET: 'results' }, /^S3_BUCKET: there is no such setting/],
+    [{ REQUESTS_PER_MINUTE: '0' }, /^REQUESTS_PER_MINUTE: /],
+    [{ REQUESTS_PER_MINUTE: '1000001' }, /^REQUESTS_PER_MINUTE: /],
+    [{ REQUESTS_PER_MINUTE: 'many' }, /^REQUESTS_PER_MINUTE: must be a whole number$/],
+    [{ ACTIVE_VIDEOS: '0' }, /^ACTIVE_VIDEOS: /],
+    [{ ACTIVE_VIDEOS: '10001' }, /^ACTIVE_VIDEOS: /],
+    [{ VIDEO_STREAMS: '0' }, /^VIDEO_STREAMS: /],
+    [{ VIDEO_STREAMS: '-1' }, /^VIDEO_STREAMS: must be a whole number$/],
+    [{ VIDEO_JOBS_AT_ONCE: '0' }, /^VIDEO_JOBS_AT_ONCE: /],
+    [{ VIDEO_JOBS_AT_ONCE: '1.5' }, /^VIDEO_JOBS_AT_ONCE: must be a whole number$/],
+    [{ RESPONSES_MAX_BYTES: '1023' }, /^RESPONSES_MAX_BYTES: /],
+    [{ RESPONSES_MAX_BYTES: '4MiB' }, /^RESPONSES_MAX_BYTES: must be a whole number$/],
+    [{ BODY_MEMORY_BYTES: '1048575' }, /^BODY_MEMORY_BYTES: /],
+    [{ BODY_MEMORY_BYTES: '1e9' }, /^BODY_MEMORY_BYTES: must be a whole number$/],
+    [{ WEBHOOKS: 'true' }, /^WEBHOOKS: /],
+    [{ ALLOW_LOOPBACK_URLS: 'yes' }, /^ALLOW_LOOPBACK_URLS: /],
+    [{ X402_NETWORKS: 'base' }, /^X402_NETWORKS/],
+    [{ X402_NETWORKS: 'eip155:8453' }, /^X402_EVM_PAY_TO: /],
+    [{ X402_NETWORKS: 'eip155:8453', X402_EVM_PAY_TO: `0x${'1'.repeat(40)}` }, /^X402_FACILITATOR_URL: /],
+    [{ X402_EVM_FACILITATOR_KEY: `0x${'1'.repeat(64)}` }, /^X402_EVM_RPC_URL: /],
+    [{ X402_SETTLE_MS: '30s' }, /^X402_SETTLE_MS: must be a whole number/],
+    [{ X402_SETTLE_MS: '240001' }, /^X402_SETTLE_MS: /],
+    [{ X402_UNCHECKED_USD: '-1' }, /^X402_UNCHECKED_USD: must be an amount/],
+    [{ X402_UNCHECKED_USD: '$5' }, /^X402_UNCHECKED_USD: must be an amount/],
+  ])('%j is one line that names it', (env, line) => {
+    const read = () => readConfig(env, null);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(line);
+    try {
+      read();
+    } catch (error) {
+      expect(String(error)).not.toContain('\n');
+    }
+  });
+
+  it.each([
+    ['models: [', /^causeway\.yaml: /],
+    ['modles: {}', /^causeway\.yaml: /],
+    ['models: { a: { kind: chat, routes: [{ provider: sandbox }] } }', /^causeway\.yaml: models\.a\.price/],
+    [
+      'models: { a: { kind: image, price: { unit: token, input_usd_per_1m: 1, output_usd_per_1m: 1 }, routes: [{ provider: sandbox }] } }',
+      /^causeway\.yaml: models\.a\.price\.unit/,
+    ],
+    [
+      'models: { a: { kind: image, price: { unit: call, price_usd: "0.1" }, routes: [{ provider: nobody }] } }',
+      /there is no provider "nobody"/,
+    ],
+    [
+      'providers: { up: { type: openai, base_url: "http://127.0.0.1:1/v1", api_key_env: UP_KEY } }',
+      /the environment variable UP_KEY is not set/,
+    ],
+    [
+      'providers: { up: { type: openai, base_url: "http://127.0.0.1:1/v1" } }\nmodels: { a: { kind: image, price: { unit: call, price_usd: "0.1" }, routes: [{ provider: up }, { provider: sandbox }] } }',
+      /^causeway\.yaml: models\.a\.routes: names a real provider and the sandbox; .* SKU of its own$/,
+    ],
+    ['moderation: { provider: nobody, model: m }', /moderation.provider: there is no provider "nobody"/],
+    ['moderation: { provider: sandbox, model: m }', /"sandbox" of type openai/],
+  ])('%j in the file is one line that names it', (text, line) => {
+    expect(() => readConfig({}, yaml(text))).toThrow(line);
+  });
+});
+
+describe('causeway.yaml', () => {
+  it('may name who looks at video requests with nsfw_check', () => {
+    const text = `
+providers: { up: { type: openai, base_url: "http://127.0.0.1:9/v1" } }
+moderation: { provider: up, model: omni-moderation-latest }
+`;
+    expect(readConfig({}, yaml(text)).moderation).toEqual({
+      provider: 'up',
+      model: 'omni-moderation-latest',
+    });
+    expect(readConfig({}, null).moderation).toBeNull();
+  });
+
+  it('replaces the list of SKUs and routes them to an OpenAI-compatible provider', () => {
+    const config = readConfig(
+      { UP_KEY: 'secret' },
+      yaml(`
+providers: { up: { type: openai, base_url: "http://127.0.0.1:9/v1/", api_key_env: UP_KEY, idle_ms: 5 } }
+models:
+  mine: { kind: chat, price: { unit: token, input_usd_per_1m: 0.5, output_usd_per_1m: "1.50" }, routes: [{ provider: up, model: llama }, { provider: up }] }
+`),
+    );
+    expect(config.models).toHaveLength(1);
+    expect(config.models[0]?.routes).toEqual([
+      { provider: 'up', model: 'llama' },
+      { provider: 'up', model: 'mine' },
+    ]);
+    expect(config.providers['up']).toMatchObject({
+      type: 'openai',
+      baseUrl: 'http://127.0.0.1:9/v1',
+      apiKey: 'secret',
+    });
+  });
+});
+
+const evmKey = `0x${'1'.repeat(64)}`;
+const evmWallet = `0x${'1'.repeat(40)}`;
+const cdp = 'https://api.cdp.coinbase.com/platform/v2/x402';
+const facilitators = 'https://pay.example';
+
+describe('the payment networks', () => {
+  const bnb = 'eip155:97';
+  const sepolia = 'eip155:11155111';
+
+  it('may be several local EVM networks with one key, each with its own node', () => {
+    const { networks } = readConfig(
+      { X402_NETWORKS: `${bnb},${sepolia},eip155:84532`, X402_EVM_FACILITATOR_KEY: evmKey },
+      yaml(`
+x402:
+  networks:
+    ${bnb}: { rpc_url: "http://127.0.0.1:1/bnb" }
+    ${sepolia}: { rpc_url: "http://127.0.0.1:1/sepolia", pay_to: "${evmWallet}" }
+`),
+    ).x402;
+    expect(networks).toEqual([
+      {
+        network: bnb,
+        payTo: null,
+        asset: null,
+        facilitator: { kind: 'local', rpcUrl: 'http://127.0.0.1:1/bnb', privateKey: evmKey },
+      },
+      {
+        network: sepolia,
+        payTo: evmWallet,
+        asset: null,
+        facilitator: { kind: 'local', rpcUrl: 'http://127.0.0.1:1/sepolia', privateKey: evmKey },
+      },
+      {
+        network: 'eip155:84532',
+        payTo: null,
+        asset: null,
+        facilitator: {
+          kind: 'remote',
+          endpoints: [{ url: 'https://x402.org/facilitator', cdpKey: null }],
+          rpcUrl: null,
+        },
+      },
+    ]);
+  });
+
+  it('take the one node of the environment where only one of them has none of its own', () => {
+    const { networks } = readConfig(
+      {
+        X402_NETWORKS: `${bnb},${sepolia}`,
+        X402_EVM_FACILITATOR_KEY: evmKey,
+        X402_EVM_RPC_URL: 'http://127.0.0.1:1/any',
+      },
+      yaml(`x402: { networks: { "${bnb}": { rpc_url: "http://127.0.0.1:1/bnb" } } }`),
+    ).x402;
+    expect(
+      networks.map(({ facilitator }) => (facilitator.kind === 'local' ? facilitator.rpcUrl : null)),
+    ).toEqual(['http://127.0.0.1:1/bnb', 'http://127.0.0.1:1/any']);
+  });
+
+  it('may be settled elsewhere although there is a key, and the node is asked all the same', () => {
+    const [first, second] = readConfig(
+      { X402_NETWORKS: `${bnb},${sepolia}`, X402_EVM_FACILITATOR_KEY: evmKey },
+      yaml(`
+x402:
+  networks:
+    ${bnb}: { rpc_url: "http://127.0.0.1:1/bnb" }
+    ${sepolia}: { rpc_url: "http://127.0.0.1:1/sepolia", facilitator: remote }
+`),
+    ).x402.networks;
+    expect(first?.facilitator.kind).toBe('local');
+    expect(second?.facilitator).toMatchObject({ kind: 'remote', rpcUrl: 'http://127.0.0.1:1/sepolia' });
+  });
+
+  it('may be paid with another token', () => {
+    const token = `{ symbol: EURX, address: "${evmWallet}", decimals: 18, transfer: permit2 }`;
+    const [network] = readConfig(
+      { X402_NETWORKS: bnb },
+      yaml(`x402: { networks: { "${bnb}": { asset: ${token} } } }`),
+    ).x402.networks;
+    expect(network?.asset).toEqual({
+      symbol: 'EURX',
+      address: evmWallet,
+      decimals: 18,
+      transfer: 'permit2',
+      eip712: null,
+    });
+  });
+
+  it('go to the facilitators in the order in which they are named, Coinbase’s with its key', () => {
+    const [network] = readConfig(
+      {
+        X402_FACILITATOR_URL: `${facilitators}/, ${cdp}`,
+        X402_CDP_API_KEY_ID: 'id',
+        X402_CDP_API_KEY_SECRET: 'secret',
+      },
+      null,
+    ).x402.networks;
+    expect(network?.facilitator).toMatchObject({
+      endpoints: [
+        { url: facilitators, cdpKey: null },
+        { url: cdp, cdpKey: { id: 'id', secret: 'secret' } },
+      ],
+    });
+  });
+
+  it('reads how long a settlement may take, and what may be delivered unchecked', () => {
+    expect(readConfig({}, null).x402).toMatchObject({ settleMs: 30_000, uncheckedLimit: 0n });
+    const set = { X402_SETTLE_MS: '60000', X402_UNCHECKED_USD: '2.50' };
+    expect(readConfig(set, null).x402).toMatchObject({ settleMs: 60_000, uncheckedLimit: 2_500_000_000n });
+  });
+
+  it('refuses to sell the same for test money as for money', () => {
+    const wallet = { X402_EVM_PAY_TO: `0x${'ab'.repeat(20)}`, X402_FACILITATOR_URL: 'https://f.example' };
+    expect(() => readConfig({ ...wallet, X402_NETWORKS: 'eip155:8453,eip155:84532' }, null)).toThrow(
+      'X402_NETWORKS: names main and test networks',
+    );
+    expect(readConfig({ ...wallet, X402_NETWORKS: 'eip155:8453,eip155:1' }, null).x402.networks).toHaveLength(
+      2,
+    );
+  });
+
+  it('refuses a node whose address holds a user and a password, which no request would take', () => {
+    const url = 'https://user:secret@rpc.example';
+    const refusal = (): unknown => readConfig({ X402_EVM_RPC_URL: url }, null);
+    expect(refusal).toThrow(/^X402_EVM_RPC_URL: must have no user and password/);
+    expect(refusal).not.toThrow('secret');
+  });
+
+  it('leave the keys of refunds to the operator', () => {
+    expect(readConfig({}, null).x402.refundKeys).toEqual({ evm: null, solana: null });
+    const solana = '3'.repeat(88);
+    const env = { X402_EVM_REFUND_KEY: evmKey, X402_SOLANA_REFUND_KEY: solana };
+    expect(readConfig(env, null).x402.refundKeys).toEqual({ evm: evmKey, solana });
+  });
+
+  it.each([
+    [
+      { X402_NETWORKS: `${bnb},${sepolia}`, X402_EVM_RPC_URL: 'http://127.0.0.1:1' },
+      '',
+      /^X402_EVM_RPC_URL: cannot be the node of eip155:97 and eip155:11155111; set x402\.networks\.eip155:97\.rpc_url/,
+    ],
+    [{ X402_CDP_API_KEY_ID: 'id' }, '', /^X402_CDP_API_KEY_SECRET: must be set beside/],
+    [{ X402_CDP_API_KEY_SECRET: 'topsecret' }, '', /^X402_CDP_API_KEY_ID: must be set beside/],
+    [
+      { X402_CDP_API_KEY_ID: 'id', X402_CDP_API_KEY_SECRET: 'topsecret' },
+      '',
+      /^X402_CDP_API_KEY_ID: goes with an X402_FACILITATOR_URL at/,
+    ],
+    [
+      {
+        X402_CDP_API_KEY_ID: 'id',
+        X402_CDP_API_KEY_SECRET: 'topsecret',
+        X402_FACILITATOR_URL: 'https://api.cdp.coinbase.com.evil.example',
+      },
+      '',
+      /^X402_CDP_API_KEY_ID: goes with an X402_FACILITATOR_URL at/,
+    ],
+    [{ X402_FACILITATOR_URL: cdp }, '', /^X402_CDP_API_KEY_ID: must be set, with X402_CDP_API_KEY_SECRET/],
+    [
+      {
+        X402_FACILITATOR_URL: cdp.replace('https', 'http'),
+        X402_CDP_API_KEY_ID: 'id',
+        X402_CDP_API_KEY_SECRET: 'topsecret',
+      },
+      '',
+      /^X402_FACILITATOR_URL: api\.cdp\.coinbase\.com is reached by https/,
+    ],
+    [{ X402_FACILITATOR_URL: `${facilitators},` }, '', /^X402_FACILITATOR_URL: must be an http/],
+    [{ X402_FACILITATOR_URL: `${facilitators},${facilitators}` }, '', /^X402_FACILITATOR_URL: names a facil/],
+    [
+      {},
+      'x402: { networks: { "eip155:1": {} } }',
+      /^causeway\.yaml: x402\.networks\.eip155:1: X402_NETWORKS does not name it$/,
+    ],
+    [
+      { X402_NETWORKS: bnb },
+      'x402: { networks: { "eip155:97": { rpc: "http://x" } } }',
+      /^causeway\.yaml: x402\.networks\.eip155:97: Unrecognized key/,
+    ],
+    [
+      { X402_NETWORKS: bnb },
+      'x402: { networks: { "eip155:97": { facilitator: local } } }',
+      /^X402_EVM_FACILITATOR_KEY: must be set for x402\.networks\.eip155:97\.facilitator: local$/,
+    ],
+    [
+      { X402_NETWORKS: `${bnb},${sepolia}`, X402_EVM_FACILITATOR_KEY: evmKey },
+      `x402: { networks: { "${bnb}": { rpc_url: "http://x" }, "${sepolia}": { facilitator: local } } }`,
+      /^causeway\.yaml: x402\.networks\.eip155:11155111\.rpc_url: must be set/,
+    ],
+    [
+      { X402_NETWORKS: bnb, X402_EVM_FACILITATOR_KEY: evmKey },
+      'x402: { networks: { "eip155:97": { facilitator: remote } } }',
+      /^X402_EVM_FACILITATOR_KEY: is used by no network/,
+    ],
+    [
+      { X402_NETWORKS: bnb },
+      `x402: { networks: { "eip155:97": { asset: { symbol: X, address: "${evmWallet}", decimals: 6 } } } }`,
+      /^causeway\.yaml: x402\.networks\.eip155:97\.asset\.eip712: must be set/,
+    ],
+    [
+      { X402_NETWORKS: bnb },
+      `x402: { networks: { "eip155:97": { asset: { symbol: X, address: "${evmWallet}", decimals: 19, transfer: permit2 } } } }`,
+      /^causeway\.yaml: x402\.networks\.eip155:97\.asset\.decimals: /,
+    ],
+  ])('%j with %j is one line that names the setting', (env, text, line) => {
+    const read = () => readConfig(env, yaml(text));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(line);
+    try {
+      read();
+    } catch (error) {
+      expect(String(error)).not.toMatch(/\n|topsecret/);
+    }
+  });
+});

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { atMostEvery } from '../../src/kit/at-most-every.ts';
+
+it('acts at most once in the interval, and says how many calls were left out', () => {
+  let now = 5;
+  const acts: [string, number][] = [];
+  const call = atMostEvery<string>(
+    100,
+    (value, leftOut) => void acts.push([value, leftOut]),
+    () => now,
+  );
+  call('first');
+  call('second');
+  now = 104;
+  call('third');
+  now = 105;
+  call('fourth');
+  expect(acts).toEqual([
+    ['first', 0],
+    ['fourth', 2],
+  ]);
+});

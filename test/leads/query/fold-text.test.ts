@@ -1,0 +1,44 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { foldingVersion, foldText, isEarlierFolding } from '../../../src/leads/query/fold-text.ts';
+import { arbitraryCharacters } from './arbitrary-characters.ts';
+
+describe('folded text', () => {
+  it('stays as it is when folded again', () => {
+    fc.assert(
+      fc.property(arbitraryCharacters({ maxLength: 50 }), (text) => {
+        expect(foldText(foldText(text))).toBe(foldText(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    ['שָׁלוֹם', 'שלום'],
+    ['محمـــد', 'محمد'],
+    ['مَرحبا', 'مرحبا'],
+    ['ÅNGSTRÖM', 'angstrom'],
+  ])('has no accents, vowel points and stretched strokes: %s', (written, plain) => {
+    expect(foldText(written)).toBe(plain);
+  });
+
+  it('is of a version that stands behind those of earlier Unicode and of earlier rules', () => {
+    const [unicode, rules] = foldingVersion.split(' ').map(Number);
+    if (unicode === undefined || rules === undefined) throw new Error('the version has two parts');
+    expect(['1.0', '9.0 99', `${unicode}`, `${unicode} ${rules - 1}`].map(isEarlierFolding)).toEqual(
+      Array(4).fill(true),
+    );
+    const others = [foldingVersion, `${unicode} ${rules + 1}`, `${unicode + 1} 1`];
+    expect(others.map(isEarlierFolding)).toEqual([false, false, false]);
+  });
+
+  it('is the same for composed and decomposed, upper and lower case text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 50 }), (text) => {
+        expect(foldText(text.normalize('NFD'))).toBe(foldText(text.normalize('NFC')));
+        expect(foldText(text.toUpperCase())).toBe(foldText(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,363 @@
+import { inspect } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigError } from '../../../src/kit/errors.ts';
+import { silentLog } from '../../../src/kit/log.ts';
+import { createS3Media } from '../../../src/media/s3/s3-media.ts';
+import type { S3Limits } from '../../../src/media/s3/s3-client.ts';
+import { S3Error } from '../../../src/media/s3/s3-error.ts';
+import { createRecordedLog } from '../../cache/recorded-log.ts';
+import { newMediaId, readAll } from '../open-test-files.ts';
+import { answerXml, startS3Server, type Intercept, type S3Server } from '../s3-server.ts';
+
+const partBytes = 8 * 1024 ** 2;
+const quick: Partial<S3Limits> = { pauseMs: 1 };
+
+let s3: S3Server;
+beforeAll(async () => {
+  s3 = await startS3Server();
+});
+afterAll(async () => s3.stop());
+afterEach(() => {
+  s3.intercept = () => false;
+  s3.requests.length = 0;
+});
+
+const open = (limits: Partial<S3Limits> = {}, settings: Partial<S3Server['config']> = {}) =>
+  createS3Media({ ...s3.config, ...settings }, { log: silentLog, limits: { ...quick, ...limits } });
+
+const patient = () => ({ contentType: 'video/mp4', signal: AbortSignal.timeout(20_000) });
+
+/** Takes the first `times` requests that match, and hands the others on. */
+const failing = (times: number, matches: RegExp, fail: Intercept): Intercept => {
+  let left = times;
+  return (request, response) => {
+    if (left === 0 || !matches.test(`${request.method} ${request.url}`)) return false;
+    left -= 1;
+    return fail(request, response);
+  };
+};
+
+const busy: Intercept = (request, response) => {
+  request.resume().once('end', () => answerXml(response, 503, '<Error><Code>SlowDown</Code></Error>'));
+  return true;
+};
+const hangUp: Intercept = (request) => {
+  request.socket.destroy();
+  return true;
+};
+const saysNothing: Intercept = () => true;
+
+const thrownBy = async (promise: Promise<unknown>): Promise<S3Error> => {
+  const error: unknown = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof S3Error) return error;
+  throw new Error('no S3Error was thrown', { cause: error });
+};
+
+describe('a bucket', () => {
+  it('takes a small stream in one request, and a large one in parts of 8 MiB', async () => {
+    const files = open();
+    const stream = async function* (length: number): AsyncGenerator<Uint8Array> {
+      for (let sent = 0; sent < length; sent += 65_536) yield Buffer.alloc(Math.min(65_536, length - sent));
+    };
+    await files.write(newMediaId(), stream(100_000), patient());
+    expect(s3.requests).toHaveLength(1);
+    s3.requests.length = 0;
+    await files.write(newMediaId(), stream(2 * partBytes + 1), patient());
+    expect(
+      s3.requests.map((line) => line.replace(/^(\w+) .*\?/, '$1 ').replace(/[0-9a-f]{32}/, 'ID')),
+    ).toEqual([
+      'POST uploads=',
+      'PUT partNumber=1&uploadId=ID',
+      'PUT partNumber=2&uploadId=ID',
+      'PUT partNumber=3&uploadId=ID',
+      'POST uploadId=ID',
+    ]);
+    await files.close();
+  });
+
+  it('keeps the content type with the bytes', async () => {
+    const files = open();
+    const ids = [newMediaId(), newMediaId()];
+    await files.write(ids[0] ?? '', Buffer.alloc(10), patient());
+    await files.write(ids[1] ?? '', Buffer.alloc(partBytes + 1), patient());
+    for (const id of ids) {
+      const answered = Promise.withResolvers<unknown>();
+      s3.intercept = (_request, response) => {
+        response.once('finish', () => answered.resolve(response.getHeader('content-type')));
+        return false;
+      };
+      expect(await files.size(id)).toBeGreaterThan(0);
+      expect(await answered.promise).toBe('video/mp4');
+    }
+    await files.close();
+  });
+
+  it('pulls no more than one part ahead of what is kept', async () => {
+    let pulled = 0;
+    let kept = 0;
+    let furthest = 0;
+    s3.intercept = (request, response) => {
+      if (request.method !== 'PUT') return false;
+      response.once('finish', () => (kept += partBytes));
+      return false;
+    };
+    const source = async function* (): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < 40; count += 1) {
+        pulled += 1024 ** 2;
+        furthest = Math.max(furthest, pulled - kept);
+        yield Buffer.alloc(1024 ** 2);
+      }
+    };
+    const files = open();
+    await files.write(newMediaId(), source(), patient());
+    expect(pulled).toBe(5 * partBytes);
+    expect(furthest).toBeLessThanOrEqual(partBytes + 1024 ** 2);
+    await files.close();
+  });
+
+  it.each([
+    ['is busy', busy],
+    ['breaks the connection', hangUp],
+  ])('is asked again when it %s', async (_what, fail) => {
+    const files = open();
+    const id = newMediaId();
+    for (const matches of [/^PUT .*partNumber=2/, /^POST .*uploads/, /^POST .*uploadId/]) {
+      s3.intercept = failing(2, matches, fail);
+      expect(await files.write(id, Buffer.alloc(partBytes + 5, 'a'), patient())).toBe(partBytes + 5);
+    }
+    s3.intercept = failing(2, /^GET/, fail);
+    expect((await readAll(files, id))?.equals(Buffer.alloc(partBytes + 5, 'a'))).toBe(true);
+    s3.intercept = failing(2, /^HEAD/, fail);
+    expect(await files.size(id)).toBe(partBytes + 5);
+    s3.intercept = failing(2, /^DELETE/, fail);
+    await files.remove(id);
+    expect(await files.size(id)).toBeNull();
+    await files.close();
+  });
+
+  it('is asked three times at most, and then nothing of the write is left', async () => {
+    const files = open();
+    const before = await s3.contents();
+    for (const [matches, length] of [
+      [/^PUT/, 10],
+      [/^POST .*uploads/, partBytes],
+      [/^PUT .*partNumber=2/, partBytes + 10],
+      [/^POST .*uploadId/, partBytes + 10],
+    ] as const) {
+      let refused = 0;
+      s3.intercept = failing(Infinity, matches, (request, response) => {
+        refused += 1;
+        return busy(request, response);
+      });
+      const error = await thrownBy(files.write(newMediaId(), Buffer.alloc(length), patient()));
+      expect(error).toMatchObject({ status: 503, code: 'SlowDown' });
+      expect(refused).toBe(3);
+      expect(await s3.contents()).toEqual(before);
+    }
+    await files.close();
+  });
+
+  it('is not asked again when it refuses', async () => {
+    const files = open({}, { secretAccessKey: 'not the key of this account' });
+    expect(await thrownBy(files.size(newMediaId()))).toMatchObject({ status: 403, code: null });
+    expect(s3.requests).toHaveLength(1);
+    expect(await thrownBy(files.read(newMediaId()))).toMatchObject({ code: 'SignatureDoesNotMatch' });
+    expect(s3.requests).toHaveLength(2);
+    await files.close();
+  });
+
+  it('has kept what it completed, also when its answer was lost', async () => {
+    const files = open();
+    const id = newMediaId();
+    s3.intercept = failing(1, /^POST .*uploadId/, (request, response) => {
+      // The service has done its work when it begins its answer.
+      response.writeHead = () => {
+        request.socket.destroy();
+        return response;
+      };
+      s3.serve(request, response);
+      return true;
+    });
+    expect(await files.write(id, Buffer.alloc(partBytes + 5), patient())).toBe(partBytes + 5);
+    expect(s3.requests.slice(-3).map((line) => line.split(' ')[0])).toEqual(['POST', 'POST', 'HEAD']);
+    expect(await files.size(id)).toBe(partBytes + 5);
+    await files.close();
+  });
+
+  it('may put an error into an answer of status 200, which counts', async () => {
+    const files = open();
+    const id = newMediaId();
+    const lie: Intercept = (request, response) => {
+      request
+        .resume()
+        .once('end', () => answerXml(response, 200, '<Error><Code>InternalError</Code></Error>'));
+      return true;
+    };
+    s3.intercept = failing(1, /^POST .*uploadId/, lie);
+    expect(await files.write(id, Buffer.alloc(partBytes + 5), patient())).toBe(partBytes + 5);
+    await files.remove(id);
+    const before = await s3.contents();
+    s3.intercept = failing(Infinity, /^POST .*uploadId/, lie);
+    expect((await thrownBy(files.write(id, Buffer.alloc(partBytes + 5), patient()))).code).toBe(
+      'InternalError',
+    );
+    expect(await s3.contents()).toEqual(before);
+    await files.close();
+  });
+
+  it('that says nothing is given up after the time of an attempt', async () => {
+    const files = open({ attemptMs: 150, uploadMs: 150, attempts: 2 });
+    s3.intercept = saysNothing;
+    expect(await thrownBy(files.size(newMediaId()))).toMatchObject({ status: null });
+    expect(await thrownBy(files.remove(newMediaId()))).toMatchObject({ status: null });
+    expect(await thrownBy(files.read(newMediaId()))).toMatchObject({ status: null });
+    expect(s3.requests).toHaveLength(6);
+    s3.intercept = failing(Infinity, /^PUT/, saysNothing);
+    expect(await thrownBy(files.write(newMediaId(), Buffer.alloc(10), patient()))).toMatchObject({
+      status: null,
+    });
+    await files.close();
+  });
+
+  it('that says nothing is given up at once when the caller gives up', async () => {
+    const files = open();
+    s3.intercept = failing(Infinity, /^(?!DELETE)/, saysNothing);
+    const reason = new Error('the caller has gone');
+    const stopping = (): AbortSignal => {
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(reason), 20);
+      return stop.signal;
+    };
+    await expect(files.size(newMediaId(), { signal: stopping() })).rejects.toBe(reason);
+    await expect(files.read(newMediaId(), { signal: stopping() })).rejects.toBe(reason);
+    const written = files.write(newMediaId(), Buffer.alloc(10), {
+      contentType: 'image/png',
+      signal: stopping(),
+    });
+    await expect(written).rejects.toBe(reason);
+    await files.close();
+  });
+
+  it('that falls silent or breaks off within the bytes ends their stream with an error', async () => {
+    const files = open({ idleMs: 100 });
+    const begins =
+      (then: (end: () => void) => void): Intercept =>
+      (request, response) => {
+        response.writeHead(200, { 'content-length': 1000 });
+        response.write('the beginning', () => then(() => request.socket.destroy()));
+        return true;
+      };
+    for (const then of [() => {}, (end: () => void) => end()]) {
+      s3.intercept = begins(then);
+      await expect(readAll(files, newMediaId())).rejects.toThrow(/timeout|closed|terminated/i);
+    }
+    await files.close();
+  });
+
+  it('that breaks off before anybody listens does not end the process', async () => {
+    const files = open();
+    s3.intercept = (request, response) => {
+      response.writeHead(200, { 'content-length': 1000 });
+      response.write('the beginning', () => setTimeout(() => request.socket.destroy(), 20));
+      return true;
+    };
+    const stream = await files.read(newMediaId());
+    await expect.poll(() => stream?.closed).toBe(true);
+    expect(stream?.errored).toBeInstanceOf(Error);
+    await files.close();
+  });
+
+  it('that does not heed a range is not believed', async () => {
+    const files = open();
+    s3.intercept = (_request, response) => {
+      response.writeHead(200, { 'content-length': 4 }).end('all!');
+      return true;
+    };
+    await expect(files.read(newMediaId(), { range: { start: 1, end: 2 } })).rejects.toThrow(S3Error);
+    await files.close();
+  });
+
+  it('that is not there, or cannot be reached, is an error rather than a medium that is missing', async () => {
+    const absent = open({}, { bucket: 'another-bucket' });
+    expect(await thrownBy(absent.read(newMediaId()))).toMatchObject({ code: 'NoSuchBucket' });
+    await absent.close();
+    const unreachable = open({}, { endpoint: 'http://127.0.0.1:9' });
+    await thrownBy(unreachable.read(newMediaId()));
+    await thrownBy(unreachable.check({ signal: AbortSignal.timeout(5_000) }));
+    await unreachable.close();
+  });
+
+  it.each([
+    ['a page of a proxy', 'text/html', '<html><body>404 Not Found</body></html>'],
+    ['nothing', 'text/plain', ''],
+    ['another error', 'application/xml', '<Error><Code>NoSuchRoute</Code></Error>'],
+  ])('has not lost a medium of which a 404 with %s is answered', async (_what, contentType, body) => {
+    const files = open();
+    const id = newMediaId();
+    await files.write(id, Buffer.alloc(10), patient());
+    s3.intercept = (request, response) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+      response.writeHead(404, { 'content-type': contentType }).end(request.method === 'GET' ? body : '');
+      return true;
+    };
+    expect(await thrownBy(files.read(id))).toMatchObject({ status: 404 });
+    await thrownBy(files.size(id));
+    s3.intercept = () => false;
+    expect(await files.size(id)).toBe(10);
+    await files.close();
+  });
+
+  it('is told neither in errors nor in the log by which key it is opened', async () => {
+    const { log, lines } = createRecordedLog();
+    const secrets = { accessKeyId: 'AKIAVERYSECRETID', secretAccessKey: 'the-very-secret-key' };
+    const errors: unknown[] = [];
+    const id = newMediaId();
+    for (const endpoint of [s3.config.endpoint, 'http://127.0.0.1:9']) {
+      const files = createS3Media({ ...s3.config, ...secrets, endpoint }, { log, limits: quick });
+      const signal = AbortSignal.timeout(5_000);
+      errors.push(await thrownBy(files.write(id, Buffer.alloc(10), patient())));
+      errors.push(await thrownBy(files.write(id, Buffer.alloc(partBytes), patient())));
+      errors.push(await thrownBy(files.read(id)));
+      errors.push(await thrownBy(files.removeLeftovers({ olderThan: 0, signal })));
+      errors.push(await thrownBy(files.check({ signal })));
+      await files.close();
+    }
+    for (const error of errors) log.error({ err: error }, 'shown');
+    const shown = inspect(errors, { depth: 20, showHidden: true }) + JSON.stringify(lines);
+    expect(lines.length).toBeGreaterThan(errors.length);
+    expect(shown).toContain('InvalidAccessKeyId');
+    for (const hidden of [...Object.values(secrets), 'AWS4-HMAC', id]) expect(shown).not.toContain(hidden);
+  });
+
+  it('aborts no upload under another name than ours', async () => {
+    const files = open();
+    await s3.beginUpload('backup-of-somebody-else');
+    const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
+    expect(await files.removeLeftovers(options)).toBe(0);
+    expect((await s3.contents()).filter((name) => name.startsWith('upload'))).toHaveLength(1);
+    s3.intercept = (_request, response) => {
+      answerXml(response, 501, '<Error><Code>NotImplemented</Code></Error>');
+      return true;
+    };
+    expect(await files.removeLeftovers(options)).toBe(0);
+    await files.close();
+  });
+
+  it('is asked for its uploads page by page', async () => {
+    const files = open();
+    s3.uploadsPerPage = 2;
+    const own = Array.from({ length: 5 }, newMediaId);
+    for (const id of own) await s3.beginUpload(id);
+    const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
+    expect(await files.removeLeftovers(options)).toBe(5);
+    expect(await files.removeLeftovers(options)).toBe(0);
+    await files.close();
+  });
+
+  it('takes no prefix that leads out of it', () => {
+    expect(() => open({}, { prefix: 'a/../../other/' })).toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { outputItemId } from '../../../src/operations/responses/response-ids.ts';
+import { createResponse } from '../../../src/operations/responses/create-response.ts';
+import type { AccountCall, Services } from '../../../src/operations/operation.ts';
+import { resolveReferences } from '../../../src/operations/responses/response-references.ts';
+import type { Job } from '../../../src/store/store.ts';
+import { responsesJob } from './responses-job.ts';
+
+const jobIdOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+const itemIdOf = (index: number): string => outputItemId('msg', jobIdOf(index), 0);
+
+/** A store in which every job is a finished response of one message, with so much else in its result. */
+const storeOf = ({ ballast = 0 } = {}) => {
+  const asked: string[] = [];
+  return {
+    asked,
+    getJob: async ({ id }: { id: string; accountId: string }): Promise<Job> => {
+      asked.push(id);
+      const output = [{ id: outputItemId('msg', id, 0), type: 'message', role: 'assistant', content: [] }];
+      const result = JSON.stringify({ output, instructions: 'x'.repeat(ballast) });
+      return { ...responsesJob, id, status: 'done', result };
+    },
+  };
+};
+
+const resolve = (ids: string[], store = storeOf(), maxBytes = 1_000_000) =>
+  resolveReferences(
+    ids.map((id) => ({ type: 'item_reference', id })),
+    { store, accountId: 'account', maxBytes },
+  );
+
+describe('references in a request', () => {
+  it('stand in the place of their items, each response read once', async () => {
+    const store = storeOf();
+    const placed = await resolve([itemIdOf(1), itemIdOf(2), itemIdOf(1)], store);
+    expect(placed.map(({ item, param }) => [item['id'], param])).toEqual([
+      [itemIdOf(1), 'input.0'],
+      [itemIdOf(2), 'input.1'],
+      [itemIdOf(1), 'input.2'],
+    ]);
+    expect(store.asked).toEqual([jobIdOf(1), jobIdOf(2)]);
+  });
+
+  it('name items of at most 256 responses', async () => {
+    const ids = Array.from({ length: 257 }, (_, index) => itemIdOf(index));
+    const store = storeOf();
+    await expect(resolve(ids, store)).rejects.toMatchObject({
+      code: 'invalid_value',
+      param: 'input.256.id',
+    });
+    expect(store.asked).toHaveLength(256);
+    expect(await resolve(ids.slice(1))).toHaveLength(256);
+  });
+
+  it('make a request too large by what they stand for, and by what has to be read for them', async () => {
+    const refused = { code: 'input_too_large' };
+    await expect(
+      resolve(
+        Array.from({ length: 20 }, () => itemIdOf(1)),
+        storeOf(),
+        1_000,
+      ),
+    ).rejects.toMatchObject(refused);
+    const store = storeOf({ ballast: 3_000 });
+    await expect(resolve([1, 2, 3].map(itemIdOf), store, 1_000)).rejects.toMatchObject(refused);
+    expect(store.asked).toHaveLength(2);
+  });
+
+  it('are not looked up again for a request that is repeated: what they named may be gone', async () => {
+    const services = {
+      config: { responsesMaxBytes: 1_000 },
+      clock: { now: () => 0 },
+      catalogs: { for: () => ({ find: () => ({ sku: responsesJob.model }) }) },
+      store: {
+        findReplay: async () => ({ outcome: 'replayed', job: responsesJob }),
+        getJob: () => Promise.reject(new Error('it was looked up')),
+      },
+    } as unknown as Services;
+    const request = { model: responsesJob.model, input: [{ type: 'item_reference', id: itemIdOf(1) }] };
+    const call = { caller: { accountId: 'account' } } as AccountCall;
+    const idempotency = { endpoint: 'create_response', key: 'k', bodyHash: 'h' };
+    expect(await createResponse.open(request, call, services, idempotency)).toEqual({
+      job: responsesJob,
+      isReplayed: true,
+    });
+    await expect(createResponse.open(request, call, services, null)).rejects.toThrow('it was looked up');
+  });
+
+  it('ask for nothing when their id is none of ours', async () => {
+    const store = storeOf();
+    await expect(resolve(['msg_68a1'], store)).rejects.toMatchObject({ code: 'invalid_value' });
+    expect(store.asked).toEqual([]);
+  });
+});

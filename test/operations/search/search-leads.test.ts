@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/kit/errors.ts';
+import { countryNames } from '../../../src/operations/search/country-names.ts';
+import { createSearchLeads } from '../../../src/operations/search/search-leads.ts';
+import { validate } from '../../../src/operations/validate.ts';
+
+const search = createSearchLeads({
+  isOn: true,
+  pricing: 'dynamic',
+  maxLimit: 100,
+  chargeEmpty: true,
+  ratePerMinute: 60,
+  syntheticProfiles: 1,
+});
+
+/** What is said of a search before it is paid for; null when it would run. */
+const refusalOf = (input: object): string | null => {
+  try {
+    search.check(search.input.parse(validate(search, input)));
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_parameter') return error.message;
+    throw error;
+  }
+};
+
+describe('a search that cannot run', () => {
+  it.each([
+    [{ country: 'USA' }, 'country: must be the 2-letter ISO country code, which is US'],
+    [{ country: 'United States' }, 'country: must be the 2-letter ISO country code, which is US'],
+    [{ country: 'united kingdom' }, 'country: must be the 2-letter ISO country code, which is GB'],
+    [{ country: 'Turkey' }, 'country: must be the 2-letter ISO country code, which is TR'],
+    [{ country: 'Atlantis' }, 'country: must be a 2-letter ISO country code such as US or GB'],
+    [{ country: 'ß' }, 'country: must be a 2-letter ISO country code such as US or GB'],
+    [{ country: 'constructor' }, 'country: must be a 2-letter ISO country code such as US or GB'],
+    [{ country: 'US, CA' }, 'country: must be a 2-letter ISO country code such as US or GB'],
+    [
+      { country: 'en' },
+      'country: must be a 2-letter ISO country code such as US or GB; EN is the code of no country',
+    ],
+    [
+      { country: 'EU' },
+      'country: must be a 2-letter ISO country code such as US or GB; EU is the code of no country',
+    ],
+    [
+      { country: 'XX' },
+      'country: must be a 2-letter ISO country code such as US or GB; XX is the code of no country',
+    ],
+    [{ country: 'Trinidad and Tobago' }, 'country: must be the 2-letter ISO country code, which is TT'],
+    [{ min_followers: '10k' }, 'min_followers: must be a whole number in digits, such as 10000'],
+    [{ max_followers: 1.5 }, 'max_followers: must be a whole number in digits, such as 10000'],
+    [{ min_followers: 1_000_000_001 }, 'min_followers: must be at most 1000000000'],
+    [{ max_followers: 2 ** 53 }, 'max_followers: must be at most 9007199254740991'],
+    [{ max_followers: '9007199254740993' }, 'max_followers: must be at most 9007199254740991'],
+    [{ max_followers: -1 }, 'max_followers: must be at least 0'],
+    [{ min_followers: -1 }, 'min_followers: must be at least 0'],
+    [{ min_followers: 5, max_followers: 4 }, 'min_followers: must not be above max_followers'],
+    [{ limit: 101 }, 'limit: must be at most 100'],
+    [{ limit: 0 }, 'limit: must be at least 1'],
+    [{ gender: 'Female' }, 'gender: must be "male" or "female"'],
+    [{ query: '🔥' }, 'query: must contain a letter or a digit'],
+    [{ category: 'x'.repeat(201) }, 'category: must have at most 200 characters'],
+    [{ query: 'x'.repeat(201) }, 'query: must have at most 200 characters'],
+    [{ query: 'a b c d e f g h i j k l m n o p q r s t u v w x y' }, 'query: must have at most 24 words'],
+  ])('is told what to do: %j', (input, text) => {
+    expect(refusalOf(input)).toBe(text);
+  });
+});
+
+describe('a search', () => {
+  it.each([
+    { query: '#fitness' },
+    { query: '@ana.reyes' },
+    { country: 'us' },
+    { country: ' US ' },
+    { country: '' },
+    { country: 'uk' },
+    { country: 'XK' },
+    { gender: '' },
+    { query: '', category: '', min_followers: '', max_followers: '', limit: '' },
+    { max_followers: 1_000_000_001 },
+    { max_followers: Number.MAX_SAFE_INTEGER },
+    { max_followers: String(Number.MAX_SAFE_INTEGER) },
+    { query: null, country: null, category: null, gender: null, min_followers: null, max_followers: null },
+    { category: 'beauty' },
+    { min_followers: '10000', max_followers: '20000', limit: '20' },
+    { category: 'x'.repeat(200) },
+    { min_followers: 10, max_followers: 10 },
+    { limit: 100 },
+    {},
+  ])('runs: %j', (input) => {
+    expect(refusalOf(input)).toBeNull();
+  });
+
+  it('takes null for what is left out', () => {
+    expect(search.input.parse({ query: 'x', country: null, limit: null })).toEqual({ query: 'x', limit: 20 });
+  });
+
+  it('takes an empty text for what is left out, in every parameter', () => {
+    const empty = Object.fromEntries(search.rest.query.map((name) => [name, '']));
+    expect(search.input.parse(empty)).toEqual({ limit: 20 });
+  });
+
+  it('may be by the code of any country that has a name', () => {
+    const names = new Intl.DisplayNames('en', { type: 'region' });
+    for (const [code, name] of countryNames) {
+      expect(names.of(code)).not.toBe(code);
+      expect(refusalOf({ country: code })).toBeNull();
+      expect(refusalOf({ country: name })).toBe(
+        `country: must be the 2-letter ISO country code, which is ${code}`,
+      );
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createInputFolder } from '../../../src/media/input-folder.ts';
+import type { StreamInputOptions } from '../../../src/media/stream-input.ts';
+import type { AccountCall, Services } from '../../../src/operations/operation.ts';
+import { takeVideoInputs } from '../../../src/operations/videos/take-video-inputs.ts';
+
+const measuring = vi.hoisted(() => Promise.withResolvers<{ file: string; signal?: AbortSignal }>());
+
+/** A measure that takes for ever, unless it is told that nobody waits for it. */
+vi.mock('../../../src/providers/video/measure-video.ts', () => ({
+  measureVideo: (file: string, signal?: AbortSignal) => {
+    measuring.resolve({ file, ...(signal === undefined ? {} : { signal }) });
+    return new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true }),
+    );
+  },
+}));
+
+describe('taking in a reference video', () => {
+  it('ends when its client goes, also while it is being measured, and leaves no file', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'causeway-inputs-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const gone = new AbortController();
+    const call = { caller: { accountId: 'account' }, signal: gone.signal } as unknown as AccountCall;
+    const services = {
+      inputFolder: createInputFolder({ directory }),
+      streamInput: async (_url: string, { accountId }: StreamInputOptions) => {
+        // Else one account could take every place for downloads.
+        expect(accountId).toBe('account');
+        return { kind: 'video', contentType: 'video/mp4', source: Buffer.from('a film') };
+      },
+      store: { findMadeClip: async () => null },
+      media: { discard: async () => {}, save: async () => expect.unreachable() },
+    } as unknown as Services;
+    const named = { role: 'reference_video', url: 'https://example.com/film', param: 'content.0' } as const;
+    const taking = takeVideoInputs([named], call, services);
+    taking.catch(() => {});
+    const { file } = await measuring.promise;
+    expect(await readdir(directory)).toHaveLength(1);
+    expect(file.startsWith(directory)).toBe(true);
+    gone.abort(new Error('the client has gone'));
+    await expect(taking).rejects.toBe(gone.signal.reason);
+    expect(await readdir(directory)).toEqual([]);
+  });
+});

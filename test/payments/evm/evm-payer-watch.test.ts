@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { createEvmChain } from '../../../src/payments/evm/evm-chain.ts';
+import { createContractPayers } from '../../../src/payments/evm/evm-contract-payers.ts';
+import { watchPayer } from '../../../src/payments/evm/evm-payer-watch.ts';
+
+it('a settlement that ends before the node tells of the payer’s code keeps no part of the budget', async () => {
+  const contractPayers = createContractPayers({ now: () => 0 });
+  const signal = new AbortController().signal;
+  const authorization = {
+    from: '0x01',
+    to: '0x02',
+    value: '1',
+    validAfter: '0',
+    validBefore: '1',
+    nonce: '0x03',
+  } as const;
+  for (let settlement = 0; settlement < 30; settlement += 1) {
+    const code = Promise.withResolvers<string>();
+    const chain = createEvmChain({ request: () => code.promise }, signal);
+    const payload = { signature: '0x', authorization } as const;
+    const watch = watchPayer({ payer: '0x01', payload, chain, contractPayers });
+    const reading = watch.readMaxGas();
+    watch.end();
+    code.resolve('0x60');
+    await expect(reading).rejects.toThrow('payers with code have to wait');
+  }
+  expect(contractPayers.hasBudget()).toBe(true);
+});

@@ -1,0 +1,565 @@
+import { createTestClient, encodeFunctionData, http, parseAbi, publicActions, walletActions } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { PaymentRefund, Store } from '../../../src/store/store.ts';
+import { localEvmKeys } from '../../chains/local-keys.ts';
+import { startChains, type Chains } from '../../chains/start-chains.ts';
+import { testEngines, type TestStore } from '../../store/open-test-store.ts';
+import { walk, watchFetch, watchStore } from '../crash/steps.ts';
+import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
+
+/** Longer than the turn of a process that died, and than a Solana transaction lives. */
+const laterMs = 200_000;
+
+let chains: Chains;
+let store: Store;
+let data: TestStore;
+const realFetch = globalThis.fetch;
+const engines = testEngines();
+
+beforeAll(async () => {
+  chains = await startChains();
+  globalThis.fetch = watchFetch(realFetch);
+});
+afterAll(async () => {
+  globalThis.fetch = realFetch;
+  await chains.stop();
+});
+
+const useStore = (create: () => Promise<TestStore>): void => {
+  beforeEach(async () => {
+    data = await create();
+    ({ store } = data);
+  });
+  afterEach(async () => {
+    chains.base.controls.clearFaults();
+    chains.solana.controls.clearFaults();
+    chains.solana.controls.dropSends = false;
+    chains.solana.controls.holdSends = false;
+    await chains.base.controls.setAutomine(true);
+    await data.remove();
+  });
+};
+
+/** What a store has a part in; all else is alike on every engine, and the store knows no chain. */
+const storeStep = /Refund|SenderTurn/;
+
+describe.each(engines)('refunds on $kind', ({ kind, create }) => {
+  useStore(create);
+
+  describe.each(['base', 'solana'] as const)('on %s', (chain) => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, chain);
+    });
+
+    it('reach the payer, and the store says so', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment, 30_000n);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'landed',
+        refund: { state: 'sending', sender: site.walletAddress },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(30_000n);
+      await site.makeFinal();
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'settled',
+        refund: { state: 'settled', reason: null },
+      });
+      expect(await store.getRefund(refund.id)).toMatchObject({ state: 'settled' });
+      expect(await site.balanceOf(payment.payer)).toBe(30_000n);
+    });
+
+    it('of one amount to one payer at the same moment are two transfers', async () => {
+      const payment = await site.addPayment(store);
+      const another = await site.addPayment(store, payment.payer);
+      const refunds = [await site.plan(store, payment, 30_000n), await site.plan(store, another, 30_000n)];
+      const ends = await Promise.all(refunds.map((refund) => site.run(store, refund)));
+      expect(ends.map(({ outcome }) => outcome)).toEqual(['landed', 'landed']);
+      expect(new Set(ends.map(({ refund }) => refund.transaction)).size).toBe(2);
+      expect(await site.balanceOf(payment.payer)).toBe(60_000n);
+    });
+
+    it('reach the payer once, however many processes work on them at once', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const others = await Promise.all([data.openAnother(), data.openAnother(), data.openAnother()]);
+      const ends = await Promise.all(others.map((other) => site.run(other, refund)));
+      expect(ends.map(({ outcome }) => outcome)).toEqual(['landed', 'landed', 'landed']);
+      expect(new Set(ends.map(({ refund: { transaction } }) => transaction)).size).toBe(1);
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('reach the payer once, at whatever step a process ends and another goes on', async () => {
+      const whole = await walk(async () => {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        return walk(() => site.run(watchStore(store), refund), null);
+      }, null);
+      const steps = whole.ended?.value.steps ?? [];
+      expect(steps.filter((step) => step.startsWith('before advanceRefund'))).toEqual([
+        'before advanceRefund to sending',
+      ]);
+      expect(steps.length).toBeGreaterThan(15);
+      const isFirstEngine = kind === engines[0]?.kind;
+      const storeSteps = chain === 'base' ? steps.filter((step) => storeStep.test(step)) : [];
+      const tried = isFirstEngine ? steps : storeSteps;
+      const begun: { step: string; payer: string; refund: PaymentRefund }[] = [];
+      for (const step of tried) {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        await site.endTurn(store);
+        const { ended } = await walk(() => site.run(watchStore(store), refund), step);
+        expect([step, ended]).toEqual([step, null]);
+        const end = await site.run(store, refund, { aheadMs: laterMs });
+        expect([step, end.outcome]).toEqual([step, 'landed']);
+        begun.push({ step, payer: payment.payer, refund });
+      }
+      await site.makeFinal();
+      const outcomes: Record<string, unknown> = {};
+      for (const { step, payer, refund } of begun) {
+        const end = await site.run(store, refund, { aheadMs: laterMs });
+        outcomes[step] = [end.outcome, end.refund.state, await site.balanceOf(payer)];
+      }
+      expect(outcomes).toEqual(Object.fromEntries(tried.map((step) => [step, ['settled', 'settled', paid]])));
+    }, 180_000);
+
+    it('are called settled once, at whatever step a process ends that looks at what is final', async () => {
+      const begin = async () => {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        expect(await site.run(store, refund)).toMatchObject({ outcome: 'landed' });
+        await site.makeFinal();
+        return { payment, refund };
+      };
+      const first = await begin();
+      const { steps } = await walk(() => site.run(watchStore(store), first.refund), null);
+      expect(steps).toContain('before advanceRefund to settled');
+      for (const step of steps.filter((name) => storeStep.test(name))) {
+        const { payment, refund } = await begin();
+        await walk(() => site.run(watchStore(store), refund), step);
+        expect(await site.run(store, refund)).toMatchObject({ outcome: 'settled' });
+        expect(await site.balanceOf(payment.payer)).toBe(paid);
+      }
+    });
+
+    it('are not sent when their payment was found not to have happened', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await store.advancePayment({
+        identity: payment.identity,
+        from: ['delivered'],
+        to: 'unknown',
+        set: { reason: 'gone_from_chain', settledAt: null },
+        now: Date.now(),
+      });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'postponed',
+        reason: 'not_owed',
+        refund: { state: 'planned', rawTransaction: null },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(0n);
+    });
+
+    const sending = { base: 'eth_sendRawTransaction', solana: 'sendTransaction' }[chain];
+
+    it.each(['lose-answer', 'error', 'unavailable', 'disconnect'] as const)(
+      'reach the payer once when a sending meets "%s"',
+      async (fault) => {
+        const payment = await site.addPayment(store);
+        const refund = await site.plan(store, payment);
+        const struck = chains[chain].controls.inject({ fault, methods: [sending], times: 1 });
+        const end = await site.run(store, refund);
+        expect([end.outcome, struck.hits]).toEqual(['landed', 1]);
+        expect(await site.balanceOf(payment.payer)).toBe(paid);
+      },
+    );
+
+    it('are not known while the chain does not answer, and are found later', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
+      const blind = chains[chain].controls.inject({ fault: 'unavailable', methods: [looking] });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'rpc_unavailable',
+        refund: { state: 'sending' },
+      });
+      blind.remove();
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'landed' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('are not signed while the chain does not answer', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
+      chains[chain].controls.inject({ fault: 'unavailable', methods: [preparing], times: 1 });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'postponed',
+        reason: 'rpc_unavailable',
+        refund: { state: 'planned', transaction: null },
+      });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'landed' });
+    });
+
+    it('wait for the account while another process sends from it', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const sender = `${payment.network}:${site.walletAddress.toLowerCase()}`;
+      const now = Date.now();
+      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+      expect(await site.run(store, refund, { timings: { turnWaitMs: 50 } })).toMatchObject({
+        outcome: 'postponed',
+        reason: 'account_busy',
+        refund: { state: 'planned' },
+      });
+      const waiting = site.run(store, refund);
+      await store.endSenderTurn({ sender, owner: 'gateway' });
+      expect(await waiting).toMatchObject({ outcome: 'landed' });
+      // Its own turn was given up.
+      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+    });
+
+    it('reach the payer once when a process wakes up after its turn was given to another', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const { controls } = chains[chain];
+      const preparing = { base: 'eth_getTransactionCount', solana: 'getLatestBlockhash' }[chain];
+      const looking = { base: 'eth_getTransactionReceipt', solana: 'getSignatureStatuses' }[chain];
+      const asleep = controls.inject({ fault: 'hold', methods: [preparing], times: 1 });
+      const sleeper = site.run(store, refund, { timings: { turnMs: 600_000 }, rpcTimeoutMs: 20_000 });
+      await asleep.waitForHit();
+      const blind = controls.inject({ fault: 'unavailable', methods: [looking] });
+      const other = await site.run(store, refund, { aheadMs: 700_000 });
+      expect(other).toMatchObject({ outcome: 'open', refund: { state: 'sending' } });
+      blind.remove();
+      asleep.remove();
+      expect(await sleeper).toMatchObject({
+        outcome: 'landed',
+        refund: { transaction: other.refund.transaction },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('throw away what was signed when their turn is over', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      expect(await site.run(store, refund, { timings: { turnMs: 0 } })).toMatchObject({
+        outcome: 'postponed',
+        reason: 'signing_too_slow',
+        refund: { state: 'planned', rawTransaction: null },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(0n);
+    });
+  });
+});
+
+describe('a refund', () => {
+  useStore(engines[0]!.create);
+
+  describe('on Base', () => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, 'base');
+    });
+    const client = () =>
+      createTestClient({ mode: 'anvil', transport: http(chains.base.rpcUrl) })
+        .extend(publicActions)
+        .extend(walletActions);
+
+    /** A refund that waits in the node's pool. */
+    const leavePending = async (): Promise<{ refund: PaymentRefund; payer: string }> => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await chains.base.controls.setAutomine(false);
+      const end = await site.run(store, refund);
+      expect(end).toMatchObject({ outcome: 'open', reason: 'not_landed', refund: { state: 'sending' } });
+      return { refund: end.refund, payer: payment.payer };
+    };
+    /** The next question for a receipt is answered as by a node that is behind the others. */
+    const answerReceiptWithNothing = (): { answers: number } => {
+      const told = { answers: 0 };
+      const { fetch } = globalThis;
+      onTestFinished(() => {
+        globalThis.fetch = fetch;
+      });
+      globalThis.fetch = async (input, init) => {
+        const asked = typeof init?.body === 'string' ? init.body : '';
+        if (told.answers > 0 || !asked.includes('eth_getTransactionReceipt')) return fetch(input, init);
+        told.answers += 1;
+        return Response.json({ jsonrpc: '2.0', id: 1, result: null });
+      };
+      return told;
+    };
+    /** As a node that cannot name a final block answers. */
+    const answerFinalBlockWith = (answer: object): void => {
+      const { fetch } = globalThis;
+      onTestFinished(() => {
+        globalThis.fetch = fetch;
+      });
+      globalThis.fetch = async (input, init) => {
+        const asked = typeof init?.body === 'string' ? init.body : '';
+        return asked.includes('"finalized"')
+          ? Response.json({ jsonrpc: '2.0', id: 1, ...answer })
+          : fetch(input, init);
+      };
+    };
+    const drop = async ({ transaction }: PaymentRefund): Promise<void> =>
+      chains.base.controls.dropPending(`0x${transaction?.slice(2)}`);
+
+    it('a transaction that was dropped is sent again, the same one', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const end = await site.finish(store, refund);
+      expect(end).toMatchObject({ outcome: 'settled', refund: { transaction: refund.transaction } });
+      expect(await site.balanceOf(payer)).toBe(paid);
+    });
+
+    it('a transaction whose place was taken has failed once that is final, and not before', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      await chains.base.controls.mine(100);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'nonce_used_otherwise' },
+      });
+      expect(await site.balanceOf(payer)).toBe(0n);
+      const payment = await store.getPayment(refund.payment);
+      const second = await site.plan(store, payment!);
+      expect(await site.finish(store, second)).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payer)).toBe(paid);
+    });
+
+    it('a transaction whose block is dropped is sent again, the same one, until it is final', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      const fork = await client().snapshot();
+      const landed = await site.run(store, refund);
+      expect(landed).toMatchObject({ outcome: 'landed', refund: { state: 'sending' } });
+      await client().revert({ id: fork });
+      expect(await site.balanceOf(payment.payer)).toBe(0n);
+      const end = await site.finish(store, refund);
+      expect(end).toMatchObject({
+        outcome: 'settled',
+        refund: { state: 'settled', transaction: landed.refund.transaction },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it.each([
+      ['refuses the name', { error: { code: -32_602, message: 'invalid block tag' } }],
+      ['has no such block', { error: { code: -39_001, message: 'finalized block not found' } }],
+      ['answers with nothing', { result: null }],
+    ])('is settled 64 blocks deep, and says so, where a node %s of the final block', async (_, answer) => {
+      answerFinalBlockWith(answer);
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'landed' });
+      await chains.base.controls.mine(63);
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'landed' });
+      await chains.base.controls.mine(1);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'settled',
+        refund: { state: 'settled', reason: 'deep_not_final' },
+      });
+    });
+
+    it('has not failed where a node names no final blocks, however deep it lies', async () => {
+      const { refund } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      await site.makeFinal();
+      answerFinalBlockWith({ error: { code: -32_602, message: 'invalid block tag' } });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'not_landed',
+        refund: { state: 'sending' },
+      });
+    });
+
+    it('is not known while a node that is too busy names no final block', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      answerFinalBlockWith({ error: { code: -32_005, message: 'limit exceeded' } });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'rpc_unavailable' });
+    });
+
+    it('that the node refuses shows what it says, and the nonce that can be used otherwise', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await client().setBalance({ address: `0x${site.walletAddress.slice(2)}`, value: 10n ** 15n });
+      await walk(() => site.run(watchStore(store), refund), 'after advanceRefund to sending');
+      await client().setBalance({ address: `0x${site.walletAddress.slice(2)}`, value: 0n });
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'not_landed',
+        refusal: expect.stringMatching(/^[ -~]*insufficient funds[ -~]*$/i),
+        nonce: 0,
+      });
+    });
+
+    it('of a payment whose transaction nobody knows is settled, and never called failed', async () => {
+      const payment = await site.addPayment(store);
+      const settled = await site.plan(store, payment, 10_000n);
+      await data.sql('update payments set transaction_id = null');
+      expect(await site.finish(store, settled)).toMatchObject({ outcome: 'settled' });
+      const { refund } = await leavePending();
+      await data.sql('update payments set transaction_id = null');
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      await site.makeFinal();
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'no_landmark',
+        refund: { state: 'sending' },
+      });
+    });
+
+    it('a node that has forgotten what came before it proves nothing', async () => {
+      const { refund } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const account = privateKeyToAccount(`0x${site.walletKey.slice(2)}`);
+      await client().sendTransaction({ account, chain: null, to: account.address, value: 1n });
+      await chains.base.controls.mine(100);
+      await data.sql(`update payments set transaction_id = '0x${'1'.repeat(64)}'`);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'history_too_short',
+        refund: { state: 'sending' },
+      });
+    });
+
+    it('a node that has not heard of a landed transaction does not make it fail', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      await site.run(store, refund);
+      await site.makeFinal();
+      const forgetful = answerReceiptWithNothing();
+      const end = await site.run(store, refund);
+      expect([end.outcome, forgetful.answers]).toEqual(['settled', 1]);
+    });
+
+    it('a transfer that the token refuses has failed once that is final, and not before', async () => {
+      const { refund, payer } = await leavePending();
+      await drop(refund);
+      await chains.base.controls.setAutomine(true);
+      const { deployer } = localEvmKeys;
+      await client().sendTransaction({
+        account: deployer.address,
+        chain: null,
+        to: chains.base.usdc,
+        data: encodeFunctionData({
+          abi: parseAbi(['function blacklist(address account)']),
+          functionName: 'blacklist',
+          args: [`0x${payer.slice(2)}`],
+        }),
+      });
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'revert_not_final' });
+      await chains.base.controls.mine(100);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'transaction_reverted' },
+      });
+    });
+
+    it('a receipt without the transfer settles nothing', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      // The same hash, recorded as if it paid more than it does.
+      await site.run(store, refund);
+      await site.makeFinal();
+      await data.sql(`update payment_refunds set amount = amount - 1 where id = '${refund.id}'`);
+      expect(await site.run(store, refund)).toMatchObject({
+        outcome: 'open',
+        reason: 'transfer_not_logged',
+        refund: { state: 'sending' },
+      });
+    });
+  });
+
+  describe('on Solana', () => {
+    let site: RefundSite;
+    beforeEach(async () => {
+      site = await openRefundSite(chains, 'solana');
+    });
+
+    it('a transaction that was dropped is sent again, the same one', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      const dropped = await site.run(store, refund);
+      expect(dropped).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      chains.solana.controls.dropSends = false;
+      const end = await site.finish(store, refund);
+      expect(end).toMatchObject({
+        outcome: 'settled',
+        refund: { transaction: dropped.refund.transaction },
+      });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('a transaction has failed when its blockhash is long dead, and not before', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      await site.run(store, refund);
+      chains.solana.controls.dropSends = false;
+      chains.solana.controls.expireBlockhash();
+      expect(await site.run(store, refund)).toMatchObject({ outcome: 'open', reason: 'not_landed' });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'failed',
+        refund: { state: 'failed', reason: 'blockhash_expired' },
+      });
+      const second = await site.plan(store, payment);
+      expect(await site.finish(store, second)).toMatchObject({ outcome: 'settled' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it('a transaction is not called dead as long as its blockhash lives', async () => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.holdSends = true;
+      expect(await site.run(store, refund, { aheadMs: 0 })).toMatchObject({ outcome: 'open' });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'open',
+        reason: 'not_landed',
+      });
+      chains.solana.controls.landHeld();
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({ outcome: 'landed' });
+      expect(await site.balanceOf(payment.payer)).toBe(paid);
+    });
+
+    it.each([
+      ['that has forgotten what came before it', { landmark: 'forgotten' }],
+      ['that is asked without anything that it should know', { landmark: null }],
+      ['that is behind the cluster', { health: 'behind' }],
+    ] as const)('a node %s proves nothing', async (_, how) => {
+      const payment = await site.addPayment(store);
+      const refund = await site.plan(store, payment);
+      chains.solana.controls.dropSends = true;
+      await site.run(store, refund);
+      chains.solana.controls.expireBlockhash();
+      if ('landmark' in how)
+        await data.sql(
+          `update payments set transaction_id = ${how.landmark === null ? 'null' : `'${'1'.repeat(88)}'`}`,
+        );
+      else chains.solana.controls.inject({ fault: 'error', methods: ['getHealth'] });
+      expect(await site.run(store, refund, { aheadMs: laterMs })).toMatchObject({
+        outcome: 'open',
+        reason: 'landmark' in how && how.landmark === null ? 'no_landmark' : 'history_too_short',
+        refund: { state: 'sending' },
+      });
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createCunningBuyer, type CunningBuyer } from '../../payments/support/batch-transfer.ts';
+import {
+  createSale,
+  price,
+  priceUnits,
+  startGateFixture,
+  served,
+  type GateFixture,
+} from '../../payments/support/gate-fixture.ts';
+
+let fixture: GateFixture;
+let cunning: CunningBuyer;
+beforeAll(async () => {
+  fixture = await startGateFixture();
+  cunning = await createCunningBuyer(fixture.chains);
+});
+afterEach(() => {
+  fixture.chains.base.controls.clearFaults();
+  fixture.chains.solana.controls.clearFaults();
+});
+afterAll(() => fixture?.close());
+
+const servedAmong = (results: PromiseSettledResult<{ outcome: string }>[]): number =>
+  results.filter((result) => result.status === 'fulfilled' && result.value.outcome === 'served').length;
+
+describe('a buyer who uses up the nonces of many proofs in one transaction that pays once', () => {
+  it('gets one result', async () => {
+    const gate = fixture.openGate();
+    const { controls } = fixture.chains.base;
+    const challenge = gate.challenge({ price, resource: 'rest' });
+    const proofs = await Promise.all([0, 1, 2, 3].map(() => cunning.buyer.prove(challenge, 'base')));
+    const [first, ...others] = proofs;
+    if (first === undefined) throw new Error('no proof');
+    const calls = [cunning.honestCall(first), ...(await Promise.all(others.map(cunning.burningCall)))];
+    const before = await fixture.balances('base');
+    const sentBefore = controls.callCount('eth_sendRawTransaction');
+    await controls.setAutomine(false);
+    const paying = Promise.allSettled(
+      proofs.map((proof, index) => gate.pay(createSale(`batch ${index}`).request(proof))),
+    );
+    await vi.waitFor(
+      () => {
+        if (controls.callCount('eth_sendRawTransaction') < sentBefore + 4)
+          throw new Error('not all are sent yet');
+      },
+      { timeout: 20_000 },
+    );
+    await cunning.sendBatch(calls);
+    await controls.mine();
+    await controls.setAutomine(true);
+    const results = await paying;
+    expect((await fixture.balances('base')).seller - before.seller).toBe(priceUnits);
+    expect(servedAmong(results)).toBe(1);
+    const again = await Promise.allSettled(
+      proofs.map((proof, index) => gate.pay(createSale(`batch ${index}`).request(proof))),
+    );
+    expect(servedAmong(again)).toBe(1);
+  });
+
+  it('is found out for good when the nonce went into a transfer to the buyer', async () => {
+    const gate = fixture.openGate();
+    const proof = await cunning.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    const request = createSale('burnt').request(proof);
+    const produce = async (signal: AbortSignal): Promise<string> => {
+      await cunning.landed(await cunning.sendBatch([await cunning.burningCall(proof)]));
+      return request.produce(signal);
+    };
+    expect(await gate.pay({ ...request, produce })).toMatchObject({ outcome: 'unpaid' });
+    expect(await gate.pay(request)).toMatchObject({ outcome: 'unpaid' });
+  });
+});
+
+describe.each(['base', 'solana'] as const)(
+  'ten copies of a proof on %s whose result waits after an outage',
+  (chain) => {
+    it('are served once and charged once', async () => {
+      const gate = fixture.openGate({
+        timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 5_000, queryMs: 1_000 },
+      });
+      const before = await fixture.balances(chain);
+      const proof = await fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), chain);
+      const sale = createSale(`waiting ${chain}`);
+      const request = sale.request(proof);
+      const produce = (signal: AbortSignal): Promise<string> => {
+        fixture.chains[chain].controls.inject({ fault: 'unavailable' });
+        return request.produce(signal);
+      };
+      await expect(gate.pay({ ...request, produce })).rejects.toMatchObject({ code: 'payment_unavailable' });
+      fixture.chains[chain].controls.clearFaults();
+      const copies = await Promise.allSettled(
+        Array.from({ length: 10 }, () => gate.pay(sale.request(proof))),
+      );
+      expect(servedAmong(copies)).toBe(1);
+      expect((await fixture.balances(chain)).seller - before.seller).toBe(priceUnits);
+      expect(served(await gate.pay(sale.request(proof))).replayed).toBe(true);
+    });
+  },
+);
+
+describe('a node that names an absurd gas price', () => {
+  let node: Server;
+  afterAll(() => node?.close());
+
+  it('does not get the settling account to pay it, and the buyer is told to come back', async () => {
+    node = createServer((request, response) => {
+      void (async () => {
+        const body = (await Array.fromAsync(request)).map(String).join('');
+        const headers = { 'content-type': 'application/json' };
+        const answer = await fetch(fixture.chains.base.rpcUrl, { method: 'POST', headers, body });
+        const { method } = JSON.parse(body) as { method: string };
+        const said = (await answer.json()) as object;
+        const absurd = { ...said, result: '0x38d7ea4c68000' };
+        response
+          .writeHead(200, headers)
+          .end(JSON.stringify(method === 'eth_maxPriorityFeePerGas' ? absurd : said));
+      })();
+    });
+    node.listen(0, '127.0.0.1');
+    await once(node, 'listening');
+    const rpcUrl = `http://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const networks = fixture.localNetworks.map((network) =>
+      network.network.startsWith('eip155:')
+        ? { ...network, facilitator: { ...network.facilitator, rpcUrl } }
+        : network,
+    );
+    const gate = fixture.openGate({ networks });
+    const before = await fixture.balances('base');
+    const sentBefore = fixture.chains.base.controls.callCount('eth_sendRawTransaction');
+    const proof = await fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    await expect(gate.pay(createSale('dear').request(proof))).rejects.toMatchObject({
+      code: 'payment_unavailable',
+    });
+    expect(fixture.chains.base.controls.callCount('eth_sendRawTransaction')).toBe(sentBefore);
+    expect(await fixture.balances('base')).toEqual(before);
+  });
+});
