@@ -1,5 +1,6 @@
 import { expectEqual, expectError, expectHeader, expectJson, expectThat } from '../assertions.ts';
-import { Skipped, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Skipped } from '../outcomes.ts';
 import {
   chatBody,
   createPaths,

@@ -6,7 +6,8 @@ import {
   expectStatus,
   expectThat,
 } from '../assertions.ts';
-import { Skipped, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Skipped } from '../outcomes.ts';
 import {
   asyncImage,
   completedVideo,

@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { expectEqual, expectJson, expectThat } from '../assertions.ts';
 import type { Delivery } from '../callback-receiver.ts';
-import { Mismatch, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Mismatch } from '../outcomes.ts';
 import { customData, endOfJob, imageBody, postImage } from '../fixtures.ts';
 import {
   envelope,
