@@ -8,7 +8,7 @@ import { whenOrphaned } from '../src/kit/when-orphaned.ts';
 interface Options {
   basePort: number;
   solanaPort: number;
-  /** Not called --env-file: node itself reads such a file, wherever on the command line it finds that option. */
+  /** Not named --env-file, because Node itself reads a file for that option anywhere on the command line. */
   envOut: string;
 }
 
@@ -31,7 +31,7 @@ const readOptions = (): Options =>
     .parse()
     .opts<Options>();
 
-/** Only the owner may read it: test keys deserve the habit, too. */
+/** Only the owner may read it. Test keys deserve the same care. */
 const writeEnvFile = async (path: string, chains: Chains): Promise<void> => {
   const settings = {
     ...chains.environment,

@@ -74,7 +74,7 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
     const started = await startGatewayProcess({
       ...chains.environment,
       DATA_DIR: join(folder, 'data'),
-      // The callback's receiver is on this machine.
+      // The webhook receiver is on this machine.
       ALLOW_LOOPBACK_URLS: 'true',
     });
     const { apiKey } = started;

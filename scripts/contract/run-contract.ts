@@ -10,18 +10,18 @@ import { createSuite, type Suite, type SuiteSettings } from './suite.ts';
 import { fromNano, toNano } from './usd.ts';
 
 export interface ContractOptions extends SuiteSettings {
-  /** The ids of the checks to run; null: all. */
+  /** The ids of the checks to run; null for all. */
   only: readonly string[] | null;
-  /** The most that may be spent, in dollars. */
+  /** The spending limit, in dollars. */
   allowSpendUsd: string;
   webhook: { host: string; port: number; publicUrl: string | null } | null;
   checksAtOnce: number;
   requestsPerSecond: number;
   callTimeoutMs: number;
   checkTimeoutMs: number;
-  /** Of the whole run: checks that have not begun by then fail. */
+  /** Limit for the whole run. Checks that have not begun by then fail. */
   runTimeoutMs: number;
-  /** Told of each result as it comes. */
+  /** Called with each result. */
   onResult?: (result: CheckResult) => void;
 }
 
@@ -29,7 +29,7 @@ export interface CheckResult {
   id: string;
   title: string;
   outcome: 'passed' | 'failed' | 'skipped';
-  /** What was seen of a failure, why a check was skipped; null for one that passed. */
+  /** The observation of a failure or the reason for skipping; null if passed. */
   reason: string | null;
   durationMs: number;
 }
@@ -40,11 +40,11 @@ export interface ContractReport {
   passed: number;
   failed: number;
   skipped: number;
-  /** By what the balance fell, negative where it rose; null when it could not be read. */
+  /** The fall of the balance, negative if it rose; null if it could not be read. */
   spentUsd: string | null;
 }
 
-/** Asks a server for every rule of the contract, over the network alone. Throws Error when it cannot begin. */
+/** Checks a server against every rule of the contract, over the network alone. Throws Error if it cannot begin. */
 export const runContract = async (options: ContractOptions): Promise<ContractReport> => {
   const checks = chooseChecks(options.only);
   const client = createClient({
@@ -98,7 +98,10 @@ const readBalance = async (client: Pick<Suite, 'call'>): Promise<bigint | null> 
   return status === 200 && isRecord(json) ? toNano(json['balance_usd']) : null;
 };
 
-/** The ordinary checks several at once, then the exclusive ones one by one; results in the order of the checks. */
+/**
+ * Runs the ordinary checks concurrently, then the exclusive ones one by one. Returns results in the order of the
+ * checks.
+ */
 const runAll = async (
   checks: readonly Check[],
   suite: Suite,
@@ -150,7 +153,7 @@ const runCheck = async (
     return end('passed', null);
   } catch (error) {
     if (error instanceof Skipped) return end('skipped', error.message);
-    // What is no Mismatch is a broken answer that the check did not foresee: a failure of the server's too.
+    // Any other error is a broken answer that the check did not foresee, so it is a failure of the server too.
     return end('failed', error instanceof Error ? error.message : String(error));
   } finally {
     clearTimeout(timer);

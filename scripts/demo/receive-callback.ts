@@ -12,7 +12,7 @@ interface Callback {
   body: string;
 }
 
-/** An image whose end is announced to a receiver on this machine, which verifies the signature. */
+/** Makes an image with a webhook to a receiver on this machine, which verifies the signature. */
 export const receiveCallback = async (gateway: Gateway): Promise<void> => {
   await step('Have an image made with a callback, and verify its signature (standardwebhooks)', async () => {
     const authorization = `Bearer ${gateway.apiKey}`;

@@ -7,7 +7,7 @@ import { callTool } from './call-tool.ts';
 import { receiveCallback } from './receive-callback.ts';
 import { must, say, step, terminal, type Gateway } from './stage.ts';
 
-/** Everything that a prepaid key buys: text in both forms, an image, an image with a callback, a video. */
+/** Shows everything that a prepaid key buys: text in both forms, an image, an image with a webhook, a video. */
 export const useGeneration = async (gateway: Gateway, assistant: Client, question: string): Promise<void> => {
   await askModels(gateway, assistant, question);
   await callFunction(gateway);
@@ -62,7 +62,7 @@ const makeImage = async (assistant: Client): Promise<void> => {
   });
 };
 
-/** A function call and its answer, in the Responses form. */
+/** Makes a function call and sends its result, in the Responses form. */
 const callFunction = async (gateway: Gateway): Promise<void> => {
   await step('Have a function called in the Responses form (the openai package)', async () => {
     const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });

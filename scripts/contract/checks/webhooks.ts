@@ -45,7 +45,7 @@ const eventShape = (status: 'done' | 'failed') =>
     { only: true },
   );
 
-/** A job with a callback to an address of its own, and the callback's first delivery. */
+/** Makes a job with a webhook to its own address. Returns the job and the first delivery. */
 const callBack = async (
   suite: Suite,
   { name, body, failures = 0 }: { name: string; body: JsonRecord; failures?: number },
@@ -77,7 +77,7 @@ const secretOf = async (suite: Suite): Promise<string> =>
 const sameText = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** The documented receiver: raw body, clock, digest in constant time. Throws Mismatch when it would refuse. */
+/** The documented receiver: raw body, clock, constant-time digest. Throws Mismatch if it would refuse. */
 const verify = (delivery: Delivery, secret: string, brand: string): void => {
   const header = delivery.headers[`x-${brand}-signature`];
   if (typeof header !== 'string') throw new Mismatch(`the header X-${brand}-Signature is missing`);

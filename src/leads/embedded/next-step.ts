@@ -4,25 +4,25 @@ import { syntheticSource, type SyntheticSet } from './synthetic-set.ts';
 
 export type NextStep =
   | { kind: 'serve' }
-  /** To make the fictional profiles. `reason`: why those that are there do not serve; null when there are none. */
+  /** Builds the fictional profiles. `reason` is the fault of the existing ones, or null if there are none. */
   | { kind: 'build'; reason: string | null }
   /**
-   * Nothing can be served until somebody changes the folder. `isEmpty`: as nobody was imported yet. `reason`: for the
+   * Nothing can be served until somebody changes the folder. `isEmpty`: nobody was imported yet. `reason` is for the
    * operator.
    */
   | { kind: 'wait'; isFault: boolean; isEmpty?: true; reason: string };
 
 export interface NextStepInput {
   folder: string;
-  /** What is wanted where there are no real profiles; with 0 of them nothing is. */
+  /** The fictional profiles to serve if there are no real ones. With 0 of them none are served. */
   synthetic: SyntheticSet;
-  /** Whether what is there proved damaged. */
+  /** True if the files proved damaged. */
   isDamaged: boolean;
-  /** Whether real profiles were here since this process began. */
+  /** True if this process has seen real profiles here. */
   hadReal: boolean;
 }
 
-/** What is to be done with the profiles in a folder. Real ones are served or waited for, whatever happens. */
+/** Decides what to do with the profiles in a folder. Real ones are always served or waited for. */
 export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInput): NextStep => {
   let manifest: Manifest | null;
   try {

@@ -2,13 +2,16 @@ import { generatorVersion } from '../synthetic/generate-leads.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { segmentFormat } from './segment/segment-format.ts';
 
-/** What decides who the fictional profiles are. */
+/** Determines the fictional profiles. */
 export interface SyntheticSet {
   seed: number;
   profiles: number;
 }
 
-/** A manifest's source for this set, with everything its files depend on: with another one they are built anew. */
+/**
+ * Returns the manifest's source of this set. It covers everything that the files depend on, so a change makes them
+ * outdated.
+ */
 export const syntheticSource = ({ seed, profiles }: SyntheticSet): string =>
   `generator ${generatorVersion}, seed ${seed}, ${profiles} profiles; ` +
   `format ${segmentFormat}, folding ${foldingVersion}`;

@@ -9,19 +9,19 @@ import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';
 
 export interface KeeperErrorOptions {
-  /** Puts what has no words of its own. */
+  /** Formats a cause that has no message of its own. */
   describe?: (reason: string) => string;
   readRoom?: ReadDiskRoom;
 }
 
-/** What went wrong with the profiles stored in `folder`, as an operator is told. */
+/** Explains to an operator what is wrong with the profiles in `folder`. */
 export const toKeeperError = (
   cause: unknown,
   folder: string,
   { describe = changeFailed, readRoom = readDiskRoom }: KeeperErrorOptions = {},
 ): LeadKeeperError => {
   if (cause instanceof LeadKeeperError) return cause;
-  // What this user may not read is not damaged.
+  // An unreadable file need not be damaged: this user may lack the right to read it.
   const trouble = folderTrouble(cause instanceof ManifestUnreadableError ? cause.cause : cause, folder);
   if (trouble !== null)
     return new LeadKeeperError('failed', `${folder} cannot be used: ${trouble}.`, { cause });
@@ -52,10 +52,10 @@ export const toKeeperError = (
 const changeFailed = (reason: string): string =>
   `The change of the stored profiles failed (${reason}). What is searched is as it was.`;
 
-/** The system's, or else SQLite's; null for other errors. */
+/** Returns the system's error code, or else SQLite's; null for other errors. */
 const codeOf = (error: unknown): string | null => {
   if (!(error instanceof Error)) return null;
-  // SQLite's more precise codes have the general one in their last byte.
+  // SQLite's extended codes have the general code in their last byte.
   if ('errcode' in error) return sqliteCodes.get(Number(error.errcode) & 0xff) ?? null;
   return 'code' in error ? String(error.code) : null;
 };
@@ -72,7 +72,7 @@ const shortages: ReadonlyMap<string, (folder: string) => string> = new Map([
   ['EFBIG', (folder) => `This user may not write files as large as ${folder} needs (ulimit -f)`],
 ]);
 
-/** Whether nothing more can be written: the disk is full, or this user may not fill more of it. */
+/** Returns true if the disk, or this user's share of it, is full. */
 export const isDiskFull = (error: unknown): boolean => shortages.has(codeOf(error) ?? '');
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;
@@ -103,12 +103,12 @@ const folderTroubles: ReadonlyMap<string, () => string> = new Map([
   ['EEXIST', () => 'it is no folder'],
 ]);
 
-/** Why nothing can be written in `folder`; null: the error is of another kind. */
+/** Explains why `folder` is not writable; null for other errors. */
 const folderTrouble = (error: unknown, folder: string): string | null => {
   const code = codeOf(error);
-  // Within the folder a missing file is of another kind.
+  // A missing file within the folder is another kind of error.
   if (code === null || (code === 'ENOENT' && existsSync(folder))) return null;
-  // SQLite does not say whether it is the user or the disk.
+  // SQLite does not distinguish between the user's rights and the disk.
   const told = isOfSqlite(error) ? (accessTrouble(folder) ?? code) : code;
   return folderTroubles.get(told)?.() ?? null;
 };
@@ -124,6 +124,6 @@ const accessTrouble = (folder: string): string | null => {
   }
 };
 
-/** Whether `error` says that nothing can be written in the folder of the profiles. */
+/** Returns true if `error` means that the folder of the profiles is not writable. */
 export const isFolderTrouble = (error: unknown, folder: string): boolean =>
   isDiskFull(error) || folderTrouble(error, folder) !== null;
