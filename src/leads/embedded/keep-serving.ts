@@ -68,7 +68,7 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
         return serve(input, onServed);
       case 'build':
         if (step.reason === null) log.info({ folder }, 'building the lead index in the background');
-        else log.warn({ folder, reason: step.reason }, 'the lead index cannot be used and is built anew');
+        else log.warn({ folder, reason: step.reason }, 'the lead index is unusable and is being rebuilt');
         return unlessReal(folder, {
           signal,
           work: (until) =>
@@ -118,11 +118,11 @@ const serve = async (
     folder,
     limits,
     onSwitched: (served) => {
-      log.info({ folder, ...served }, 'other profiles are searched from now on');
+      log.info({ folder, ...served }, 'searches use new profiles from now on');
       onServed(served);
     },
     onNotSwitched: (err) =>
-      log.error({ err, folder }, 'new profiles cannot be opened; the ones before are searched on'),
+      log.error({ err, folder }, 'the new profiles cannot be opened; searches use the former ones'),
     startWorker: startReadWorker,
   });
   if (signal.aborted) return reader.close();

@@ -42,14 +42,15 @@ export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInpu
   if (isDamaged) return { kind: 'build', reason: 'it is damaged' };
   return manifest.source === syntheticSource(synthetic)
     ? { kind: 'serve' }
-    : { kind: 'build', reason: 'it holds another set of profiles, or was made by another version' };
+    : { kind: 'build', reason: 'it has another set of profiles, or another version made it' };
 };
 
 const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
-const notImported = 'no profiles were imported, so every search finds nobody; `leads import` imports them';
+const notImported =
+  'no profiles were imported, so every search finds nobody; import some with `leads import`';
 const unnamed =
-  'there are files of imported profiles, but no current.json, which names them: ' +
-  'waiting until a backup is restored whole, or an import ends';
+  'there are imported profiles, but no current.json, which names their files; ' +
+  'waiting until a backup is completely restored, or an import ends';
 const missing =
-  'the imported profiles that were here are gone: waiting until they are back, or others are imported; ' +
-  'generated ones do not take their place before a restart';
+  'the imported profiles are gone; waiting until they are restored, or others are imported; ' +
+  'fictional ones do not replace them before a restart';

@@ -53,7 +53,7 @@ const measure = async (folder: string): Promise<LeadStats> => {
     return await readStats(folder);
   } catch (error) {
     throw toKeeperError(error, folder, {
-      describe: (reason) => `The stored profiles cannot be told of (${reason}).`,
+      describe: (reason) => `The stored profiles cannot be read (${reason}).`,
     });
   }
 };

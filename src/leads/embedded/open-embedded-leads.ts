@@ -128,7 +128,7 @@ const newGate = (): PromiseWithResolvers<void> => {
 };
 
 const nothingThere = (): AppError =>
-  new AppError('upstream_error', 'There are no profiles to search at present. Try again later.', {
+  new AppError('upstream_error', 'There are no profiles to search now. Try again later.', {
     retryAfterSeconds: 300,
   });
 

@@ -88,7 +88,7 @@ const readGone = (folder: string, { base, delta, gone }: Manifest): GoneRows | n
     delta: delta?.profiles ?? 0,
   });
   if (rows.base.size !== gone.base || rows.delta.size !== gone.delta)
-    throw new SegmentDamagedError(`${gone.file} has other rows than the manifest says`);
+    throw new SegmentDamagedError(`${gone.file} does not match the manifest`);
   return rows;
 };
 

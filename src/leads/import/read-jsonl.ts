@@ -105,7 +105,7 @@ const parseObject = (text: string): Record<string, unknown> | string => {
     value = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return `The line is no JSON: ${shownValue(why).slice(1, -1)}.`;
+    return `The line is not JSON: ${shownValue(why).slice(1, -1)}.`;
   }
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

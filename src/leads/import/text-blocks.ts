@@ -148,5 +148,5 @@ export const countBytes = ({ text, start }: TextBlock): ((index: number) => numb
 };
 
 export const notUtf8Problem =
-  'The row is not UTF-8. Convert the file first, as with: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
+  'The row is not UTF-8. Convert the file first: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
 export const tooLongProblem = `The line is longer than ${longestLine} bytes.`;

@@ -145,7 +145,7 @@ describe('the embedded leads beside imports', () => {
     expect([...seen.values()].map((names) => [...names])).toEqual(
       ['mark0', 'mark1', 'mark2', 'mark3', 'mark4'].map((mark) => [mark]),
     );
-    expect(logged('other profiles')).toHaveLength(4);
+    expect(logged('searches use new profiles')).toHaveLength(4);
   });
 
   it('find a person no more who asked to be forgotten', async () => {
@@ -220,7 +220,7 @@ describe('the embedded leads beside imports', () => {
     expect(await namesFound(leads)).toEqual(['real']);
     expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 20 });
     expect(baseFile()).not.toBe(before);
-    expect(logged('indexed anew for this version')).toHaveLength(1);
+    expect(logged('reindexed for this version')).toHaveLength(1);
   });
 });
 
@@ -233,7 +233,7 @@ it('leave profiles that a later version of Unicode folded to whoever runs that',
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await namesFound(leads)).toEqual(['real']);
   expect(leads.status().revision).toBe(revision);
-  expect(logged('indexed anew for this version')).toHaveLength(0);
+  expect(logged('reindexed for this version')).toHaveLength(0);
 });
 
 describe('the embedded leads with damaged real profiles', () => {
@@ -270,7 +270,7 @@ describe('the embedded leads while a backup is restored', () => {
   const restoreManifest = (): void => copyFileSync(manifestAt(backup()), manifestAt(folder));
   const expectNothingInvented = (): void => {
     expect(logged('building the lead index')).toEqual([]);
-    expect(logged('cannot be used')).toEqual([]);
+    expect(logged('is unusable')).toEqual([]);
   };
 
   it('wait for the manifest where files of real profiles are, and remove none of them', async () => {

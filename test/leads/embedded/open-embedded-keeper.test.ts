@@ -336,7 +336,7 @@ describe('an import', () => {
     });
     const keeper = await open();
     await expect(keeper.importLeads({ input, mode: 'upsert', signal })).rejects.toThrow(
-      'not enough room on the disk',
+      'not enough free space on the disk',
     );
     expect(filesLike(/staging/)).toEqual([]);
   });
@@ -371,7 +371,7 @@ describe('a keeper on a disk that gets full', () => {
   it('leaves the room that a gateway needs', async () => {
     await expect(importWith(() => scarce)).rejects.toMatchObject({
       problem: 'failed',
-      message: `There is not enough room on the disk of ${folder}: 255 MB are free, and 256 MB are kept for the gateway. Nothing is lost. Make room and try again.`,
+      message: `There is not enough free space on the disk of ${folder}: 255 MB are free, and 256 MB are reserved for the gateway. Nothing is lost. Free some space and try again.`,
     });
     expect(filesLike(/staging/)).toEqual([]);
     const small = { free: 41e6, whole: 800e6 };
@@ -395,7 +395,7 @@ describe('a keeper on a disk that gets full', () => {
       await new Promise<void>((resolve) => (onLook = resolve));
     };
     await expect(importWith(readRoom, { beforeBatch })).rejects.toThrow(
-      `${folder}/staging holds the import that stopped: the same command goes on with it, and an import of other files gives it up.`,
+      `${folder}/staging has the stopped import. The same command resumes it; an import of other files discards it.`,
     );
     expect((await stats()).unfinished?.rows).toBeGreaterThanOrEqual(200);
     const starts: number[] = [];
@@ -406,7 +406,7 @@ describe('a keeper on a disk that gets full', () => {
 
   it('does not begin to index what it has read where that leaves no room', async () => {
     const rooms = [roomy, scarce];
-    await expect(importWith(() => rooms.shift() ?? scarce)).rejects.toThrow('not enough room');
+    await expect(importWith(() => rooms.shift() ?? scarce)).rejects.toThrow('not enough free space');
     expect(filesLike(/^(?:base|delta|gone)-/)).toEqual([]);
     expect((await stats()).unfinished?.rows).toBe(300);
   });
@@ -422,7 +422,7 @@ describe('a keeper on a disk that gets full', () => {
     const request = { signal, mode: 'upsert' as const };
     await expect(
       keeper.importLeads({ ...request, input: leadInputOf(leads, { key: 'file' }) }),
-    ).rejects.toThrow('not enough room');
+    ).rejects.toThrow('not enough free space');
     disk.clear();
     expect(filesLike(/^(?:base|delta|gone)-/)).toEqual(files);
     expect(readdirSync(join(folder, 'staging')).toSorted()).toEqual(['checkpoint.json', 'spool']);
@@ -447,7 +447,7 @@ describe('a keeper on a disk that gets full', () => {
     fillDisk((file) => file.endsWith('forgotten.db'));
     const keeper = await open();
     await expect(keeper.forget(['ann'], { signal })).rejects.toThrow(
-      `not enough room on the disk of ${folder}`,
+      `not enough free space on the disk of ${folder}`,
     );
   });
 
@@ -464,9 +464,9 @@ describe('a keeper whose folder cannot be used', () => {
     {
       what: 'is below a file',
       at: () => join(folder, 'file/leads'),
-      says: /\/leads cannot be used: a part of its path is no folder\.$/,
+      says: /\/leads cannot be used: a part of its path is not a folder\.$/,
     },
-    { what: 'is a file', at: () => join(folder, 'file'), says: /file cannot be used: it is no folder\.$/ },
+    { what: 'is a file', at: () => join(folder, 'file'), says: /file cannot be used: it is not a folder\.$/ },
   ])('says so where it $what', async ({ at, says }) => {
     writeFileSync(join(folder, 'file'), '');
     await expect(openEmbeddedKeeper({ folder: at() })).rejects.toMatchObject({
@@ -643,7 +643,7 @@ describe('a person who asks to be forgotten', () => {
       const keeper = await open();
       const inTheWay = interruptions[name]!();
       await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
-        /remembered, but may still be found: run it again/,
+        /on the list, but searches may still find them\. Run the command again/,
       );
       rmSync(inTheWay, { recursive: true, force: true });
       expect(await stats()).toMatchObject({ profiles: 301, forgotten: 1 });
@@ -658,7 +658,7 @@ describe('a person who asks to be forgotten', () => {
     await take([...leads, private_]);
     mkdirSync(join(folder, 'current.json.new'));
     const refusal = (await open()).forget([private_.username], { signal });
-    await expect(refusal).rejects.toThrow(/^(?!.*remembered)/);
+    await expect(refusal).rejects.toThrow(/^(?!.*on the list)/);
     expect(await stats()).toMatchObject({ profiles: 301, forgotten: 0 });
   });
 
@@ -672,7 +672,7 @@ describe('a person who asks to be forgotten', () => {
     prevent("CREATE TRIGGER no BEFORE UPDATE ON profiles BEGIN SELECT RAISE(ABORT, 'not now'); END");
     const keeper = await open();
     await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
-      /erased \(not now\).*No search finds/,
+      /erased \(not now\).*Searches no longer find/,
     );
     expect(await exported()).toHaveLength(300);
     prevent('DROP TRIGGER no');
@@ -689,7 +689,7 @@ describe('a person who asks to be forgotten', () => {
     const keeper = await open();
     await expect(keeper.forget([private_.username], { signal })).rejects.toMatchObject({
       problem: 'damaged',
-      message: expect.stringContaining('remembered'),
+      message: expect.stringContaining('on the list'),
     });
     writeFileSync(segment!, good);
     await take([buildLead({ username: 'another' })]);

@@ -175,9 +175,7 @@ describe('the embedded leads with an index in place', () => {
     await (await startReady()).close();
     harm[name]!(baseFile());
     await expectAnswersAsReference(await startReady());
-    expect(logged('cannot be used')).toMatchObject([
-      { level: 40, reason: expect.stringContaining('damaged') },
-    ]);
+    expect(logged('is unusable')).toMatchObject([{ level: 40, reason: expect.stringContaining('damaged') }]);
     expect(logged('index built')).toHaveLength(2);
   });
 
@@ -185,7 +183,7 @@ describe('the embedded leads with an index in place', () => {
     await (await startReady({ syntheticProfiles: 100 })).close();
     await (await startReady({ seed: 2 })).close();
     await expectAnswersAsReference(await startReady());
-    expect(logged('cannot be used')).toMatchObject([{ reason: expect.stringContaining('another set') }, {}]);
+    expect(logged('is unusable')).toMatchObject([{ reason: expect.stringContaining('another set') }, {}]);
   });
 
   it('stop serving it and build it anew when it turns out damaged', async () => {
@@ -196,7 +194,7 @@ describe('the embedded leads with an index in place', () => {
     await leads.whenReady();
     await expectAnswersAsReference(leads);
     expect(logged('is damaged').length).toBeGreaterThan(0);
-    expect(logged('cannot be used')).toMatchObject([{ reason: 'it is damaged' }]);
+    expect(logged('is unusable')).toMatchObject([{ reason: 'it is damaged' }]);
   });
 
   it('replace a thread that dies', async () => {

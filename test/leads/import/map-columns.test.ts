@@ -75,7 +75,7 @@ describe('columns', () => {
     [
       ['username', 'followers', 'X', 'x'],
       { bio: ' x ' },
-      /has 2 columns named {2}x ; say which by its place, as --column bio=#3/,
+      /has 2 columns named {2}x ; choose one by its position: --column bio=#3/,
     ],
     [
       ['username', 'followers'],
@@ -83,7 +83,7 @@ describe('columns', () => {
       /has no column text \(for bio\)\. Its columns: username, followers\./,
     ],
     [['username', 'followers'], { bio: '#3' }, /has no column #3 \(for bio\)/],
-    [['#1', '#2'], { username: '1', followers: '#2' }, /By its place, a column is named as #1\.$/],
+    [['#1', '#2'], { username: '1', followers: '#2' }, /To name a column by its position, write #1\.$/],
   ])('%j with %j are an error that says what to do', (names, columns, message) => {
     expect(() => mapColumns(names, { file: 'a.csv', columns })).toThrow(message);
   });

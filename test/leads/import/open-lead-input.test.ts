@@ -202,19 +202,19 @@ describe('an input', () => {
       for await (const _ of input.read({ after: null, signal: new AbortController().signal }))
         await appendFile(file, 'more,5,\n');
     };
-    await expect(read()).rejects.toThrow(/changed while it was read/);
+    await expect(read()).rejects.toThrow(/changed during the import/);
   });
 
   it.each<[LeadInputOptions, RegExp]>([
-    [{ files: [] }, /No file is named/],
+    [{ files: [] }, /No file is given/],
     [{ files: ['-', '-'] }, /- is named twice/],
-    [{ files: ['-'], delimiter: ',,' }, /A delimiter is one character/],
-    [{ files: ['-'], delimiter: '"' }, /A delimiter is one character/],
+    [{ files: ['-'], delimiter: ',,' }, /The delimiter must be one character/],
+    [{ files: ['-'], delimiter: '"' }, /The delimiter must be one character/],
     [
       { files: ['-'], columns: { fans: 'x' } as ColumnMap },
-      /There is no field fans\. The fields: username, /,
+      /Unknown field fans\. The fields are: username, /,
     ],
-    [{ files: ['/no/such/file.csv'] }, /^\/no\/such\/file\.csv cannot be read: there is no such file\.$/],
+    [{ files: ['/no/such/file.csv'] }, /^\/no\/such\/file\.csv cannot be read: the file does not exist\.$/],
   ])('of %j is an error before anything is read', async (options, message) => {
     await expect(openLeadInput(options)).rejects.toThrow(message);
   });
@@ -240,7 +240,7 @@ describe('an input', () => {
       /looks like UTF-16\. Convert .*-f UTF-16BE /,
     ],
     ['username,foll\0owers\nann,5\n', /has a NUL character \(byte 14\).*tr -d '\\000' < OLD > NEW$/],
-    [Buffer.from([0x89, 0x50, 0, 0, 0, 0x0d, 0x49, 0, 0, 1]), /is no text\.$/],
+    [Buffer.from([0x89, 0x50, 0, 0, 0, 0x0d, 0x49, 0, 0, 1]), /is not a text file\.$/],
     [
       Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('username', 'utf16le')]),
       /is UTF-16; convert it first/,

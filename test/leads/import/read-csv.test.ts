@@ -76,7 +76,7 @@ describe('a CSV file', () => {
     expect(refusals(read)).toEqual([
       [
         5,
-        'followers is "many"; it must be a whole number from 0 to 2147483647, as 1234 or 1,234, not 1.234.',
+        'followers is "many"; it must be a whole number from 0 to 2147483647, such as 1234 or 1,234, not 1.234.',
       ],
       [7, 'The row has 3 columns, the header has 4.'],
       [8, 'The row has 5 columns, the header has 4.'],
@@ -87,9 +87,7 @@ describe('a CSV file', () => {
   it('loses one row to a quote that is never closed, not those behind it', async () => {
     const read = await readText('profiles.csv', `${header}mira,"M,5,\nben,B,6,\nzoe,Z,7,\n`);
     expect(usernames(read)).toEqual(['ben', 'zoe']);
-    expect(refusals(read)).toEqual([
-      [2, expect.stringMatching(/quote is opened in this row and not closed/)],
-    ]);
+    expect(refusals(read)).toEqual([[2, expect.stringMatching(/quote in this row is not closed/)]]);
   });
 
   it('loses one row to a quote that another row closes', async () => {
@@ -149,9 +147,9 @@ describe('a CSV file', () => {
       'username,handle2,followers,Followers\na,b,1,2\n',
       /more than one column for followers: followers \(#3\), Followers \(#4\)\. .*--column followers=#3\.$/,
     ],
-    ['sep=;\n', /is empty: it has not even a header line/],
-    ['\n\n', /is empty: it has not even a header line/],
-    ['"username,followers\nmira,5\n', /quote in its header that is not closed/],
+    ['sep=;\n', /is empty; it does not even have a header line/],
+    ['\n\n', /is empty; it does not even have a header line/],
+    ['"username,followers\nmira,5\n', /unclosed quote in its header/],
     ['"username"x,followers\nmira,5\n', /text follows a closing quote in its first row/],
     ['username,followers\rmira,5\r', /ends its lines with CR alone/],
     [Buffer.from('username,followers,Prénom\n', 'latin1'), /line 1: The row is not UTF-8/],

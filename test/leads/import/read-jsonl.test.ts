@@ -50,7 +50,7 @@ describe('a JSON Lines file', () => {
     const read = await readText('profiles.jsonl', content);
     expect(usernames(read)).toEqual(['mira', 'max']);
     expect(refusals(read)).toEqual([
-      [2, expect.stringMatching(/^The line is no JSON: /)],
+      [2, expect.stringMatching(/^The line is not JSON: /)],
       [3, 'The line is a list; it must be one JSON object.'],
       [4, 'The line is "kim"; it must be one JSON object.'],
       [5, 'followers is missing; it must be a whole number.'],
@@ -177,14 +177,16 @@ describe('a JSON Lines file', () => {
     const read = await readText('profiles.jsonl', first);
     expect(usernames(read)).toEqual(['a']);
     expect(refusals(read)).toEqual([
-      [1, expect.stringMatching(/^There is more than one value for followers: "followers_count" and/)],
+      [1, expect.stringMatching(/^Several members have a value for followers: "followers_count" and/)],
       [3, expect.stringMatching(/--column followers=NAME\.$/)],
     ]);
     const better = lines({ ...twice, followers: 3 });
     expect((await readText('profiles.jsonl', better)).leads).toMatchObject([{ followers: 3 }]);
     const all = Array.from({ length: 500 }, () => twice);
     const late = lines(...all, { username: 'a', followers: 1 });
-    await expect(readText('profiles.jsonl', late)).rejects.toThrow(/more than one value for followers/);
+    await expect(readText('profiles.jsonl', late)).rejects.toThrow(
+      /Several members have a value for followers/,
+    );
   });
 
   it('passes over members that say nothing, and takes equal values for one', async () => {
@@ -216,9 +218,9 @@ describe('a JSON Lines file', () => {
     [`${lines({ username: 'mira' })}\n`.repeat(600), /has no column for followers/],
     [
       lines({ username: 'a', followers_count: 1, follower_count: 2 }),
-      /profiles\.jsonl: There is more than one value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
+      /profiles\.jsonl: Several members have a value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
     ],
-    ['[{"username":"mira","followers":5}]', /is a JSON array; make JSON Lines of it/],
+    ['[{"username":"mira","followers":5}]', /is a JSON array; convert it to JSON Lines/],
   ])('that cannot be one as a whole is an error', async (content, message) => {
     await expect(readText('profiles.jsonl', content)).rejects.toThrow(message);
   });

@@ -101,16 +101,18 @@ describe('a Parquet file', () => {
     const damaged = Buffer.from(whole);
     damaged.fill(0xee, 200, 2000);
     await expect(readText('a.parquet.gz', gzipSync(whole))).rejects.toThrow(
-      /packed with gzip as a whole; unpack it first/,
+      /compressed with gzip; decompress it first/,
     );
-    await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is Parquet packed as a whole/);
+    await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is a compressed Parquet file/);
     await expect(readAll({ files: [fromDuckDb], format: 'csv' })).rejects.toThrow(
-      /is Parquet; leave --format out/,
+      /is Parquet; omit --format/,
     );
     await expect(readText('a.parquet', whole.subarray(0, 5000))).rejects.toThrow(/may be cut off/);
-    await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(/is no Parquet file/);
+    await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(
+      /is not a Parquet file/,
+    );
     await expect(readText('a.parquet', damaged)).rejects.toThrow(/cannot be read as Parquet|is damaged/);
-    await expect(readAll({ files: ['-'], stdin: Readable.from([whole]) })).rejects.toThrow(/name a file/);
+    await expect(readAll({ files: ['-'], stdin: Readable.from([whole]) })).rejects.toThrow(/use a file/);
   });
 
   it('with a row group too large for the memory is refused', async () => {

@@ -125,7 +125,7 @@ describe('a row', () => {
     {},
   ])('is refused with %o followers', (followers) => {
     expect(problemOf({ followers })).toMatch(
-      /^followers is .*; it must be a whole number from 0 to 2147483647, as 1234 or 1,234, not 1\.234\.$/,
+      /^followers is .*; it must be a whole number from 0 to 2147483647, such as 1234 or 1,234, not 1\.234\.$/,
     );
   });
 
@@ -168,7 +168,7 @@ describe('a row', () => {
     true,
     {},
   ])('is refused with the username %o', (username) => {
-    expect(problemOf({ username })).toMatch(/^username is .*; it must be the name alone/);
+    expect(problemOf({ username })).toMatch(/^username is .*; it must be only the name/);
   });
 
   it.each([undefined, null, '', ' @ ', '\\N'])('is refused without a username, as with %o', (username) => {

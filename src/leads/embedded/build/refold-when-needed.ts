@@ -22,7 +22,7 @@ export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding 
     last = generation;
     log.info(
       { folder },
-      'the profiles are indexed anew for this version, which takes about as much room again as they have',
+      'the profiles are being reindexed for this version, which takes about as much disk space again',
     );
     underWay = Promise.all([underWay, refold(options, log)]).then(() => undefined);
   };
@@ -36,7 +36,7 @@ const refold = async (options: Omit<RunBuildInput, 'job'>, log: Log): Promise<vo
     if (!options.signal.aborted)
       log.error(
         { err },
-        'the profiles could not be indexed anew: they are searched on, but for rare letters, and it is tried again at the next start',
+        'the profiles could not be reindexed; searches work except for rare letters; the next start tries again',
       );
   }
 };

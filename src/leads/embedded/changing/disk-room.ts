@@ -34,7 +34,7 @@ class NoRoomError extends Error {
   readonly code = 'ENOSPC';
 
   constructor() {
-    super('the rest of the disk is kept for the gateway');
+    super('the remaining disk space is reserved for the gateway');
     this.name = 'NoRoomError';
   }
 }

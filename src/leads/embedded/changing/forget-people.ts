@@ -76,11 +76,11 @@ const toForgetError = (
   const { problem, message } =
     reached === 'remembered'
       ? toKeeperError(cause, folder)
-      : toKeeperError(cause, folder, { describe: (reason) => `Not everything could be erased (${reason}).` });
+      : toKeeperError(cause, folder, { describe: (reason) => `Some data could not be erased (${reason}).` });
   const rest =
     reached === 'remembered'
-      ? 'Those people are remembered, but may still be found: run it again.'
-      : 'No search finds those people any more, but their profiles are still on the disk: run it again.';
+      ? 'The people are on the list, but searches may still find them. Run the command again.'
+      : 'Searches no longer find these people, but their profiles are still on the disk. Run the command again.';
   return new LeadKeeperError(problem, `${message} ${rest}`, { cause });
 };
 

@@ -34,13 +34,13 @@ export const toKeeperError = (
   if (cause instanceof ForgottenListDamagedError)
     return new LeadKeeperError(
       'damaged',
-      `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup; the profiles need nothing, and importing does not help.`,
+      `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup. The profiles are not affected, and an import does not help.`,
       { cause },
     );
   if (cause instanceof SpoolDamagedError)
     return new LeadKeeperError(
       'failed',
-      'What the import had stored so far is damaged and was given up. Import again, from the beginning.',
+      'The stored progress of the import is damaged and was discarded. Start the import again.',
       { cause },
     );
   if (isDiskFull(cause)) return new LeadKeeperError('failed', noRoom(cause, { folder, readRoom }), { cause });
@@ -50,7 +50,7 @@ export const toKeeperError = (
 };
 
 const changeFailed = (reason: string): string =>
-  `The change of the stored profiles failed (${reason}). What is searched is as it was.`;
+  `The profiles could not be changed (${reason}). Searches use the former profiles.`;
 
 /** Returns the system's error code, or else SQLite's; null for other errors. */
 const codeOf = (error: unknown): string | null => {
@@ -67,9 +67,9 @@ const sqliteCodes: ReadonlyMap<number, string> = new Map([
 ]);
 
 const shortages: ReadonlyMap<string, (folder: string) => string> = new Map([
-  ['ENOSPC', (folder) => `There is not enough room on the disk of ${folder}`],
-  ['EDQUOT', (folder) => `This user may not fill more of the disk of ${folder}`],
-  ['EFBIG', (folder) => `This user may not write files as large as ${folder} needs (ulimit -f)`],
+  ['ENOSPC', (folder) => `There is not enough free space on the disk of ${folder}`],
+  ['EDQUOT', (folder) => `The disk quota of this user is used up (${folder})`],
+  ['EFBIG', (folder) => `The limit on file sizes is too small for ${folder} (ulimit -f)`],
 ]);
 
 /** Returns true if the disk, or this user's share of it, is full. */
@@ -84,23 +84,23 @@ const noRoom = (cause: unknown, { folder, readRoom }: { folder: string; readRoom
   const figures =
     room === null
       ? ''
-      : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are kept for the gateway`;
+      : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are reserved for the gateway`;
   const staged = existsSync(stagingFolder(folder))
-    ? ` ${stagingFolder(folder)} holds the import that stopped: the same command goes on with it, and an import of other files gives it up.`
+    ? ` ${stagingFolder(folder)} has the stopped import. The same command resumes it; an import of other files discards it.`
     : '';
-  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Make room'} and try again.${staged}`;
+  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Free some space'} and try again.${staged}`;
 };
 
 const otherUser = (): string =>
-  `the user ${userName()} may not read and write all of it; run the command as the user that the gateway runs as`;
+  `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
 
 const folderTroubles: ReadonlyMap<string, () => string> = new Map([
   ['EACCES', otherUser],
   ['EPERM', otherUser],
-  ['EROFS', () => 'nothing can be written to that disk'],
-  ['ENOENT', () => 'it is not there and cannot be made; its disk may be for reading only'],
-  ['ENOTDIR', () => 'a part of its path is no folder'],
-  ['EEXIST', () => 'it is no folder'],
+  ['EROFS', () => 'the disk is read-only'],
+  ['ENOENT', () => 'it does not exist and cannot be created; the disk may be read-only'],
+  ['ENOTDIR', () => 'a part of its path is not a folder'],
+  ['EEXIST', () => 'it is not a folder'],
 ]);
 
 /** Explains why `folder` is not writable; null for other errors. */

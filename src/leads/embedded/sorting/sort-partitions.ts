@@ -61,7 +61,7 @@ export const sortPartitions = async ({
 };
 
 const halvesOf = ({ index, count }: Share): Share[] => {
-  if (count >= mostShares) throw new RangeError('A part of the rows is too large to be sorted.');
+  if (count >= mostShares) throw new RangeError('A partition is too large to be sorted.');
   return [
     { index, count: count * 2 },
     { index: index + count, count: count * 2 },
