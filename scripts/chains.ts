@@ -18,7 +18,8 @@ const buyerFunds = 1_000_000_000n;
 
 const readPort = (text: string): number => {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('It is 0 to 65535.');
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('The port must be 0 to 65535.');
   return port;
 };
 
@@ -27,7 +28,7 @@ const readOptions = (): Options =>
     .description('Runs a local Base and a local Solana with USDC on both, until SIGINT or SIGTERM.')
     .option('--base-port <port>', 'port of the Base RPC; 0 takes a free one', readPort, 0)
     .option('--solana-port <port>', 'port of the Solana RPC; 0 takes a free one', readPort, 0)
-    .option('--env-out <path>', 'where the settings for the gateway go', './data/chains.env')
+    .option('--env-out <path>', 'file for the settings of the gateway', './data/chains.env')
     .parse()
     .opts<Options>();
 

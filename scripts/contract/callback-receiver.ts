@@ -111,7 +111,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > largestBody) throw new Error('the callback has no end');
+    if (length > largestBody) throw new Error('the webhook is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);

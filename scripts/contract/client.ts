@@ -110,7 +110,7 @@ const readLimited = async (response: Response): Promise<Buffer> => {
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > longestAnswer) throw new Error('the answer has no end');
+    if (length > longestAnswer) throw new Error('the answer is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);

@@ -30,7 +30,7 @@ export const leastBodies: Readonly<Record<string, JsonRecord>> = {
 export const pngUri = `data:image/png;base64,${pngBase64}`;
 
 const found = <T>(value: T | null): T => {
-  if (value === null) throw new Mismatch('the SKU that this check needs is gone');
+  if (value === null) throw new Mismatch('the SKU for this check is missing');
   return value;
 };
 

@@ -86,7 +86,7 @@ export const runContract = async (options: ContractOptions): Promise<ContractRep
 const chooseChecks = (only: readonly string[] | null): readonly Check[] => {
   if (only === null) return allChecks;
   const unknown = only.find((id) => !allChecks.some((check) => check.id === id));
-  if (unknown !== undefined) throw new Error(`there is no check ${unknown}`);
+  if (unknown !== undefined) throw new Error(`unknown check ${unknown}`);
   return allChecks.filter(({ id }) => only.includes(id));
 };
 
@@ -98,10 +98,7 @@ const readBalance = async (client: Pick<Suite, 'call'>): Promise<bigint | null> 
   return status === 200 && isRecord(json) ? toNano(json['balance_usd']) : null;
 };
 
-/**
- * Runs the ordinary checks concurrently, then the exclusive ones one by one. Returns results in the order of the
- * checks.
- */
+/** Runs ordinary checks concurrently, then exclusive ones one by one. Returns results in check order. */
 const runAll = async (
   checks: readonly Check[],
   suite: Suite,
@@ -140,11 +137,11 @@ const runCheck = async (
   });
   const unmet = suite.unmet(check.needs ?? []);
   if (unmet !== null) return end('skipped', unmet);
-  if (timeoutMs === 0) return end('failed', 'not looked at: the run has taken all of its time');
+  if (timeoutMs === 0) return end('failed', 'not checked: the time limit of the run is over');
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new Mismatch(`no end within ${Math.round(timeoutMs / 1000)} s`)),
+      () => reject(new Mismatch(`not finished within ${Math.round(timeoutMs / 1000)} s`)),
       timeoutMs,
     );
   });

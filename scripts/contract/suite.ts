@@ -107,7 +107,7 @@ export const createSuite = ({
     videos: serves.videos ? null : 'the server has no /v1/videos: it answers 404',
     search: serves.search ? null : 'the server has no /v1/search: it answers 404',
     mcp: serves.mcp ? null : 'the server has no /mcp: it answers 404',
-    sandbox: settings.sandbox ? null : 'needs the words that a sandbox obeys: give --sandbox',
+    sandbox: settings.sandbox ? null : 'needs sandbox models: give --sandbox',
     other_key: settings.otherKey === null ? 'needs a second account: give --other-key' : null,
     poor_key: settings.poorKey === null ? 'needs an account without money: give --poor-key' : null,
     webhook: receiver === null ? 'needs a public address: give --webhook-listen and --webhook-url' : null,
@@ -128,7 +128,7 @@ export const createSuite = ({
     spend: (nano) => {
       if (nano > left)
         throw new Skipped(
-          `would spend up to $${fromNano(nano)} and $${fromNano(left)} of --allow-spend is left`,
+          `costs up to $${fromNano(nano)}, but only $${fromNano(left)} of --allow-spend is left`,
         );
       left -= nano;
     },

@@ -35,8 +35,7 @@ const busy = (cause: unknown): LeadKeeperError =>
 
 /** Returns true while this or another process changes `folder`. Throws LeadKeeperError. */
 export const isKeeperLocked = (folder: string): boolean => {
-  // Before the first change there is no lock file. A check must not create one, so that it also works in a read-only
-  // folder.
+  // Before the first change there is no lock file, and the folder may be read-only, so a check creates none.
   if (!existsSync(lockFile(folder))) return false;
   let database: DatabaseSync | null = null;
   try {

@@ -44,12 +44,10 @@ const defaultLimits: EmbeddedLimits = {
 
 /**
  * Opens the profiles in `folder`: the imported ones, or fictional ones. Missing, outdated or damaged fictional profiles
- * are built in the background. Changes by other processes are picked up within a second.
- *
- * Resolves at once. If there are neither real nor fictional profiles, searches find nobody. Until the first profiles
- * can be served, searches are refused with `upstream_error` and `status().ready` is false. A dead thread is replaced.
- * Damaged or missing real profiles are waited for and never replaced here. Rejects only if the folder cannot be
- * created.
+ * are built in the background. Changes by other processes are picked up within a second. Resolves at once. If there are
+ * neither real nor fictional profiles, searches find nobody. Until the first profiles can be served, searches are
+ * refused with `upstream_error` and `status().ready` is false. A dead thread is replaced. Damaged or missing real
+ * profiles are waited for, never replaced. Rejects only if the folder cannot be created.
  */
 export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<EmbeddedLeads> => {
   const { folder, log, startReadWorker } = options;

@@ -8,10 +8,7 @@ export interface SyntheticSet {
   profiles: number;
 }
 
-/**
- * Returns the manifest's source of this set. It covers everything that the files depend on, so a change makes them
- * outdated.
- */
+/** Returns the manifest's source of this set: everything that its files depend on. */
 export const syntheticSource = ({ seed, profiles }: SyntheticSet): string =>
   `generator ${generatorVersion}, seed ${seed}, ${profiles} profiles; ` +
   `format ${segmentFormat}, folding ${foldingVersion}`;

@@ -25,8 +25,7 @@ export interface JsonlOptions {
 const rowsOfMapping = 500;
 
 /**
- * Reads the objects of a JSON Lines file, one per line; blank lines are skipped. `openAt` gives its unpacked bytes from
- * a position on.
+ * Reads the objects of a JSON Lines file and skips blank lines. `openAt` gives its unpacked bytes from a position on.
  */
 export async function* readJsonl(
   openAt: (byte: number) => AsyncIterable<Buffer>,

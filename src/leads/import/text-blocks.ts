@@ -1,9 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/**
- * A position in a text file between two lines: the byte in the unpacked file, and the number of the line that begins
- * there.
- */
+/** A position in a text file between two lines: the unpacked byte, and the number of the line after it. */
 export interface TextPlace {
   byte: number;
   /** From 1. */

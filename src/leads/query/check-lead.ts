@@ -135,10 +135,7 @@ const readText = (value: unknown, field: string, most: number): string | Wrong =
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;
-/**
- * Includes characters that surround and separate names in files: a name with a trailing comma would be another
- * person's.
- */
+/** Includes characters around and between names in files: a trailing comma would name another person. */
 const notInUsername = /[\s\p{Cc}\p{Cf}/\uFFFD@"',;|\\]/u;
 const usernameForm = `only the name, 1 to ${longestUsername} characters without spaces, slashes, quotes or commas`;
 

@@ -22,10 +22,7 @@ export const readDiskRoom: ReadDiskRoom = (folder) => {
 const largestReserve = 256_000_000;
 const reserveShare = 0.05;
 
-/**
- * The space that an import leaves free. A gateway keeps its ledger and payments on the same disk, and stops when it is
- * full.
- */
+/** The space that an import leaves free, because a gateway stops when the disk with its ledger is full. */
 export const reserveOf = ({ whole }: Pick<DiskRoom, 'whole'>): number =>
   Math.min(largestReserve, whole * reserveShare);
 

@@ -24,15 +24,10 @@ import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
 import { runsFile, writeGone } from './write-generation.ts';
 
 /**
- * Implements LeadKeeper.forget:
- *
- * 1. The manifest notes that rows must be rewritten.
- * 2. The digests are stored, so that nothing brings the people back.
- * 3. Their rows in an unfinished import are erased.
- * 4. Searches skip them, and their profiles are erased in place from the segments.
- *
- * The index lists remain until the next import, which rewrites everything. Until then somebody who reads the file can
- * tell which words an erased row had. After an interruption, call it again: it skips finished steps. An import in
+ * Implements LeadKeeper.forget. First the manifest notes that rows must be rewritten. Then the digests are stored, so
+ * that nothing brings the people back. Then their rows in an unfinished import are erased. Last, searches skip them and
+ * their profiles are erased in place from the segments. The index lists still tell which words an erased row had, until
+ * the next import rewrites everything. After an interruption, call it again: it skips finished steps, and an import in
  * between leaves out everybody on the list. If there is no disk space, an unfinished import is discarded. Fictional
  * profiles are nobody's and remain.
  */

@@ -16,10 +16,7 @@ import { readCheckpoint, removeStaging, spoolFile, trimStaging } from './staging
 import { isDiskFull, isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
 import { writeGeneration } from './write-generation.ts';
 
-/**
- * Implements LeadKeeper.importLeads. An input without rows changes nothing in any mode, because it usually is a
- * mistake.
- */
+/** Implements LeadKeeper.importLeads. An input without rows is usually a mistake, so it changes nothing. */
 export const importLeads = async (
   folder: string,
   { request, limits, readRoom }: { request: ImportRequest; limits: KeeperLimits; readRoom: ReadDiskRoom },
@@ -60,10 +57,7 @@ const checkForgotten = (folder: string): void => {
   }
 };
 
-/**
- * Opens the current profiles; null if there are none, if they are fictional, or if they are damaged and will be
- * replaced.
- */
+/** Opens the current profiles; null if there are none, or they are fictional, or damaged and to be replaced. */
 const openOld = (
   folder: string,
   { pool, mode }: { pool: SegmentPool; mode: ImportRequest['mode'] },

@@ -22,18 +22,15 @@ export interface StagedInput {
 }
 
 const checkpointMs = 1_000;
-/**
- * Slow inputs are not cut into many small batches, which take long to collect. A checkpoint is due after this size...
- */
+/** Slow inputs are not cut into many small batches, which are slow to merge: a checkpoint is due after this size... */
 const leastBytes = 4 * 1024 * 1024;
 /** ...or this age. */
 const slowCheckpointMs = 10_000;
 
 /**
- * Reads the input into the staging folder, and resumes an earlier import of the same input. A different unfinished
- * import is discarded after this one has yielded a profile. When aborted, or with NoRoomError when the disk is nearly
- * full, it stores its progress and rejects. An input that can be read only once leaves no checkpoint. A refused input
- * leaves nothing.
+ * Reads the input into the staging folder, and resumes an earlier import of the same input. Another unfinished import
+ * is discarded once this one has yielded a profile. When aborted, or with NoRoomError on a nearly full disk, it stores
+ * its progress and rejects. An input that can be read only once leaves no checkpoint, a refused one leaves nothing.
  */
 export const readInput = async (
   folder: string,

@@ -98,9 +98,7 @@ export const openDictionary = (
   };
 };
 
-/**
- * The position of a term relative to a text, in UTF-16 order. `beginning`: the term begins with the text and goes on.
- */
+/** The position of a term relative to a text, in UTF-16 order. `beginning`: it begins with the text and goes on. */
 type Place = 'before' | 'equal' | 'beginning' | 'behind';
 
 const readStarts = (database: DatabaseSync): string[] => {

@@ -9,10 +9,7 @@ import type { SegmentShape } from './segment-format.ts';
 export const groupLimit = (group: number, { groupBytes, mostGroupBytes }: SegmentShape): number =>
   Math.min(groupBytes * 2 ** group, mostGroupBytes);
 
-/**
- * Returns true if a part with this many rows is a bitmap. It may be twice as large as the positions, but is faster to
- * intersect.
- */
+/** Returns true if a part is a bitmap: up to twice as large as its positions, but faster to intersect. */
 export const isBitmap = (size: number, chunkRows: number): boolean => size >= chunkRows / 32;
 
 /** Returns the bytes of a part with this many rows. Parts begin at multiples of four. */

@@ -125,9 +125,7 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
   };
 };
 
-/**
- * Yields all rows of a range. Skips stretches of 32 gone rows at once, because a delta may replace the top of the base.
- */
+/** Yields the rows of a range. Skips 32 gone rows at once, because a delta may replace the top of the base. */
 function* rowsIn({ first, last }: RowRange, gone: RowSet | null): Generator<number> {
   for (let row = first; row <= last; row += 1) {
     if (gone?.words[row >>> 5] === 0xffff_ffff) row |= 31;

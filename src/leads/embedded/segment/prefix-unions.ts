@@ -161,10 +161,7 @@ export const createPrefixUnions = (
 
 const newNode = (depth: number): Node => ({ depth, terms: 0, lightRows: [], union: null });
 
-/**
- * Returns true if searches may use the first `depth` units of `text` as a prefix: enough characters, and none cut in
- * half.
- */
+/** Returns true if the first `depth` units of `text` can be searched: enough characters, none cut in half. */
 const isPrefix = (text: string, depth: number): boolean => {
   const last = text.charCodeAt(depth - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;

@@ -70,10 +70,7 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
       : { rows: null, long: openLong(list) };
 };
 
-/**
- * The layout of a long list: for each chunk the number of rows, the group of its part, and the offset there; for each
- * group its bytes.
- */
+/** A long list's layout: per chunk the number of rows, the group and the offset in it; per group the bytes. */
 interface Layout {
   sizes: Uint32Array;
   groups: Uint16Array;

@@ -11,9 +11,8 @@ import {
 import { openSpoolReader, type Chunk } from './spool-reader.ts';
 
 /**
- * Overwrites the profiles of these people in the first `bytes` of the spool `file` with zeros, and cuts off the rest.
- * It is on the disk when the call returns. If a crash leaves a chunk half written, the spool is found damaged and read
- * from the input again.
+ * Overwrites these people's profiles in the first `bytes` of the spool `file` with zeros, and cuts off the rest. On the
+ * disk when it returns. A chunk that a crash leaves half written is found damaged, and the input is read again.
  */
 export const eraseFromSpool = (file: string, bytes: number, usernames: readonly string[]): void => {
   if (!existsSync(file)) return;

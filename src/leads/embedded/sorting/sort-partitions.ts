@@ -10,9 +10,7 @@ export interface SortPartitionsInput {
   runs: RunFile;
   /** Returns true if the person's rows are left out. */
   isForgotten: (username: string) => boolean;
-  /**
-   * Called once for each person with a row who is not left out. Returns true if their profile is already in the index.
-   */
+  /** Called once per person with a row who is not left out. True if their profile is already in the index. */
   isKnown: (person: Person) => boolean;
   signal: AbortSignal;
   /** The memory for the rows of one partition. */
