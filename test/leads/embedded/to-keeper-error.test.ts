@@ -31,7 +31,7 @@ it.each([
   });
 });
 
-it('a manifest that this user may not read is not taken for damage', () => {
+it('does not treat a manifest that this user may not read as damaged', () => {
   const cause = new ManifestUnreadableError('current.json cannot be read', {
     cause: Object.assign(new Error('EACCES'), { code: 'EACCES' }),
   });
@@ -41,7 +41,7 @@ it('a manifest that this user may not read is not taken for damage', () => {
   });
 });
 
-it('a folder that cannot be made, and is told to be missing for it, may be on a disk for reading only', () => {
+it('suggests a read-only disk for a folder that cannot be created', () => {
   const cause = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
   expect(toKeeperError(cause, '/nowhere/leads').message).toBe(
     '/nowhere/leads cannot be used: it does not exist and cannot be created; the disk may be read-only.',
