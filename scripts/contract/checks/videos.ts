@@ -149,7 +149,10 @@ export const videoChecks: readonly Check[] = [
       expectHeader(content, 'content-length', String(content.bytes.length));
       expectHeader(content, 'accept-ranges', 'bytes');
       expectHeader(content, 'etag');
-      expectThat(isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ', 'it is no MP4');
+      expectThat(
+        isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ',
+        'it is not an MP4 file',
+      );
     },
   },
   {
@@ -224,7 +227,7 @@ export const videoChecks: readonly Check[] = [
       const content = await suite.call(contentPath(id));
       expectStatus(content, 200);
       expectHeader(content, 'content-type', /^video\/quicktime\b/);
-      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is no MOV');
+      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is not a MOV file');
       expectError(await suite.call(contentPath(id, '?variant=last_frame')), { status: 404 });
     },
   },
@@ -513,7 +516,7 @@ export const videoChecks: readonly Check[] = [
         for (const id of made) await endOfJob(suite, id);
         return;
       }
-      throw new Skipped(`the account may have more than ${most} videos under way`);
+      throw new Skipped(`the account may have more than ${most} videos in progress`);
     },
   },
 ];

@@ -59,7 +59,7 @@ const callBack = async (
   const { id } = expectJson(created, 202);
   const job = await endOfJob(suite, id);
   const delivery = await receiver.delivery(name, 1, deliveryTimeoutMs);
-  if (delivery === null) throw new Mismatch(`no callback came within ${deliveryTimeoutMs / 1000} s`);
+  if (delivery === null) throw new Mismatch(`no webhook arrived within ${deliveryTimeoutMs / 1000} s`);
   return { job, delivery, event: JSON.parse(delivery.body.toString('utf8')) as JsonRecord };
 };
 
@@ -139,7 +139,7 @@ export const webhookChecks: readonly Check[] = [
         .digest('base64');
       expectThat(
         header('webhook-signature').split(' ').includes(`v1,${digest}`),
-        'webhook-signature has no right v1',
+        'webhook-signature has no valid v1',
       );
     },
   },
@@ -161,7 +161,7 @@ export const webhookChecks: readonly Check[] = [
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:fail]' });
       const { delivery: first } = await callBack(suite, { name: 'again', body, failures: 1 });
       const second = await suite.receiver?.delivery('again', 2, deliveryTimeoutMs);
-      if (second === null || second === undefined) throw new Mismatch('it did not come again');
+      if (second === null || second === undefined) throw new Mismatch('it was not sent again');
       expectThat(first.body.equals(second.body), 'the bytes differ');
       const secret = await secretOf(suite);
       for (const delivery of [first, second]) verify(delivery, secret, brandOf(suite));

@@ -414,7 +414,7 @@ describe('a keeper on a disk that fills up', () => {
   it.each<{ what: string; before: readonly Lead[] }>([
     { what: 'the first profiles', before: [] },
     { what: 'more profiles', before: [buildLead()] },
-  ])('gives back what indexing took, and goes on without reading again ($what)', async ({ before }) => {
+  ])('frees the files of indexing, and resumes without reading again ($what)', async ({ before }) => {
     await take(before);
     const files = filesLike(/^(?:base|delta|gone)-/);
     const disk = fillDisk((file) => /\/(?:base|delta)-/.test(file));

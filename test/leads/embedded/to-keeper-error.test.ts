@@ -20,7 +20,7 @@ it.each([
   { error: { code: 'EIO' }, says: /^The profiles could not be changed \(it went wrong\)/ },
   // A file in the folder, which is there.
   { error: { code: 'ENOENT' }, says: /^The profiles could not be changed \(it went wrong\)/ },
-])('what went wrong is told as $says for $error', async ({ error, says }) => {
+])('reports $says for $error', async ({ error, says }) => {
   const folder = await mkdtemp(join(tmpdir(), 'leads-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const cause = Object.assign(new Error('it went wrong'), error);
