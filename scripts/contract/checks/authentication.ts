@@ -59,13 +59,13 @@ export const authenticationChecks: readonly Check[] = [
       const keys = [suite.settings.apiKey, suite.settings.otherKey, suite.settings.poorKey];
       expectThat(
         keys.every((key) => key === null || /^sk_[a-z0-9-]+_[^_]+$/.test(key)),
-        'a key has another form',
+        'a key has a wrong form',
       );
     },
   },
   {
     id: 'KEY-5',
-    title: 'the key is looked at before the body',
+    title: 'the key is checked before the body is read',
     run: async (suite) => {
       for (const path of createPaths(suite))
         expectError(await suite.call(path, { key: null, body: '{"broken' }), unauthorized);

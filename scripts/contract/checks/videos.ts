@@ -6,7 +6,8 @@ import {
   expectStatus,
   expectThat,
 } from '../assertions.ts';
-import { Skipped, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Skipped } from '../outcomes.ts';
 import {
   asyncImage,
   completedVideo,
@@ -68,7 +69,7 @@ const videoShape = members({
   usage: members({ billed_seconds: count, balance_remaining_usd: usd, cost_usd: maybe(usd) }),
 });
 
-/** The SKU with the contract's own rules of duration; skipped where the account has none. */
+/** Selects the SKU with the contract's own rules of duration. The check is skipped if the account lacks it. */
 const named = (suite: Suite, sku: string): JsonRecord => {
   const model = suite.models.find(({ id }) => id === sku);
   if (model === undefined) throw new Skipped(`the account has no ${sku}`);
@@ -81,7 +82,7 @@ const contentPath = (id: unknown, query = ''): string => `${path}/${String(id)}/
 const brandOfContainer = (bytes: Buffer): string => bytes.subarray(8, 12).toString('latin1');
 const isContainer = (bytes: Buffer): boolean => bytes.subarray(4, 8).toString('latin1') === 'ftyp';
 
-/** The video made before as a reference for others. */
+/** Returns the completed video as a reference for others. */
 const referenceVideo = async (suite: Suite): Promise<JsonRecord> => {
   const { bytes } = await videoContent(suite);
   return {
@@ -94,7 +95,7 @@ const referenceVideo = async (suite: Suite): Promise<JsonRecord> => {
 export const videoChecks: readonly Check[] = [
   {
     id: 'VID-1',
-    title: 'a create call answers 202 with the video resource',
+    title: 'a create call returns 202 with the video resource',
     needs: ['video'],
     run: async (suite) => {
       const body = expectJson((await completedVideo(suite)).created, 202);
@@ -148,7 +149,10 @@ export const videoChecks: readonly Check[] = [
       expectHeader(content, 'content-length', String(content.bytes.length));
       expectHeader(content, 'accept-ranges', 'bytes');
       expectHeader(content, 'etag');
-      expectThat(isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ', 'it is no MP4');
+      expectThat(
+        isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ',
+        'it is not an MP4 file',
+      );
     },
   },
   {
@@ -175,7 +179,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-6',
-    title: 'a range that is malformed, several ranges or none there is 416',
+    title: 'a malformed or unsatisfiable range, or several ranges, is 416',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -189,7 +193,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-7',
-    title: 'variant=last_frame is an image where the video was made with return_last_frame',
+    title: 'variant=last_frame is an image if the video was made with return_last_frame',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -223,7 +227,7 @@ export const videoChecks: readonly Check[] = [
       const content = await suite.call(contentPath(id));
       expectStatus(content, 200);
       expectHeader(content, 'content-type', /^video\/quicktime\b/);
-      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is no MOV');
+      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is not a MOV file');
       expectError(await suite.call(contentPath(id, '?variant=last_frame')), { status: 404 });
     },
   },
@@ -287,7 +291,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-13',
-    title: 'videomodel-2.5 wants 4 to 30 seconds, or -1 with a reference video',
+    title: 'videomodel-2.5 takes 4 to 30 seconds, or -1 with a reference video',
     needs: ['video'],
     run: async (suite) => {
       const body = named(suite, 'videomodel-2.5');
@@ -320,7 +324,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-15',
-    title: 'an edit keeps the length of its video, is adaptive and priced by its seconds',
+    title: 'an edit keeps the length of its video, has an adaptive ratio, and is priced by its seconds',
     needs: ['video', 'sandbox'],
     run: async (suite) => {
       const body = named(suite, 'videomodel-2.5');
@@ -339,7 +343,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-16',
-    title: 'wrong values are 422 and named; every documented field is taken',
+    title: 'wrong values are 422 and named; every documented field is accepted',
     needs: ['videos'],
     run: async (suite) => {
       await expectRefusals(
@@ -379,7 +383,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-17',
-    title: 'inputs that are no public HTTPS addresses or data URIs of their kind are 422',
+    title: 'inputs must be public HTTPS addresses or data URIs of their kind; anything else is 422',
     needs: ['video'],
     run: async (suite) => {
       const bad = ['http://example.com/a.png', 'https://10.0.0.7/a.png', 'data:text/plain;base64,QUJD'];
@@ -445,7 +449,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-21',
-    title: 'an id of no video is 404, also one of another kind of job',
+    title: 'an unknown video id is 404, also the id of another kind of job',
     needs: ['videos', 'image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
@@ -467,7 +471,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-23',
-    title: 'a video is a job too, and is in the history with its kind',
+    title: 'a video is also a job, and is in the history with its kind',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -493,7 +497,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-25',
-    title: 'too many videos under way are 429 with Retry-After',
+    title: 'too many active videos are 429 with Retry-After',
     needs: ['video', 'sandbox', 'rate_limit'],
     isExclusive: true,
     run: async (suite) => {
@@ -508,11 +512,11 @@ export const videoChecks: readonly Check[] = [
         }
         expectError(answer, { status: 429, code: 'too_many_active_jobs', type: 'rate_limit_exceeded' });
         expectThat(Number(expectHeader(answer, 'retry-after')) >= 1, 'Retry-After is below a second');
-        // Their holds end with them, and the account is left as it was.
+        // Waits until their holds are released, so that the account is as before.
         for (const id of made) await endOfJob(suite, id);
         return;
       }
-      throw new Skipped(`the account may have more than ${most} videos under way`);
+      throw new Skipped(`the account may have more than ${most} videos in progress`);
     },
   },
 ];

@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { expectEqual, expectJson, expectThat } from '../assertions.ts';
 import type { Delivery } from '../callback-receiver.ts';
-import { Mismatch, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Mismatch } from '../outcomes.ts';
 import { customData, endOfJob, imageBody, postImage } from '../fixtures.ts';
 import {
   envelope,
@@ -44,7 +45,7 @@ const eventShape = (status: 'done' | 'failed') =>
     { only: true },
   );
 
-/** A job with a callback to an address of its own, and the callback's first delivery. */
+/** Makes a job with a webhook to its own address. Returns the job and the first delivery. */
 const callBack = async (
   suite: Suite,
   { name, body, failures = 0 }: { name: string; body: JsonRecord; failures?: number },
@@ -58,7 +59,7 @@ const callBack = async (
   const { id } = expectJson(created, 202);
   const job = await endOfJob(suite, id);
   const delivery = await receiver.delivery(name, 1, deliveryTimeoutMs);
-  if (delivery === null) throw new Mismatch(`no callback came within ${deliveryTimeoutMs / 1000} s`);
+  if (delivery === null) throw new Mismatch(`no webhook arrived within ${deliveryTimeoutMs / 1000} s`);
   return { job, delivery, event: JSON.parse(delivery.body.toString('utf8')) as JsonRecord };
 };
 
@@ -76,7 +77,7 @@ const secretOf = async (suite: Suite): Promise<string> =>
 const sameText = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** The documented receiver: raw body, clock, digest in constant time. Throws Mismatch when it would refuse. */
+/** The documented receiver: raw body, clock, constant-time digest. Throws Mismatch if it would refuse. */
 const verify = (delivery: Delivery, secret: string, brand: string): void => {
   const header = delivery.headers[`x-${brand}-signature`];
   if (typeof header !== 'string') throw new Mismatch(`the header X-${brand}-Signature is missing`);
@@ -101,7 +102,7 @@ const brandOf = ({ settings }: Suite): string => /^sk_(.+)_/.exec(settings.apiKe
 export const webhookChecks: readonly Check[] = [
   {
     id: 'HOOK-1',
-    title: 'a done job with webhook_url is called back once, by POST, with the frozen job and event_id',
+    title: 'a done job with webhook_url sends one webhook, by POST, with the frozen job and event_id',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery, event } = await doneCallback(suite);
@@ -117,7 +118,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-2',
-    title: 'a callback carries t and v1, the HMAC-SHA256 of timestamp, period and raw body',
+    title: 'a webhook carries t and v1, the HMAC-SHA256 of timestamp, period and raw body',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery } = await doneCallback(suite);
@@ -126,7 +127,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-3',
-    title: 'a callback carries the Standard Webhooks headers beside it',
+    title: 'a webhook also carries the Standard Webhooks headers',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery, event } = await doneCallback(suite);
@@ -138,13 +139,13 @@ export const webhookChecks: readonly Check[] = [
         .digest('base64');
       expectThat(
         header('webhook-signature').split(' ').includes(`v1,${digest}`),
-        'webhook-signature has no right v1',
+        'webhook-signature has no valid v1',
       );
     },
   },
   {
     id: 'HOOK-4',
-    title: 'a callback says of the job what polling says',
+    title: 'a webhook shows the job as polling shows it',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { job, event } = await doneCallback(suite);
@@ -154,13 +155,13 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-5',
-    title: 'a callback that was not acknowledged comes again: same event_id, same bytes, signed afresh',
+    title: 'an unacknowledged webhook is sent again: same event_id, same bytes, new signature',
     needs: ['image', 'webhook', 'sandbox'],
     run: async (suite) => {
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:fail]' });
       const { delivery: first } = await callBack(suite, { name: 'again', body, failures: 1 });
       const second = await suite.receiver?.delivery('again', 2, deliveryTimeoutMs);
-      if (second === null || second === undefined) throw new Mismatch('it did not come again');
+      if (second === null || second === undefined) throw new Mismatch('it was not sent again');
       expectThat(first.body.equals(second.body), 'the bytes differ');
       const secret = await secretOf(suite);
       for (const delivery of [first, second]) verify(delivery, secret, brandOf(suite));
@@ -168,7 +169,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-6',
-    title: 'a failed job is called back with its error and without data',
+    title: 'a failed job sends a webhook with its error and without data',
     needs: ['image', 'webhook', 'sandbox'],
     run: async (suite) => {
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:moderated]' });
@@ -179,7 +180,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-7',
-    title: 'neither the prompt nor webhook_url is in the callback or the job',
+    title: 'neither the webhook nor the job contains the prompt or webhook_url',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { job, delivery } = await doneCallback(suite);

@@ -1,7 +1,7 @@
 import type { InputFormat } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
-/** What a file's name says it is; null when it does not tell. */
+/** Returns the format by the file name, or null if the name does not tell. */
 export const formatOfName = (file: string): InputFormat | null => {
   const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
@@ -9,23 +9,23 @@ export const formatOfName = (file: string): InputFormat | null => {
   return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
 };
 
-/** Whether these first bytes are those of a Parquet file. */
+/** Returns true if `head` is the beginning of a Parquet file. */
 export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
 
 const unreadable: readonly (readonly [magic: string, what: string])[] = [
   ['504b0304', 'is a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV (UTF-8)'],
   ['d0cf11e0', 'is an old Excel workbook; save the sheet as CSV (UTF-8)'],
-  ['425a68', 'is packed with bzip2; unpack it first, as with: bunzip2'],
-  ['fd377a585a00', 'is packed with xz; unpack it first, as with: unxz'],
-  ['04224d18', 'is packed with LZ4; unpack it first, as with: unlz4'],
-  ['fffe', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
-  ['feff', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['425a68', 'is compressed with bzip2; decompress it first: bunzip2'],
+  ['fd377a585a00', 'is compressed with xz; decompress it first: unxz'],
+  ['04224d18', 'is compressed with LZ4; decompress it first: unlz4'],
+  ['fffe', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['feff', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
   ['4f626a01', 'is an Avro file; convert it to Parquet or JSON Lines'],
   ['4f5243', 'is an ORC file; convert it to Parquet or JSON Lines'],
   ['4152524f5731', 'is an Arrow file; convert it to Parquet or JSON Lines'],
 ];
 
-/** Throws LeadInputError when the first bytes, unpacked, are those of a file of a kind that is not read. */
+/** Throws LeadInputError if the first unpacked bytes belong to an unsupported kind of file. */
 export const checkReadable = (file: string, head: Buffer): void => {
   const hex = head.subarray(0, 16).toString('hex');
   const found = unreadable.find(([magic]) => hex.startsWith(magic));
@@ -35,27 +35,27 @@ export const checkReadable = (file: string, head: Buffer): void => {
   if (problem !== null) throw new LeadInputError(`${file} ${problem}`);
 };
 
-/** Further on a NUL may be in a text that is none the worse for it. */
+/** Later in the file a NUL may be part of a valid text. */
 const judgedBytes = 64;
 
-/** What the zeros among the first bytes of a text tell: in UTF-16 all stand in the same half of each two bytes. */
+/** Explains zeros among the first bytes of a text. In UTF-16 all are in the same half of each two bytes. */
 const problemOfZeros = (head: Buffer): string | null => {
   const zeros = [...head.keys()].filter((place) => head[place] === 0);
   const [first, second] = zeros;
   if (first === undefined) return null;
   if (second === undefined)
-    return `has a NUL character (byte ${first + 1}) and is no clean text; remove it first, as with: tr -d '\\000' < OLD > NEW`;
+    return `has a NUL character (byte ${first + 1}) and is not plain text; remove it first: tr -d '\\000' < OLD > NEW`;
   if (zeros.every((place) => place % 2 === first % 2))
-    return `is no UTF-8; it looks like UTF-16. Convert it first, as with: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
-  return 'is no text.';
+    return `is not UTF-8 and looks like UTF-16. Convert it first: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
+  return 'is not a text file.';
 };
 
-/** What the first bytes of a text say it is. Throws LeadInputError for a JSON array. */
+/** Returns the format by the first bytes of a text. Throws LeadInputError for a JSON array. */
 export const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
   const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
   if (begin === '[')
     throw new LeadInputError(
-      `${file} is a JSON array; make JSON Lines of it, one object a line, as with: jq -c '.[]' OLD > NEW`,
+      `${file} is a JSON array; convert it to JSON Lines, one object per line: jq -c '.[]' OLD > NEW`,
     );
   return begin === '{' ? 'jsonl' : 'csv';
 };

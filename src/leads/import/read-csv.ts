@@ -16,7 +16,7 @@ import {
   type TextPlace,
 } from './text-blocks.ts';
 
-/** A place between two rows, with what the beginning of the file said. */
+/** A position between two rows, with the header's data. */
 export interface CsvPlace extends TextPlace {
   names: string[];
   delimiter: string;
@@ -31,13 +31,13 @@ export interface CsvOptions {
   onUnusedColumns: (columns: readonly string[]) => void;
 }
 
-/** Characters of a row that goes over several lines. A quote that is not closed would take all. */
+/** Limit in characters for a row of several lines. Otherwise an unclosed quote would take the rest of the file. */
 const longestRow = longestLine;
 
 /**
- * The rows of a CSV file, whose unpacked bytes `openAt` gives from a place on. A row that is none (a quote never
- * closed, text behind a closing quote, another number of columns than the header has) is refused, and reading goes on at the
- * line after its first one, so that a stray quote does not take the rows behind it along.
+ * Reads the rows of a CSV file. `openAt` gives its unpacked bytes from a position on. An invalid row (an unclosed
+ * quote, text after a closing quote, another number of columns than the header) is rejected. Reading goes on with the
+ * line after the row's first line, so a stray quote does not take later rows with it.
  */
 export async function* readCsv(
   openAt: (byte: number) => AsyncIterable<Buffer>,
@@ -60,8 +60,8 @@ export async function* readCsv(
   if (rows === null)
     throw new LeadInputError(
       unread === null || !unread.text.includes('"')
-        ? `${options.file} is empty: it has not even a header line.`
-        : `${options.file} has a quote in its header that is not closed.`,
+        ? `${options.file} is empty; it does not even have a header line.`
+        : `${options.file} has an unclosed quote in its header.`,
     );
   yield* rows.end();
 }
@@ -72,13 +72,13 @@ const readBeginning = (
 ): { place: CsvPlace; rest: TextBlock } | null => {
   const { file } = options;
   if (block.isCut)
-    throw new LeadInputError(`${file} is no CSV: its first line is longer than ${longestLine} bytes.`);
+    throw new LeadInputError(`${file} is not CSV: its first line is longer than ${longestLine} bytes.`);
   if (block.notUtf8?.has(block.start.line) === true)
     throw new LeadInputError(`${file}, line ${block.start.line}: ${notUtf8Problem}`);
   const header = readCsvHeader(block.text, options);
   if (header === null) {
     if (block.text.length > longestRow)
-      throw new LeadInputError(`${file} has a quote in its header that is not closed.`);
+      throw new LeadInputError(`${file} has an unclosed quote in its header.`);
     return null;
   }
   const { names, delimiter, end, breaks } = header;
@@ -87,9 +87,9 @@ const readBeginning = (
 };
 
 interface CsvRows {
-  /** The rows that end in `block`, which follows the one before. */
+  /** Yields the rows that end in `block`, the next block in order. */
   read(block: TextBlock): Generator<RowBatch<CsvPlace>>;
-  /** What is left when no block follows. */
+  /** Yields the rest when no block follows. */
   end(): Generator<RowBatch<CsvPlace>>;
 }
 
@@ -101,23 +101,23 @@ const createCsvRows = (
   const { indexes, unused } = mapColumns(names, {
     file,
     columns,
-    ...(hasHeader ? { missingHint: ' If the first line is a row already, add --no-header.' } : {}),
+    ...(hasHeader ? { missingHint: ' If the first line is already a row, add --no-header.' } : {}),
   });
   if (unused.length > 0) onUnusedColumns(unused);
   const batch = createBatchBuilder<CsvPlace>(begin, defaults);
-  // An empty cell does not tell an empty name from none.
+  // An empty cell may be an empty name or a missing one.
   const withoutName = { ...indexes, full_name: -1 };
   const cellIndexes = (cells: readonly string[]): typeof indexes =>
     cells[indexes.full_name]?.trim() === '' ? withoutName : indexes;
-  /** A block with a row at its end that goes on in the next one. */
+  /** A block whose last row continues in the next block. */
   let open: { block: TextBlock; from: number; start: TextPlace } | null = null;
 
   const problemOf = (row: CsvRow): string | null => {
     switch (row.state) {
       case 'open':
-        return `A quote is opened in this row and not closed within ${longestRow} characters.`;
+        return `A quote in this row is not closed within ${longestRow} characters.`;
       case 'wrong':
-        return 'Text follows a closing quote; a quote within quotes is written twice.';
+        return 'Text follows a closing quote. Write a quote inside a quoted cell twice.';
       case 'row':
         return row.cells.length === names.length
           ? null

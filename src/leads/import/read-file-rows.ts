@@ -10,14 +10,14 @@ import type { RowBatch } from './row-batch.ts';
 
 export interface FileRowsOptions extends LeadInputOptions {
   file: string;
-  /** Null: from the beginning. */
+  /** Null to begin at the start. */
   after: FilePlace | null;
   signal: AbortSignal;
-  /** Told how many bytes of the file, as it lies on the disk, are behind. */
+  /** Called with the number of stored bytes read so far. */
   onBytes: (bytes: number) => void;
 }
 
-/** The rows of one file, whatever its format and compression. Rejects with LeadInputError. */
+/** Reads the rows of one file of any format and compression. Rejects with LeadInputError. */
 export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<RowBatch<FilePlace>> {
   const { file, signal } = options;
   let bytes = 0;
@@ -64,7 +64,7 @@ async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<R
       ? raw.chunks(from)
       : skipBytes(decompress(raw.chunks(0), { file, compression, signal }), from);
   if (after !== null && compression === null) onBytes(after.byte);
-  // The beginning of what is gone on with was looked at before.
+  // A resumed file was checked at its beginning before.
   const text =
     after === null
       ? await lookAtText(unpacked(0), { file, format: named, isPacked: compression !== null })
@@ -94,17 +94,19 @@ const checkParquet = (
   { file, compression }: { file: string; compression: string | null },
 ): void => {
   if (compression !== null)
-    throw new LeadInputError(`${file} is Parquet packed with ${compression} as a whole; unpack it first.`);
+    throw new LeadInputError(
+      `${file} is a Parquet file compressed with ${compression}; decompress it first.`,
+    );
   if (raw.size === null)
     throw new LeadInputError(
-      `${file} gives Parquet, which is not read from standard input or a pipe; name a file.`,
+      `${file} is Parquet, which cannot be read from standard input or a pipe; use a file.`,
     );
-  if (!isParquet(raw.head)) throw new LeadInputError(`${file} is no Parquet file.`);
+  if (!isParquet(raw.head)) throw new LeadInputError(`${file} is not a Parquet file.`);
 };
 
 const lookedAtBytes = 64;
 
-/** What the beginning of an unpacked text says it is; the text itself can be opened once, at its beginning. */
+/** Detects the format from the beginning of the unpacked text, which can be opened only once from its beginning. */
 const lookAtText = async (
   chunks: AsyncIterable<Buffer>,
   {
@@ -125,8 +127,8 @@ const lookAtText = async (
     if (isParquet(head))
       throw new LeadInputError(
         isPacked
-          ? `${file} is Parquet packed as a whole; unpack it first.`
-          : `${file} is Parquet; leave --format out, or write --format parquet.`,
+          ? `${file} is a compressed Parquet file; decompress it first.`
+          : `${file} is Parquet; omit --format, or use --format parquet.`,
       );
     const found = format === 'csv' ? 'csv' : formatOfText(file, head.subarray(0, 4096));
     return { format: format ?? found, openAt: () => withHead(head, iterator) };

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const workMs = 50;
 
 /**
- * To be called between small pieces of a long work: lets the event loop turn when 50 ms have passed, so that signals
- * and timers get through, and resolves with whether it did. Rejects with the reason of `signal` when that aborts.
+ * Returns a function to call between small steps of a long task. After 50 ms it lets the event loop turn, for signals
+ * and timers, and resolves with true if it did. Rejects with the reason of `signal` when that aborts.
  */
 export const createBreather = (signal: AbortSignal): (() => Promise<boolean>) => {
   let lastMs = performance.now();
