@@ -1,7 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import { newApiKey, newId, sha256 } from '../kit/ids.ts';
 import type { Account, ApiKey, Store } from '../store/store.ts';
-import { displayKey } from './display-key.ts';
 
 export interface IssueKeyInput {
   accountId: string;
@@ -37,4 +36,15 @@ export const issueKey = async (
     now: clock.now(),
   });
   return { outcome: 'issued', key, apiKey, account };
+};
+
+const shownCharacters = 4;
+
+/**
+ * A key as people may see it, `sk_causeway_AbCd…wxyz`: enough to tell keys apart, while 35 characters (208 bits)
+ * stay unknown.
+ */
+export const displayKey = (key: string): string => {
+  const secretFrom = key.lastIndexOf('_') + 1;
+  return `${key.slice(0, secretFrom + shownCharacters)}…${key.slice(-shownCharacters)}`;
 };

@@ -80,7 +80,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
   const lock = existsSync(leads) ? lockKeeper(leads) : null;
   try {
     const store = embeddedStoreFile(part);
-    const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
+    const { copyDatabase } = await import('../store/sqlite/database.ts');
     copyDatabase(embeddedStoreFile(dataDir), store);
     await syncToDisk(store);
     const { size } = await stat(store);

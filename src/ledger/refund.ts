@@ -14,3 +14,13 @@ export const refund = async (
   const { jobId, amount, reason, entryId = newId() } = input;
   return store.refundJob({ entryId, jobId, amount, note: reason, now: clock.now() });
 };
+
+/**
+ * Gives back all of what a job was charged and was not given back before. However often it is asked, and by however
+ * many at once, no more than the charge goes back: `too_much` when nothing is left.
+ */
+export const refundRest = (
+  { store, clock }: LedgerServices<'refundJob'>,
+  { jobId, reason }: Pick<EntryInput, 'reason'> & { jobId: string },
+): Promise<RefundOutcome> =>
+  store.refundJob({ entryId: newId(), jobId, amount: null, note: reason, now: clock.now() });

@@ -6,7 +6,6 @@ import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
-import { contentDisposition } from './content-disposition.ts';
 import { createStreamMedium } from './stream-medium.ts';
 import { writeError } from './write-error.ts';
 import { stalledReaderMs } from './write-events.ts';
@@ -74,4 +73,17 @@ export const createServeContent = ({
       writeError(response, error, { log, requestId });
     }
   };
+};
+
+const longestName = 150;
+
+/** Content-Disposition by which a reader saves the content under this name (RFC 6266). */
+const contentDisposition = (fileName: string): string => {
+  const name = fileName.slice(0, longestName).toWellFormed();
+  const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
+  const exact = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  );
+  return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${exact}`}`;
 };

@@ -8,7 +8,6 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import { createPlaces } from '../kit/places.ts';
 import type { Media } from '../store/store.ts';
 import { parseByteRange } from './byte-range.ts';
-import { isIfRangeMet, isNoneMatch } from './entity-tag.ts';
 import { createPatience, type Patience } from './patience.ts';
 
 export interface StreamMediumOptions {
@@ -171,3 +170,18 @@ const notSatisfiable = (size: number): AppError =>
     'Range must name one range of bytes within the content, such as "bytes=0-1023". Leave it out for all of it.',
     { headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' } },
   );
+
+/** Whether If-None-Match names the tag (or `*`): the reader has these bytes. Weak and strong tags compare alike here. */
+const isNoneMatch = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  header.split(',').some((part) => {
+    const tag = part.trim();
+    return tag === '*' || tag === etag || tag === `W/${etag}`;
+  });
+
+/**
+ * Whether a Range applies under If-Range: without one, or when it is exactly our strong tag. A date never matches, as we
+ * send none to compare it with.
+ */
+const isIfRangeMet = (header: string | undefined, etag: string): boolean =>
+  header === undefined || header.trim() === etag;

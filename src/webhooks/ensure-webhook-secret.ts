@@ -1,5 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type { Store, WebhookSecrets } from '../store/store.ts';
-import { newWebhookSecret } from './new-webhook-secret.ts';
+
+export const webhookSecretPrefix = 'whsec_';
+
+/** A new signing secret: `whsec_` and 32 random bytes in base64. */
+export const newWebhookSecret = (): string => `${webhookSecretPrefix}${randomBytes(32).toString('base64')}`;
 
 /** The secrets that sign the account's webhooks; its first one is made here. Throws when there is no such account. */
 export const ensureWebhookSecret = async (

@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Store, WebhookSecrets } from '../store/store.ts';
-import { newWebhookSecret } from './new-webhook-secret.ts';
+import { newWebhookSecret } from './ensure-webhook-secret.ts';
 
 const overlapMs = 24 * 3_600_000;
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { brandTitle } from '../config/config.ts';
 import type { WebhookSecrets } from '../store/store.ts';
-import { webhookSecretPrefix } from './new-webhook-secret.ts';
+import { webhookSecretPrefix } from './ensure-webhook-secret.ts';
 
 export interface WebhookToSign {
   brand: string;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
 import type { MediaFiles } from '../../src/media/media-files.ts';
-import { sweepMedia } from '../../src/media/sweep-media.ts';
-import { createSweeps } from '../../src/media/sweeps.ts';
+import { createSweeps, sweepMedia } from '../../src/media/sweeps.ts';
 import { createS3Media } from '../../src/media/s3/s3-media.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { newWebhookSecret } from '../../src/webhooks/new-webhook-secret.ts';
+import { newWebhookSecret } from '../../src/webhooks/ensure-webhook-secret.ts';
 import { signWebhook } from '../../src/webhooks/webhook-signature.ts';
 import { verifyByContract } from './verify-by-contract.ts';
 

@@ -1,8 +1,21 @@
 import type { Pool } from './connection.ts';
-import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
-import { isTooMuch } from '../refundable.ts';
-import { assertSameEntry } from '../same-entry.ts';
-import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
+import {
+  ledgerChecks,
+  ledgerCounts,
+  ledgerReport,
+  problemLines,
+  type LedgerCountsRow,
+} from '../ledger-check.ts';
+import { entryColumns, toEntry, type EntryRow, type SqlValue } from '../rows.ts';
+import { assertSameEntry, isTooMuch } from '../entry-rules.ts';
+import type {
+  LedgerEntry,
+  LedgerReport,
+  NewEntry,
+  NewRefund,
+  PostEntryOutcome,
+  RefundOutcome,
+} from '../store.ts';
 import { inTransaction, isUniqueViolation, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
 interface AvailableRow {
@@ -110,3 +123,20 @@ export const refundJobCommand =
       if (available === null) throw new Error(`the refund ${entryId} could not be posted`);
       return { outcome: 'refunded', entry, refunded: refunded + given, available };
     });
+
+/** All questions see one snapshot, so commands that run meanwhile cannot look like faults. */
+export const checkLedger = (pool: Pool): Promise<LedgerReport> =>
+  inTransaction(
+    pool,
+    async (sql) => {
+      const counts = await sql.get<LedgerCountsRow>({ name: 'ledger_counts', text: ledgerCounts }, []);
+      if (counts === undefined) throw new Error('the ledger could not be counted');
+      const problems: string[] = [];
+      for (const [index, check] of ledgerChecks.entries()) {
+        const query = { name: `ledger_check_${index}`, text: check.text };
+        problems.push(...problemLines(check, await sql.all<Record<string, SqlValue>>(query, [])));
+      }
+      return ledgerReport(counts, problems);
+    },
+    'snapshot',
+  );

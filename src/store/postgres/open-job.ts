@@ -1,7 +1,13 @@
 import type { Pool } from './connection.ts';
 import { freesItsKey } from '../frees-its-key.ts';
-import { assertAllAttached, toAttachment } from '../input-media.ts';
-import { newJobColumns, newJobRecord, newJobTurn, toJobValues } from '../new-job-record.ts';
+import {
+  assertAllAttached,
+  newJobColumns,
+  newJobRecord,
+  newJobTurn,
+  toAttachment,
+  toJobValues,
+} from '../new-job-record.ts';
 import { countActive, findJob } from '../statements/jobs.ts';
 import { attachInputs } from '../statements/media.ts';
 import type { OpenJobInput, OpenJobOutcome } from '../store.ts';

@@ -51,13 +51,12 @@ import {
   redeliverWebhook,
 } from '../statements/webhooks.ts';
 import type { Store } from '../store.ts';
-import { checkLedger } from './check-ledger.ts';
 import { createCommandGate } from './command-gate.ts';
 import { clientConfig, type ConnectionOptions, type Pool } from './connection.ts';
 import { finishJobCommand } from './finish-job.ts';
 import { listenForJobs } from './job-listener.ts';
 import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
-import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
+import { checkLedger, postEntryCommand, refundJobCommand } from './ledger-commands.ts';
 import { markMediaRemovedCommand } from './media-commands.ts';
 import { migrateSchema } from './migrate-schema.ts';
 import { openJobCommand, type JobAnnouncement } from './open-job.ts';
@@ -66,11 +65,11 @@ import {
   noteOfferedTermsCommand,
   planRefundCommand,
   prunePaymentsCommand,
+  reservePaymentCommand,
   settleUncheckedCommand,
   verifyPaymentCommand,
 } from './payment-commands.ts';
 import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
-import { reservePaymentCommand } from './reserve-payment.ts';
 import { answered, prepare, sqlOn } from './sql.ts';
 
 export interface PostgresStoreOptions {

@@ -17,12 +17,21 @@ import {
   forgetPaymentAnswers,
   noteOfferedTerms,
 } from '../statements/payment-upkeep.ts';
-import { advancePayment, getPayment, listOpenAmounts, listUncheckedAmounts } from '../statements/payments.ts';
+import {
+  advancePayment,
+  findPaymentById,
+  getPayment,
+  listOpenAmounts,
+  listUncheckedAmounts,
+  reservePayment,
+} from '../statements/payments.ts';
+import type { NewPayment, Payment } from '../store.ts';
 import type { Pool } from './connection.ts';
-import { inTransaction, prepare, sqlOn, type NamedQuery } from './sql.ts';
+import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
 type Command<
   N extends
+    | 'reservePayment'
     | 'verifyPayment'
     | 'settleUnchecked'
     | 'planRefund'
@@ -31,6 +40,8 @@ type Command<
     | 'noteOfferedTerms',
 > = (input: CommandInput<N>) => Promise<CommandOutput<N>>;
 
+const insertPayment = prepare(reservePayment);
+const findById = prepare(findPaymentById);
 const lock = prepare(lockPayment);
 const advanceOne = prepare(advancePayment);
 const findNamed = prepare(findPaymentsByTransaction);
@@ -47,6 +58,35 @@ const deleteRejected = prepare(deleteRejectedPayments);
 const forgetAnswers = prepare(forgetPaymentAnswers);
 const note = prepare(noteOfferedTerms);
 const forget = prepare(forgetOfferedTerms);
+
+/** Null, too, when another proof with the same identifier was inserted at the same moment. */
+const reserve = async (sql: Sql, input: NewPayment): Promise<Payment | null> => {
+  try {
+    return await insertPayment(sql, input);
+  } catch (error) {
+    if (isUniqueViolation(error)) return null;
+    throw error;
+  }
+};
+
+const maxAttempts = 3;
+
+/** The reads come after the insert found a row, so they see the commit that made it. */
+export const reservePaymentCommand = (pool: Pool): Command<'reservePayment'> => {
+  const sql = sqlOn(pool);
+  return async (input) => {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const reserved = await reserve(sql, input);
+      if (reserved !== null) return { outcome: 'reserved', payment: reserved };
+      const payment = await findPayment(sql, input.identity);
+      if (payment !== null && payment.state !== 'rejected') return { outcome: 'exists', payment };
+      const holder = input.paymentId === null ? null : await findById(sql, input.paymentId);
+      if (holder !== null) return { outcome: 'payment_id_taken', payment: holder };
+      // What stood in the way was given free in between.
+    }
+    throw new Error('a payment was neither new nor there');
+  };
+};
 
 /** Until the end of the transaction. Rows that others are about to change cannot be locked before they are there. */
 const lockName: NamedQuery = {

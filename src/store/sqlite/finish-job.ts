@@ -1,9 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { findJob } from '../statements/jobs.ts';
+import { resultMediaColumns, takeReserved } from '../statements/media.ts';
 import { newEventColumns, newEventValues } from '../statements/webhooks.ts';
 import type { FinishJobInput, FinishJobOutcome, Job } from '../store.ts';
-import { endHold } from './end-hold.ts';
-import { takeResults } from './media-commands.ts';
 import { prepare, prepareSql } from './prepare.ts';
 
 export const finishJobCommand = (database: DatabaseSync): ((input: FinishJobInput) => FinishJobOutcome) => {
@@ -42,4 +41,59 @@ export const finishJobCommand = (database: DatabaseSync): ((input: FinishJobInpu
 const present = (job: Job | null): Job => {
   if (job === null) throw new Error('a job vanished while it was finished');
   return job;
+};
+
+interface EndHoldInput {
+  jobId: string;
+  /** At most this; a hold that is smaller caps it. Not below zero. */
+  charge: bigint;
+  /** Of the debit, when something is charged. */
+  entryId: string | null;
+  now: number;
+}
+
+/**
+ * Ends the open hold of a job: captures the charge, gives the rest free and writes the debit. Answers the
+ * available balance after it.
+ */
+const endHold = (database: DatabaseSync): ((input: EndHoldInput) => bigint) => {
+  const end = prepareSql<{ account_id: string; amount: bigint; captured: bigint }>(
+    database,
+    `update holds set captured = min(amount, $2), ended_at = $3,
+        state = case when min(amount, $2) > 0 then 'captured' else 'released' end
+      where job_id = $1 and state = 'open' returning account_id, amount, captured`,
+  );
+  const settle = prepareSql<{ available: bigint }>(
+    database,
+    `update accounts set balance = balance - $2, held = held - $3 where id = $1
+      returning balance - held as available`,
+  );
+  const debit = prepareSql(
+    database,
+    `insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
+      values ($1, $2, 'debit', $3, $4, $5)`,
+  );
+  return ({ jobId, charge, entryId, now }) => {
+    const hold = end.get(jobId, charge, now);
+    if (hold === undefined) throw new Error(`job ${jobId} has no open hold`);
+    const account = settle.get(hold.account_id, hold.captured, hold.amount);
+    if (account === undefined) throw new Error(`job ${jobId} has no account`);
+    if (hold.captured > 0n) debit.run(entryId, hold.account_id, -hold.captured, jobId, now);
+    return account.available;
+  };
+};
+
+/** Gives a job its results, reserved or new. */
+const takeResults = (database: DatabaseSync): ((input: Pick<FinishJobInput, 'media' | 'now'>) => void) => {
+  const take = prepareSql(
+    database,
+    `insert into media (${resultMediaColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) ${takeReserved}`,
+  );
+  return ({ media, now }) => {
+    for (const [
+      position,
+      { id, accountId, jobId, role, contentType, sizeBytes, expiresAt },
+    ] of media.entries())
+      take.run(id, accountId, jobId, role, position, contentType, sizeBytes, now, expiresAt);
+  };
 };

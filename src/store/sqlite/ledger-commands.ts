@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { entryColumns, toEntry, type EntryRow } from '../rows.ts';
 import type { LedgerEntry, NewEntry, NewRefund, PostEntryOutcome, RefundOutcome } from '../store.ts';
-import { isTooMuch } from '../refundable.ts';
-import { assertSameEntry } from '../same-entry.ts';
+import { assertSameEntry, isTooMuch } from '../entry-rules.ts';
 import { prepareSql } from './prepare.ts';
 
 const entries = (database: DatabaseSync) => {

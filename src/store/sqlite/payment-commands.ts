@@ -17,11 +17,19 @@ import {
   forgetPaymentAnswers,
   noteOfferedTerms,
 } from '../statements/payment-upkeep.ts';
-import { advancePayment, getPayment, listOpenAmounts, listUncheckedAmounts } from '../statements/payments.ts';
+import {
+  advancePayment,
+  findPaymentById,
+  getPayment,
+  listOpenAmounts,
+  listUncheckedAmounts,
+  reservePayment,
+} from '../statements/payments.ts';
 import { prepare } from './prepare.ts';
 
 type Command<
   N extends
+    | 'reservePayment'
     | 'verifyPayment'
     | 'settleUnchecked'
     | 'planRefund'
@@ -29,6 +37,21 @@ type Command<
     | 'prunePayments'
     | 'noteOfferedTerms',
 > = (input: CommandInput<N>) => CommandOutput<N>;
+
+export const reservePaymentCommand = (database: DatabaseSync): Command<'reservePayment'> => {
+  const reserve = prepare(database, reservePayment);
+  const find = prepare(database, getPayment);
+  const findById = prepare(database, findPaymentById);
+  return (input) => {
+    const reserved = reserve(input);
+    if (reserved !== null) return { outcome: 'reserved', payment: reserved };
+    const payment = find(input.identity);
+    if (payment !== null && payment.state !== 'rejected') return { outcome: 'exists', payment };
+    const holder = input.paymentId === null ? null : findById(input.paymentId);
+    if (holder === null) throw new Error('a payment was neither new nor there');
+    return { outcome: 'payment_id_taken', payment: holder };
+  };
+};
 
 export const verifyPaymentCommand = (database: DatabaseSync): Command<'verifyPayment'> => {
   const find = prepare(database, getPayment);

@@ -9,29 +9,27 @@ import {
 } from '../statements/accounts.ts';
 import { sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
-import { discardMedia, reserveMedia } from '../statements/media.ts';
+import { discardMedia, dropUntaken, noteRemoval, reserveMedia } from '../statements/media.ts';
 import { claimPaymentChecks, endSenderTurn, takeSenderTurn } from '../statements/payment-upkeep.ts';
 import { advancePayment } from '../statements/payments.ts';
 import { noteMadeClip, sweepMadeClips } from '../statements/made-clips.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
 import { ensureWebhookSecret, rotateWebhookSecret } from '../statements/webhook-secrets.ts';
-import { claimWebhooks, redeliverWebhook } from '../statements/webhooks.ts';
+import { claimWebhooks, logWebhookAttempt, moveWebhook, redeliverWebhook } from '../statements/webhooks.ts';
 import { finishJobCommand } from './finish-job.ts';
 import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
 import { postEntryCommand, refundJobCommand } from './ledger-commands.ts';
-import { markMediaRemovedCommand } from './media-commands.ts';
 import { openJobCommand } from './open-job.ts';
 import {
   advanceRefundCommand,
   noteOfferedTermsCommand,
   planRefundCommand,
   prunePaymentsCommand,
+  reservePaymentCommand,
   settleUncheckedCommand,
   verifyPaymentCommand,
 } from './payment-commands.ts';
 import { prepare } from './prepare.ts';
-import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
-import { reservePaymentCommand } from './reserve-payment.ts';
 
 export type WriteCommands = { [N in WriteName]: (input: CommandInput<N>) => CommandOutput<N> };
 
@@ -59,9 +57,9 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   sweepIdempotencyKeys: prepare(database, sweepIdempotencyKeys),
   reserveMedia: prepare(database, reserveMedia),
   discardMedia: prepare(database, discardMedia),
-  markMediaRemoved: markMediaRemovedCommand(database),
+  markMediaRemoved: markMediaRemoved(database),
   claimWebhooks: prepare(database, claimWebhooks),
-  recordWebhookAttempt: recordWebhookAttemptCommand(database),
+  recordWebhookAttempt: recordWebhookAttempt(database),
   redeliverWebhook: prepare(database, redeliverWebhook),
   reservePayment: reservePaymentCommand(database),
   advancePayment: prepare(database, advancePayment),
@@ -75,3 +73,23 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   takeSenderTurn: prepare(database, takeSenderTurn),
   endSenderTurn: prepare(database, endSenderTurn),
 });
+
+const markMediaRemoved = (database: DatabaseSync): WriteCommands['markMediaRemoved'] => {
+  const note = prepare(database, noteRemoval);
+  const drop = prepare(database, dropUntaken);
+  return (input) => {
+    note(input);
+    drop(input);
+  };
+};
+
+const recordWebhookAttempt = (database: DatabaseSync): WriteCommands['recordWebhookAttempt'] => {
+  const move = prepare(database, moveWebhook);
+  const log = prepare(database, logWebhookAttempt);
+  return (input) => {
+    const number = move(input);
+    if (number === null) return false;
+    log({ ...input.attempt, eventId: input.eventId, number });
+    return true;
+  };
+};

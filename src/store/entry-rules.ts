@@ -1,4 +1,4 @@
-import type { LedgerEntry } from './store.ts';
+import type { LedgerEntry, NewRefund } from './store.ts';
 
 /**
  * An entry posted again under its id is the same command sent twice, and is answered, not repeated; another
@@ -12,3 +12,7 @@ export const assertSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): void 
     earlier.jobId === entry.jobId;
   if (!isSame) throw new RangeError(`entry ${entry.id} was already posted with other contents`);
 };
+
+/** Whether a refund asks for more than there is to give back; "all that is left" does when nothing is. */
+export const isTooMuch = (amount: NewRefund['amount'], refundable: bigint): boolean =>
+  amount === null ? refundable === 0n : amount > refundable;
