@@ -20,7 +20,7 @@ export class AccountTermsError extends Error {
   override readonly name = 'AccountTermsError';
 }
 
-const mostSkus = 1_000;
+const maxSkus = 1_000;
 /** The text comes along whenever a key is looked up. */
 const longestText = 65_536;
 const skuSchema = z.string().min(1).max(128);
@@ -28,13 +28,13 @@ const skuSchema = z.string().min(1).max(128);
 const termsSchema = z.strictObject({
   skus: z
     .array(skuSchema)
-    .max(mostSkus)
+    .max(maxSkus)
     .refine((skus) => new Set(skus).size === skus.length, { message: 'names a SKU twice' })
     .optional(),
   prices: z
     .record(skuSchema, priceSchema)
-    .refine((prices) => Object.keys(prices).length <= mostSkus, {
-      message: `has more than ${mostSkus} prices`,
+    .refine((prices) => Object.keys(prices).length <= maxSkus, {
+      message: `has more than ${maxSkus} prices`,
     })
     .optional(),
   active_videos: z.int().min(1).max(10_000).optional(),

@@ -1,22 +1,22 @@
 /** Far above any sane request, and cheap to check and to hash within. */
-const mostValues = 50_000;
-const deepest = 64;
+const maxValues = 50_000;
+const maxDepth = 64;
 
 /**
  * Why `value` (parsed JSON) is too much to look into; null when it is not. Its cost is bounded by the limits, whatever
  * the value: later steps recurse into it and report on each of its members.
  */
 export const jsonExcess = (value: unknown): string | null => {
-  let left = mostValues;
+  let left = maxValues;
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepest) return `nested deeper than ${deepest} levels`;
+    if (depth > maxDepth) return `nested deeper than ${maxDepth} levels`;
     left -= level.length;
     const next: unknown[] = [];
     for (const member of level) {
       if (typeof member !== 'object' || member === null) continue;
       const members = Array.isArray(member) ? member : Object.values(member);
-      if (members.length + next.length > left) return `more than ${mostValues} values`;
+      if (members.length + next.length > left) return `more than ${maxValues} values`;
       for (const inner of members) next.push(inner);
     }
     level = next;

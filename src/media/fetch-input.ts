@@ -13,7 +13,7 @@ const megabyte = 1024 ** 2;
 const photographQuality = 92;
 
 /** Bytes of one input, decoded. */
-export const mostInputBytes: Record<InputKind, number> = {
+export const maxInputBytes: Record<InputKind, number> = {
   /** What image models take at most; a photograph at full size has 5 to 15 MB. */
   image: 20 * megabyte,
   /** Twenty minutes of MP3, two of WAV: what audio models take at most. */

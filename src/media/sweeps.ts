@@ -13,7 +13,7 @@ const checkMs = 30_000;
 /** A video that was made here is known again for so long, far longer than it can be downloaded. */
 const madeClipKeptMs = 30 * 24 * 3_600_000;
 const rowBatch = 1_000;
-const mostRowBatches = 100;
+const maxRowBatches = 100;
 
 export interface SweepsOptions {
   store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved' | 'sweepIdempotencyKeys' | 'sweepMadeClips'>;
@@ -109,14 +109,14 @@ const askPlace = async (
 };
 
 const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {
-  for (let batch = 0; batch < mostRowBatches && !signal.aborted; batch += 1)
+  for (let batch = 0; batch < maxRowBatches && !signal.aborted; batch += 1)
     if ((await sweep(rowBatch)) < rowBatch) return;
 };
 
 const batchSize = 100;
 const removalsAtOnce = 8;
 /** One sweep ends after so many batches; the next one goes on. */
-const mostBatches = 100;
+const maxBatches = 100;
 
 export interface SweepMediaOptions {
   store: Pick<Store, 'listExpiredMedia' | 'markMediaRemoved'>;
@@ -168,7 +168,7 @@ export const sweepMedia = async ({
     return true;
   };
 
-  for (let batch = 0; batch < mostBatches && !signal.aborted; batch += 1) {
+  for (let batch = 0; batch < maxBatches && !signal.aborted; batch += 1) {
     // What is stuck comes first in the list, again and again.
     const limit = batchSize + stuck.size;
     const expired = await store.listExpiredMedia({ now: clock.now(), limit });

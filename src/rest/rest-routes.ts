@@ -6,7 +6,7 @@ import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
 import { methodNotAllowed } from './method-not-allowed.ts';
 import { readJsonBody } from './read-json-body.ts';
-import { answerPreflight, isOpenToPages, openToPages } from './open-to-pages.ts';
+import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { toPaywallSubject } from './paywall/paywall-subject.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
@@ -49,9 +49,9 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   return (request, response, context) => {
     const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
     if (onPath.length === 0) return false;
-    const opened = onPath.find(({ operation }) => isOpenToPages(operation))?.operation;
+    const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
-      openToPages(response);
+      setCorsHeaders(response);
       if (request.method === 'OPTIONS') {
         answerPreflight(response, opened);
         return true;

@@ -8,7 +8,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import { createPlaces } from '../kit/places.ts';
 import type { Media } from '../store/store.ts';
 import { parseByteRange } from './byte-range.ts';
-import { createPatience, type Patience } from './patience.ts';
+import { createThroughputGuard, type ThroughputGuard } from './throughput-guard.ts';
 
 export interface StreamMediumOptions {
   library: Pick<MediaLibrary, 'read'>;
@@ -65,7 +65,7 @@ export const createStreamMedium = ({
     const gone = new AbortController();
     const leave = (): void => gone.abort(new Error('the reader has gone'));
     response.once('close', leave);
-    const patience = createPatience({
+    const guard = createThroughputGuard({
       longestMs: stalledReaderMs,
       leastBytesPerSecond,
       onOver: () => response.destroy(),
@@ -73,12 +73,12 @@ export const createStreamMedium = ({
     try {
       const bytes = await openBytes({ library, id: media.id, range, signal: gone.signal, whenMissing });
       begin();
-      await pipeline(bytes, exactly(range.end - range.start + 1, patience), response);
+      await pipeline(bytes, exactly(range.end - range.start + 1, guard), response);
     } catch (error) {
       if (error === gone.signal.reason || isReaderGone(error)) return;
       throw error instanceof AppError ? error : brokenOff(error);
     } finally {
-      patience.end();
+      guard.end();
       response.off('close', leave);
       release();
     }
@@ -138,18 +138,18 @@ const openBytes = async ({
 };
 
 /** Lets through what should come, and fails when it ends sooner: the reader could not tell it from a slow line. */
-const exactly = (length: number, patience: Patience) =>
+const exactly = (length: number, guard: ThroughputGuard) =>
   async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let left = length;
     for await (const chunk of bytes) {
       left -= chunk.byteLength;
-      patience.begin();
+      guard.begin();
       // Until the connection takes more.
       yield chunk;
-      patience.took(chunk.byteLength);
+      guard.took(chunk.byteLength);
     }
     // What it has not taken yet is on its way to it.
-    patience.begin();
+    guard.begin();
     if (left !== 0) throw new Error(`a medium ended ${left} bytes early`);
   };
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toAppError } from '../../src/kit/errors.ts';
-import { createFetchInput, mostInputBytes, type FetchedInput } from '../../src/media/fetch-input.ts';
+import { createFetchInput, maxInputBytes, type FetchedInput } from '../../src/media/fetch-input.ts';
 import { createStreamInput, type StreamInputOptions } from '../../src/media/stream-input.ts';
 import { OutboundError, type Outbound, type OutboundFailure } from '../../src/http/outbound.ts';
 import { listen, openOutbound, startHttp } from '../http/local-hosts.ts';
@@ -458,6 +458,6 @@ describe('an account', () => {
 describe('the largest inputs', () => {
   it('have 20 MB as images and sounds, and 100 MB as videos', () => {
     const megabyte = 1024 ** 2;
-    expect(mostInputBytes).toEqual({ image: 20 * megabyte, audio: 20 * megabyte, video: 100 * megabyte });
+    expect(maxInputBytes).toEqual({ image: 20 * megabyte, audio: 20 * megabyte, video: 100 * megabyte });
   });
 });

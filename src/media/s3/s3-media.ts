@@ -6,14 +6,14 @@ import { createS3Client, defaultS3Limits, type S3Answer, type S3Client, type S3L
 import { nullWhenMissing, S3Error } from './s3-error.ts';
 import { abortUpload, beginMultipartUpload } from './s3-upload.ts';
 import { elementsOf, textOf } from './s3-xml.ts';
-import { toParts } from '../to-parts.ts';
+import { chunkStream } from '../chunk-stream.ts';
 
 /** Streams are held in memory one part at a time; S3 takes 10,000 parts, so 78 GiB. */
 const partBytes = 8 * 1024 ** 2;
 /** An empty object whose time says since when the bucket and prefix have been used. */
 const markName = 'used-since';
 /** Of uploads under way; the next time goes on. */
-const mostPages = 100;
+const maxPages = 100;
 /** How long a failed write may take to clean up behind itself. */
 const undoMs = 10_000;
 
@@ -43,7 +43,7 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
     write: async (id, source, { contentType, signal }) => {
       const key = keyOf(id);
       signal.throwIfAborted();
-      const parts = toParts(source, { partBytes, signal });
+      const parts = chunkStream(source, { partBytes, signal });
       try {
         return await upload({ client, key, contentType, signal, parts, undo });
       } finally {
@@ -169,7 +169,7 @@ const abortOldUploads = async ({
 }): Promise<number> => {
   let removed = 0;
   let after: Record<string, string> = {};
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const text = await listUploads({ client, query: { uploads: '', prefix, ...after }, signal });
     for (const element of elementsOf(text, 'Upload')) {
       const key = textOf(element, 'Key');

@@ -1,6 +1,6 @@
 import { isDataUri } from '../../media/data-uri-input.ts';
 import { textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { mostInputBytes } from '../../media/fetch-input.ts';
+import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { isConverted } from '../../providers/image/input-image-type.ts';
 import type { ChatInput } from './chat-input.ts';
@@ -80,7 +80,7 @@ export const takeChatImages = async (
   const take = async ({ part, param }: RemoteImage): Promise<void> => {
     const { bytes, contentType } = await fetchInput(part.image_url.url, {
       kinds: ['image'],
-      maxBytes: mostInputBytes.image,
+      maxBytes: maxInputBytes.image,
       param,
       signal: ended,
       accountId: caller.accountId,

@@ -1,5 +1,5 @@
 import type { ImageJobInput } from './run-image.ts';
-import { mostInputBytes } from '../../media/fetch-input.ts';
+import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import type { AccountCall, Services } from '../operation.ts';
 
@@ -39,7 +39,7 @@ export const takeImageInputs = async (
   const take = async ({ url, param }: NamedImage): Promise<ImageJobInput> => {
     const { bytes, contentType } = await services.fetchInput(url, {
       kinds: ['image'],
-      maxBytes: mostInputBytes.image,
+      maxBytes: maxInputBytes.image,
       param,
       totalMs: deadlineMs,
       signal: ended,

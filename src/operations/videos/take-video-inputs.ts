@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../kit/errors.ts';
 import { digesting } from '../../kit/digesting.ts';
-import { mostInputBytes } from '../../media/fetch-input.ts';
+import { maxInputBytes } from '../../media/fetch-input.ts';
 import { measureVideo } from '../../providers/video/measure-video.ts';
 import type { VideoInput } from '../../providers/video/video-provider.ts';
 import type { AccountCall, Services } from '../operation.ts';
@@ -69,7 +69,7 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
   const kind = input.role === 'reference_audio' ? 'audio' : 'image';
   const { contentType, bytes } = await services.fetchInput(input.url, {
     kinds: [kind],
-    maxBytes: mostInputBytes[kind],
+    maxBytes: maxInputBytes[kind],
     param: input.param,
     signal,
     accountId: call.caller.accountId,
@@ -88,7 +88,7 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
 const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Promise<TakenInput> => {
   const { call, services, signal } = context;
   const { accountId } = call.caller;
-  const maxBytes = mostInputBytes.video;
+  const maxBytes = maxInputBytes.video;
   return services.inputFolder.hold({ maxBytes, signal, accountId }, async (file) => {
     const { contentType, source } = await services.streamInput(url, {
       kinds: ['video'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { toParts } from '../../src/media/to-parts.ts';
+import { chunkStream } from '../../src/media/chunk-stream.ts';
 
 const signal = new AbortController().signal;
 
@@ -13,7 +13,7 @@ it('parts are all of one size but the last, never empty, and together the source
         yield* given;
       };
       for (const source of [stream(), new Uint8Array(whole)]) {
-        const parts = await Array.fromAsync(toParts(source, { partBytes, signal }));
+        const parts = await Array.fromAsync(chunkStream(source, { partBytes, signal }));
         expect(Buffer.concat(parts).equals(whole)).toBe(true);
         expect(parts.slice(0, -1).every((part) => part.byteLength === partBytes)).toBe(true);
         expect(parts.every((part) => part.byteLength > 0 && part.byteLength <= partBytes)).toBe(true);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPatience } from '../../src/rest/patience.ts';
+import { createThroughputGuard } from '../../src/rest/throughput-guard.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,7 +12,7 @@ afterEach(() => {
 /** Of a second, with 100 bytes a second. */
 const start = () => {
   const onOver = vi.fn<() => void>();
-  return { onOver, ...createPatience({ longestMs: 1_000, leastBytesPerSecond: 100, onOver }) };
+  return { onOver, ...createThroughputGuard({ longestMs: 1_000, leastBytesPerSecond: 100, onOver }) };
 };
 
 test('who takes nothing has the longest time, and who takes the least rate has all time', () => {

@@ -4,7 +4,7 @@ import { untilAborted } from './until-aborted.ts';
  * The source in parts of exactly `partBytes`, but for the last, which is shorter (and missing when nothing is left for it).
  * Only one part is in memory at a time.
  */
-export const toParts = async function* (
+export const chunkStream = async function* (
   source: Uint8Array | AsyncIterable<Uint8Array>,
   { partBytes, signal }: { partBytes: number; signal: AbortSignal },
 ): AsyncGenerator<Uint8Array> {

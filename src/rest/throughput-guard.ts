@@ -1,4 +1,4 @@
-export interface PatienceOptions {
+export interface ThroughputGuardOptions {
   /** How long a reader may keep bytes waiting that are there for it. */
   longestMs: number;
   /** What it takes gives time back at this rate, up to `longestMs`. */
@@ -11,7 +11,7 @@ export interface PatienceOptions {
  * Watches that a reader takes bytes at a least rate, averaged over `longestMs`. Only the time in which it keeps bytes
  * waiting counts: that of the bytes' source is not its own.
  */
-export interface Patience {
+export interface ThroughputGuard {
   /** Bytes are there for it. */
   begin(): void;
   /** It took so many. */
@@ -19,7 +19,11 @@ export interface Patience {
   end(): void;
 }
 
-export const createPatience = ({ longestMs, leastBytesPerSecond, onOver }: PatienceOptions): Patience => {
+export const createThroughputGuard = ({
+  longestMs,
+  leastBytesPerSecond,
+  onOver,
+}: ThroughputGuardOptions): ThroughputGuard => {
   let leftMs = longestMs;
   let begunAt = 0;
   let timer: NodeJS.Timeout | undefined;
