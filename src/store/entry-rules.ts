@@ -1,8 +1,8 @@
 import type { LedgerEntry, NewRefund } from './store.ts';
 
 /**
- * An entry posted again under its id is the same command sent twice, and is answered, not repeated; another
- * entry under a used id is a fault of the caller. Throws RangeError.
+ * Throws RangeError if another entry was posted under the id. The same entry is the same command sent twice, which is
+ * answered and not repeated.
  */
 export const assertSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): void => {
   const isSame =
@@ -13,6 +13,6 @@ export const assertSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): void 
   if (!isSame) throw new RangeError(`entry ${entry.id} was already posted with other contents`);
 };
 
-/** Whether a refund asks for more than there is to give back; "all that is left" does when nothing is. */
+/** Tells whether a refund exceeds the refundable amount. A null amount ("all that is left") does if nothing is left. */
 export const isTooMuch = (amount: NewRefund['amount'], refundable: bigint): boolean =>
   amount === null ? refundable === 0n : amount > refundable;

@@ -1,5 +1,6 @@
 /** Tells listeners that a job may have become claimable. */
 export interface JobSignal {
+  /** Returns a function that removes the listener. */
   listen(listener: () => void): () => void;
   emit(): void;
 }

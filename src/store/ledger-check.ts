@@ -5,12 +5,11 @@ import type { LedgerReport } from './store.ts';
 type CheckRow = Record<string, SqlValue>;
 
 interface LedgerCheck {
-  /** Gives one row a fault. Both engines run it. */
+  /** Returns one row per fault. Both engines run it. */
   text: string;
   line: (row: CheckRow) => string;
 }
 
-/** Faults of one kind that are listed before the report only says that there are more. */
 const maxLinesPerCheck = 100;
 
 const usd = (value: SqlValue | undefined): string =>
@@ -113,7 +112,7 @@ const entryChecks: LedgerCheck[] = [
   },
 ];
 
-/** The figures of the report: one row. */
+/** Returns one row with the totals of the report. */
 export const ledgerCounts = `select (select count(*) from accounts) as accounts,
   (select count(*) from ledger_entries) as entries,
   (select count(*) from holds where state = 'open') as open_holds`;
@@ -124,12 +123,12 @@ export interface LedgerCountsRow {
   open_holds: bigint;
 }
 
-/** The questions that find faults, each to be run on one and the same snapshot of the data. */
+/** The queries that find faults. All of them must run on the same snapshot. */
 export const ledgerChecks: readonly LedgerCheck[] = [...accountChecks, ...holdChecks, ...entryChecks].map(
   ({ text, line }) => ({ text: `${text} limit ${maxLinesPerCheck + 1}`, line }),
 );
 
-/** The lines for what one check found. */
+/** Makes the report's lines for the faults of one check. */
 export const problemLines = (check: LedgerCheck, rows: CheckRow[]): string[] => {
   const lines = rows.slice(0, maxLinesPerCheck).map((row) => check.line(row));
   return rows.length > maxLinesPerCheck ? [...lines, 'and more faults of the kind above'] : lines;

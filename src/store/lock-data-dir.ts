@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../kit/errors.ts';
 
 /**
- * Takes a data folder for this process alone. The lock is SQLite's own, on a file of its own, so the operating
- * system gives it back however the process ends. Throws ConfigError when another gateway has the folder.
+ * Locks a data folder for this process. The lock is SQLite's, on a separate file, so the operating system releases it
+ * however the process ends. Throws ConfigError if another gateway has the folder.
  */
 export const lockDataDir = (dataDir: string): { release(): void } => {
   const database = new DatabaseSync(join(dataDir, 'gateway.lock'));

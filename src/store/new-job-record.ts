@@ -1,6 +1,6 @@
 import type { Job, OpenJobInput } from './store.ts';
 
-/** The job as `openJob` stores it. */
+/** Makes the job that `openJob` stores. */
 export const newJobRecord = ({ job, hold, now }: OpenJobInput): Job => ({
   ...job,
   progress: 0,
@@ -18,12 +18,12 @@ export const newJobRecord = ({ job, hold, now }: OpenJobInput): Job => ({
   refunded: 0n,
 });
 
-/** What a queued job of an account is put back for each of its jobs of the kind that stand in the queue already. */
+/** A queued job waits this much longer for each queued job of the same account and kind. */
 const turnMs = 60_000;
 
 /**
- * When a queued job's turn comes, in both engines, with the parameters of `toJobValues`: at once, or one step after the last
- * of the account's own. So accounts take turns, and one with a thousand jobs holds up nobody who has one.
+ * SQL of both engines for the time of a queued job's turn, with the parameters of `toJobValues`: now, or one step after the
+ * account's last queued job. So accounts take turns, and an account with a thousand jobs does not delay the others.
  */
 export const newJobTurn = `case when $6 = 'queued' then (
     select max(turn) from (
@@ -32,10 +32,10 @@ export const newJobTurn = `case when $6 = 'queued' then (
     ) as turns
   ) end`;
 
-/** The turn of a job that goes back into the queue: its own, or none before its time where it never stood there. */
+/** The turn of a job that is queued again: its earlier turn, or its creation if it was never queued. */
 export const requeuedTurn = 'coalesce(turn, created_at)';
 
-/** What both engines insert of a new job: `toJobValues` has the values in this order, then comes `newJobTurn`. */
+/** The columns of a new job. Their values are those of `toJobValues`, then `newJobTurn`. */
 export const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
   lease_until, deadline_at, created_at, started_at, request, custom_data, parameters, webhook_url, turn`;
 
@@ -59,10 +59,10 @@ export const toJobValues = (job: Job): (string | number | null)[] => [
   job.webhookUrl,
 ];
 
-/** How long the inputs of a job outlive its deadline at most; its end ends them sooner. */
+/** Inputs expire this long after the job's deadline, unless the job ends before. */
 const afterDeadlineMs = 24 * 3_600_000;
 
-/** What gives a job its inputs: see `attachInputs`. */
+/** Makes the input of the statement `attachInputs`. */
 export const toAttachment = ({ job, inputs, now }: OpenJobInput) => ({
   jobId: job.id,
   accountId: job.accountId,
@@ -71,10 +71,10 @@ export const toAttachment = ({ job, inputs, now }: OpenJobInput) => ({
   now,
 });
 
-/** Throws RangeError when not all inputs could be attached. */
+/** Throws RangeError if an input was not attached. */
 export const assertAllAttached = ({ job, inputs }: OpenJobInput, attached: number): void => {
   if (attached === inputs.length) return;
   throw new RangeError(
-    `job ${job.id}: ${inputs.length - attached} of its ${inputs.length} inputs are not there any more`,
+    `job ${job.id}: ${inputs.length - attached} of its ${inputs.length} inputs do not exist any more`,
   );
 };

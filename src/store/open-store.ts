@@ -9,8 +9,8 @@ import type { Store } from './store.ts';
 export const embeddedStoreFile = (dataDir: string): string => join(dataDir, 'causeway.db');
 
 /**
- * Opens the store that the settings name: PostgreSQL, or else the embedded one, whose folder is made when missing.
- * Only the engine that is used is loaded. Rejects with StoreError, and with ConfigError when the folder cannot be made.
+ * Opens PostgreSQL if the settings name it, else the embedded store, and creates its folder. Loads only the used engine.
+ * Rejects with StoreError, or with ConfigError if the folder cannot be created.
  */
 export const openStore = async (
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
@@ -34,6 +34,6 @@ const makeFolder = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { recursive: true });
   } catch (cause) {
-    throw new ConfigError(`DATA_DIR: the folder ${path} cannot be made`, { cause });
+    throw new ConfigError(`DATA_DIR: the folder ${path} cannot be created`, { cause });
   }
 };

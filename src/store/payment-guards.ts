@@ -9,7 +9,6 @@ import type {
 const sumOf = (amounts: { amount: bigint }[]): bigint =>
   amounts.reduce((total, { amount }) => total + amount, 0n);
 
-/** An open payment. */
 interface Open {
   state: PaymentState;
   amount: bigint;
@@ -19,10 +18,10 @@ interface Open {
 const isUnsent = ({ state, leaseUntil }: Open, now: number): boolean =>
   (state === 'verified' || state === 'produced') && leaseUntil !== null && leaseUntil > now;
 
-/** A proof that was not handed in for so long never will be: EVM authorizations and blockhashes are long dead. */
+/** After this time an open payment can never be settled: its EVM authorization or Solana blockhash has expired. */
 export const neverSettledMs = 24 * 3_600_000;
 
-/** The open payments that count beside one that is to be verified. */
+/** Makes the query for the other open payments that count when a payment is verified. */
 export const toOpenOf = (
   { source, change: { now } }: VerifyPaymentInput,
   { identity, network, asset }: Payment,
@@ -34,7 +33,7 @@ export const toOpenOf = (
   since: now - neverSettledMs,
 });
 
-/** What keeps `funds` from covering a payment beside the other open ones of its source; null for nothing. */
+/** Returns null if `funds` cover the payment and the other open payments of its source. */
 export const findUncovered = (
   { funds, change: { now } }: VerifyPaymentInput,
   { payment, open }: { payment: Payment; open: Open[] },
@@ -44,13 +43,13 @@ export const findUncovered = (
   return payment.amount + unsent + sent <= funds ? null : { outcome: 'uncovered', unsent, sent };
 };
 
-/** A transaction as it is looked up. Two tell whether it is known of another payment. */
+/** Makes the look-up of a transaction. Two rows are enough to find another payment with it. */
 export const toLookup = ({ transaction }: SettleUncheckedInput): { transaction: string; limit: number } => ({
   transaction: transaction.startsWith('0x') ? transaction.toLowerCase() : transaction,
   limit: 2,
 });
 
-/** Whether a facilitator's word may settle a payment. */
+/** Tells whether a payment may be settled because a facilitator says so: no other payment has the transaction, and the limit holds. */
 export const maySettleUnchecked = (
   { change: { identity }, limit }: SettleUncheckedInput,
   { payment, named, unchecked }: { payment: Payment; named: Payment[]; unchecked: { amount: bigint }[] },

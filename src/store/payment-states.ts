@@ -1,4 +1,4 @@
-/** Every state that an x402 payment can be in; `PaymentState` says what each means. */
+/** All states of an x402 payment; `PaymentState` explains them. */
 export const paymentStates = [
   'reserved',
   'verified',

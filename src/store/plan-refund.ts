@@ -3,9 +3,9 @@ import type { NewPaymentRefund, Payment, PaymentRefund, PlanRefundOutcome } from
 export interface RefundPlanFacts {
   existing: PaymentRefund | null;
   payment: Payment | null;
-  /** A refund of the payment that has no end yet. */
+  /** A refund of the payment that has not ended. */
   open: PaymentRefund | null;
-  /** What refunds that did not fail have taken. */
+  /** Sum of the payment's refunds that did not fail. */
   refunded: bigint;
 }
 
@@ -18,7 +18,7 @@ const isNamedPayer = (identity: string, payer: string): boolean => {
   return family !== 'eip155' || signer === undefined || signer === payer.toLowerCase();
 };
 
-/** Whether a refund may be planned, and how much; the rules of both engines. */
+/** Decides whether a refund may be planned, and its amount, for both engines. */
 export const judgeRefundPlan = (
   plan: NewPaymentRefund,
   { existing, payment, open, refunded }: RefundPlanFacts,

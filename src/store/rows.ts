@@ -18,7 +18,7 @@ import type {
   WebhookState,
 } from './store.ts';
 
-/** A value as both engines take and give it; integers always come back as bigint. */
+/** A value of both engines. Integers are always read as bigint. */
 export type SqlValue = string | number | bigint | null;
 
 export interface AccountRow {
@@ -87,7 +87,7 @@ export const toEntry = (row: EntryRow): LedgerEntry => ({
   createdAt: Number(row.created_at),
 });
 
-/** A job joined with its hold; see `jobColumns`. */
+/** A job joined with its hold. */
 export interface JobRow {
   id: string;
   account_id: string;
@@ -118,7 +118,7 @@ export interface JobRow {
   refunded: bigint;
 }
 
-/** Columns of `jobs j` and its `holds h`. */
+/** The columns of `jobs j` and `holds h`. */
 export const jobColumns = `j.id, j.account_id, j.key_id, j.kind, j.model, j.status, j.progress, j.provider_task,
   j.attempts, j.max_attempts, j.lease_owner, j.lease_until, j.deadline_at, j.created_at, j.started_at, j.finished_at,
   j.request, j.custom_data, j.parameters, j.webhook_url, j.result, j.error, j.metadata, h.amount as hold, h.state as hold_state, h.captured, h.refunded`;

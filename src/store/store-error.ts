@@ -1,8 +1,8 @@
 import { AppError, diskFull, KnownFault } from '../kit/errors.ts';
 
 /**
- * Why the store failed: `overloaded`: too many commands wait, nothing was tried. `closed`: the store was
- * closed. `full`: its disk is full, nothing was changed. `crashed`: the engine's worker ended. `timeout`: no answer in time.
+ * The reason of a failure. `overloaded`: too many commands wait; nothing was tried. `closed`: the store was closed.
+ * `full`: its disk is full; nothing was changed. `crashed`: the engine's worker ended. `timeout`: no answer in time.
  * `unavailable`: the database cannot be reached, or cannot work now. `failed`: the engine refused the command. After the
  * last four the change may or may not have happened, unless the message says more.
  */
@@ -15,7 +15,7 @@ export type StoreFailure =
   | 'unavailable'
   | 'failed';
 
-/** The store itself failed; never an expected refusal. The message is for the log, not for customers. */
+/** A failure of the store itself, never an expected refusal. The message is for the log, not for customers. */
 export class StoreError extends KnownFault {
   override readonly name = 'StoreError';
   readonly reason: StoreFailure;

@@ -4,72 +4,69 @@ import type { paymentStates } from './payment-states.ts';
 
 /**
  * The one interface to durable state, with an adapter for SQLite (embedded) and one for PostgreSQL.
- * Every write is a named command and one atomic unit: when its promise resolves, the change is on disk
- * (fsync'd) whole, or nothing of it is. Times are epoch milliseconds, amounts nano-dollars. Refusals that
- * a caller must expect are values (`outcome`); a thrown error means that the store itself failed, and says
- * nothing about whether the write happened.
+ * Every write is a named command and one atomic unit: when its promise resolves, the whole change is on disk (fsync'd).
+ * Times are epoch milliseconds, amounts nano-dollars. Expected refusals are values (`outcome`). A thrown error means that
+ * the store itself failed; the write may or may not have happened.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
 
   createAccount(input: NewAccount): Promise<Account>;
   getAccount(id: string): Promise<Account | null>;
-  /** Oldest first, after the account `afterId` when given. */
+  /** Lists the oldest first, after the account `afterId` if given. */
   listAccounts(input: { limit: number; afterId?: string }): Promise<Account[]>;
-  /** Replaces the account's own terms (JSON text, see src/catalog); null: the operator's defaults. Null when there is no such account. */
+  /** Replaces the account's own terms (JSON text, see src/catalog); null sets the operator's defaults. Returns null if there is no such account. */
   setAccountTerms(input: { id: string; terms: string | null }): Promise<Account | null>;
-  /** The secrets that sign the account's webhooks; makes `secret` the first one when it has none. Null when there is no such account. */
+  /** Returns the secrets that sign the account's webhooks. Makes `secret` the first one if it has none. Null if there is no such account. */
   ensureWebhookSecret(input: { accountId: string; secret: string }): Promise<WebhookSecrets | null>;
-  /** Makes `secret` the current one; the one before signs beside it until `previousUntil`. Null when there is no such account. */
+  /** Makes `secret` the current one. The previous one also signs until `previousUntil`. Null if there is no such account. */
   rotateWebhookSecret(input: {
     accountId: string;
     secret: string;
     previousUntil: number;
   }): Promise<WebhookSecrets | null>;
-  /** Null when there is no such account, or it has no secret yet. */
+  /** Null if there is no such account, or it has no secret yet. */
   getWebhookSecrets(accountId: string): Promise<WebhookSecrets | null>;
   /**
-   * A secret of the whole deployment, kept for good: makes `value` the secret of that name when there is none, and
-   * answers the one that holds, the same for every process.
+   * Returns a permanent secret of the whole deployment, the same for every process. Makes `value` the secret of that
+   * name if there is none.
    */
   getOrCreateSecret(input: { name: string; value: string }): Promise<string>;
-  /** The secret of that name; null when there is none. */
+  /** Null if there is no secret of that name. */
   findSecret(name: string): Promise<string | null>;
-  /** Keeps for how many seconds a video was made here, by the SHA-256 of its bytes, and when; the first length counts. */
+  /** Stores the length of a video that was made here, by the SHA-256 of its bytes. A second call keeps the first length. */
   noteMadeClip(input: { digest: string; seconds: number; now: number }): Promise<void>;
-  /** Null for a video that was not made here. */
+  /** Returns the seconds; null for a video that was not made here. */
   findMadeClip(digest: string): Promise<number | null>;
-  /** Forgets up to `limit` videos that were last made before `madeBefore`; answers how many. */
+  /** Deletes up to `limit` of these records, of videos last made before `madeBefore`. Returns how many. */
   sweepMadeClips(input: { madeBefore: number; limit: number }): Promise<number>;
-  /** Null when there is no such account. */
+  /** Null if there is no such account. */
   setAccountStatus(input: { id: string; status: AccountStatus; now: number }): Promise<Account | null>;
   createKey(input: NewApiKey): Promise<ApiKey>;
   listKeys(accountId: string): Promise<ApiKey[]>;
-  /** Null when there is no such key; revoking twice keeps the first time. */
+  /** Null if there is no such key. Revoking again keeps the first time. */
   revokeKey(input: { id: string; now: number }): Promise<ApiKey | null>;
-  /** The key with this SHA-256, revoked or not, and its account. */
+  /** Finds the key with this SHA-256, revoked or not, and its account. */
   findKey(hash: string): Promise<{ key: ApiKey; account: Account } | null>;
 
   /**
-   * Adds a top-up or adjustment. A negative amount that the available balance does not cover is refused. The
-   * same entry under the same id is posted once and answered again; another one under a used id is an error.
+   * Adds a top-up or adjustment. Refuses a negative amount that exceeds the available balance. The same entry under the
+   * same id is posted once. Throws if another entry has the id.
    */
   postEntry(input: NewEntry): Promise<PostEntryOutcome>;
-  /** Gives back up to what the job was charged and not yet refunded; once for one entry id, as `postEntry`. */
+  /** Refunds at most the charge that was not refunded yet. Once for one entry id, as `postEntry`. */
   refundJob(input: NewRefund): Promise<RefundOutcome>;
   /** Recomputes every account's sums from the entries and open holds. Reads only. */
   checkLedger(): Promise<LedgerReport>;
 
   /**
-   * Admits a job: in one unit, claims the idempotency key (if given), checks that key and account may
-   * spend, places the hold and inserts the job with the status and lease that `job` carries. The idempotency
-   * key comes first: a replay is answered whatever became of key, account and balance since. The key of a job that
-   * `freesItsKey` is free. Then come the key and
-   * the account (`forbidden`), the number of active jobs, and the balance. Rejects, and changes nothing, when one of
-   * `inputs` is not there any more.
+   * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the status
+   * and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`), the
+   * number of active jobs, the balance. So a replay is answered even if key, account or balance have changed. The
+   * idempotency key of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is gone.
    */
   openJob(input: OpenJobInput): Promise<OpenJobOutcome>;
-  /** What `openJob` would say of an idempotency key alone; null when the key is free. Reads only. */
+  /** Returns what `openJob` would return because of the idempotency key; null if the key is free. Reads only. */
   findReplay(input: {
     accountId: string;
     endpoint: string;
@@ -77,11 +74,11 @@ export interface Store {
     bodyHash: string;
     now: number;
   }): Promise<{ outcome: 'replayed'; job: Job } | { outcome: 'conflict' } | null>;
-  /** How many jobs of the kind are queued or running in the account. */
+  /** Counts the jobs of the kind that are queued or running in the account. */
   countActiveJobs(input: { accountId: string; kind: JobKind }): Promise<number>;
   /**
-   * Takes up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Accounts take turns; of
-   * one account, the oldest comes first.
+   * Claims up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Accounts take turns. The
+   * oldest job of an account comes first.
    */
   claimJobs(input: {
     owner: string;
@@ -91,20 +88,18 @@ export interface Store {
     now: number;
   }): Promise<Job[]>;
   /**
-   * Extends the leases of running jobs held by `owner`; answers the ids it still holds. A lease that ran out is
-   * still held until the job is reaped.
+   * Extends the leases of running jobs held by `owner`. Returns the ids it still holds. An expired lease is held until
+   * the job is reaped.
    */
   renewLeases(input: { owner: string; ids: readonly string[]; leaseUntil: number }): Promise<string[]>;
-  /** Queues running jobs of `owner` again that have attempts left, for any process to claim; answers their ids. */
+  /** Queues running jobs of `owner` again if they have attempts left. Returns their ids. Any process may claim them. */
   releaseJobs(input: { owner: string; ids: readonly string[] }): Promise<string[]>;
   /**
-   * Ends a running job held by `owner`: terminal state, media rows, capture of `charge` (never more than
-   * the hold; the rest is released) and the ledger entry, in one unit. `charge` 0n releases the whole hold.
+   * Ends a running job held by `owner` in one unit: terminal state, media rows, capture and ledger entry. Captures
+   * `charge`, but never more than the hold, and releases the rest.
    */
   finishJob(input: FinishJobInput): Promise<FinishJobOutcome>;
-  /**
-   * Notes how far a running job held by `owner` is; absent fields stay. False when the job is not held by it.
-   */
+  /** Stores the progress of a running job. Absent fields stay. False if `owner` does not hold the job. */
   recordProgress(input: {
     id: string;
     owner: string;
@@ -113,9 +108,9 @@ export interface Store {
     providerTask?: string;
   }): Promise<boolean>;
   /**
-   * Takes up what nobody works on: a running job whose lease ran out goes back to `queued` while it has
-   * attempts left and its deadline ahead; any other such job, and a queued job past its deadline, becomes `running`
-   * under the caller's lease (`doomed`), for the caller to end it as failed. Holds stay. At most `limit` jobs a call.
+   * Finds dead jobs, at most `limit` a call. A running job whose lease expired is queued again if it has attempts left
+   * and its deadline has not passed. Other such jobs, and queued jobs past their deadline, become `running` under the
+   * caller's lease (`doomed`); the caller then ends them as failed. Holds stay.
    */
   reapJobs(input: {
     owner: string;
@@ -123,56 +118,59 @@ export interface Store {
     now: number;
     limit: number;
   }): Promise<{ requeued: Job[]; doomed: Job[] }>;
-  /** A job by id, of `accountId` only. */
+  /** Null if the account has no such job. */
   getJob(input: { id: string; accountId: string }): Promise<Job | null>;
-  /** Calls `listener` when a job may have become claimable, here or (PostgreSQL) in another process; it must not throw. Returns the way to stop. */
+  /**
+   * Calls `listener` when a job may have become claimable, here or (PostgreSQL) in another process. `listener` must not
+   * throw. Returns a function that stops the calls.
+   */
   onJobQueued(listener: () => void): () => void;
 
-  /** Newest first by `createdAt`, then id, both descending; only those below `before`. */
+  /** Lists jobs by `createdAt`, then id, both descending, after the position `before`. */
   listJobs(input: {
     accountId: string;
     limit: number;
     before: HistoryPosition | null;
   }): Promise<JobSummary[]>;
-  /** In the order of `listJobs`. Entries of amount zero are left out. */
+  /** Lists entries in the order of `listJobs`, without entries of amount zero. */
   listEntries(input: {
     accountId: string;
     limit: number;
     before: HistoryPosition | null;
   }): Promise<EntryWithModel[]>;
-  /** Counts and sums of the jobs that the account created from `from` (inclusive) to `to` (exclusive). */
+  /** Counts and sums the jobs that the account created from `from` (inclusive) to `to` (exclusive). */
   sumUsage(input: { accountId: string; from: number; to: number }): Promise<UsageSum[]>;
-  /** Removes up to `limit` idempotency keys whose time is over; answers how many. */
+  /** Removes up to `limit` expired idempotency keys. Returns how many. */
   sweepIdempotencyKeys(input: { now: number; limit: number }): Promise<number>;
 
   /**
-   * Writes the row of a medium before its bytes are written, without a job: from then on nothing can be orphaned.
-   * `openJob` (`inputs`) and `finishJob` (`media`) give it its job and its time; until then `expiresAt` ends it.
+   * Writes the row of a medium, without a job, before its bytes are written, so that no bytes can be orphaned.
+   * `openJob` (`inputs`) and `finishJob` (`media`) give it its job and expiry. A medium without a job ends at `expiresAt`.
    */
   reserveMedia(input: ReservedMedia): Promise<void>;
   getMedia(id: string): Promise<Media | null>;
-  /** The media of a job in the order in which they were attached. */
+  /** Lists the media of a job in the order in which they were attached. */
   listMedia(jobId: string): Promise<Media[]>;
-  /** Media whose time is over and whose bytes have not been removed yet, oldest first. */
+  /** Lists expired media whose bytes have not been removed yet, oldest first. */
   listExpiredMedia(input: { now: number; limit: number }): Promise<Media[]>;
-  /** Ends the time of media at once that no job has. */
+  /** Lets those of the media that no job has expire now. */
   discardMedia(input: { ids: readonly string[]; now: number }): Promise<void>;
-  /** Notes that the bytes are gone: rows of jobs stay as a trace, rows without a job are deleted. */
+  /** Marks media as removed. Rows of jobs stay, for the history; rows without a job are deleted. */
   markMediaRemoved(input: { ids: readonly string[]; now: number }): Promise<void>;
 
   /**
-   * Of each receiver, which is an account and the host of its URL, the webhook event that is due longest and under no
-   * lease, or whose lease ran out. Longest due first.
+   * Returns one event of each receiver, which is an account and the host of its URL: the one that has been due for the
+   * longest time without a valid lease. Longest due first.
    */
   listDueWebhooks(now: number): Promise<DueWebhook[]>;
-  /** Takes those of the events under a lease that are still due and under none; in no order. */
+  /** Claims those of the events that are still due and without a valid lease, in no order. */
   claimWebhooks(input: {
     owner: string;
     leaseUntil: number;
     ids: readonly string[];
     now: number;
   }): Promise<WebhookEvent[]>;
-  /** Logs one delivery attempt and moves the event on, by compare-and-set on the lease owner. False when the lease was lost. */
+  /** Logs a delivery attempt and updates the event, by compare-and-set on the lease owner. False if the lease was lost. */
   recordWebhookAttempt(input: WebhookAttemptInput): Promise<boolean>;
   getWebhook(eventId: string): Promise<WebhookEvent | null>;
   /** Newest first. */
@@ -182,53 +180,52 @@ export interface Store {
     states?: readonly WebhookState[];
     limit: number;
   }): Promise<WebhookEvent[]>;
-  /** In the order of their making. */
+  /** Oldest first. */
   listWebhookAttempts(eventId: string): Promise<WebhookAttempt[]>;
   /**
-   * Makes the event pending and due now, with a fresh count of attempts; the log stays, and an attempt under way loses
-   * its lease. Null when there is no such event.
+   * Makes the event pending and due now, and its count of attempts zero. The log stays. An attempt under way loses its
+   * lease. Null if there is no such event.
    */
   redeliverWebhook(input: { eventId: string; now: number }): Promise<WebhookEvent | null>;
 
   /**
-   * Reserves a payment proof by its identity before it is verified. `exists` tells what is known of it;
-   * a `rejected` one is taken up again (`reserved`), as its cause may have gone. `payment_id_taken`: another proof
-   * that was not refused came with the same identifier of the buyer's.
+   * Reserves a payment proof by its identity before it is verified. `exists` returns the known payment. A `rejected` one
+   * is reserved again, because the reason may be gone. `payment_id_taken`: another proof, which was not refused, has the
+   * same buyer's identifier.
    */
   reservePayment(
     input: NewPayment,
   ): Promise<{ outcome: 'reserved' | 'exists' | 'payment_id_taken'; payment: Payment }>;
   /**
-   * Moves a payment from one of `from` to `to` with the fields in `set`, by compare-and-set on the state and,
-   * where `owner` is given, on the lease owner. A rejected or failed one gives its `paymentId` free. Null when the
-   * payment was not in such a state.
+   * Moves a payment from one of the states `from` to `to` and sets the fields of `set`, by compare-and-set on the state
+   * and, if `owner` is given, on the lease owner. A rejected or failed payment frees its `paymentId`. Null if the
+   * compare-and-set fails.
    */
   advancePayment(input: AdvancePaymentInput): Promise<Payment | null>;
   /**
-   * Makes the change if `funds` cover the payment together with all other open ones from `source` in the same asset, but
-   * for those that are a day old: they are never settled any more.
-   * Calls for one source wait for each other. Null as in `advancePayment`.
+   * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
+   * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
+   * as in `advancePayment`.
    */
   verifyPayment(input: VerifyPaymentInput): Promise<VerifyPaymentOutcome | null>;
   /**
-   * Makes the change, which settles a payment by a facilitator's word alone. Null as in `advancePayment`, when another
-   * payment has the same transaction, and when the unchecked payments would exceed the limit.
+   * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if another
+   * payment has the same transaction, or if the unchecked payments would exceed the limit.
    */
   settleUnchecked(input: SettleUncheckedInput): Promise<Payment | null>;
   getPayment(identity: string): Promise<Payment | null>;
-  /** The payment that holds an identifier of the buyer's. */
+  /** Finds the payment that has the buyer's identifier. */
   findPaymentById(paymentId: string): Promise<Payment | null>;
-  /** Those of a transaction, written as it is on its chain, hexadecimal digits in lower case. In the order of their identities. */
+  /** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
   findPaymentsByTransaction(input: { transaction: string; limit: number }): Promise<Payment[]>;
   /**
-   * Those whose identity, transaction (as above) or own part of the identity, which is what stands after its last
-   * colon, begins with `prefix`. Of each of the three `limit` at most, and among them what is exactly `prefix`. In the
-   * order of their identities.
+   * Finds the payments whose identity, transaction (as above), or part of the identity after the last colon begins with
+   * `prefix`. Returns at most `limit` for each of the three; exact matches are always among them. Ordered by identity.
    */
   findPaymentsByPrefix(input: { prefix: string; limit: number }): Promise<Payment[]>;
   /**
-   * Newest first by `createdAt`, then identity, both descending; only those below `before`. `updatedBefore` bounds by
-   * last change. `network` is a CAIP-2 name.
+   * Lists payments by `createdAt`, then identity, both descending, after the position `before`. `updatedBefore` limits
+   * the time of the last change. `network` is a CAIP-2 name.
    */
   listPayments(input: {
     states?: readonly PaymentState[];
@@ -238,8 +235,8 @@ export interface Store {
     limit: number;
   }): Promise<Payment[]>;
   /**
-   * Takes payments that are due for a look, longest due first, and puts their next one off to `until`, so that no
-   * two processes take the same; only those in `states`, where given.
+   * Claims payments that are due for a check, longest due first, and moves their next check to `until`, so that two
+   * processes do not check the same payment. `states` limits the states.
    */
   claimPaymentChecks(input: {
     now: number;
@@ -248,53 +245,53 @@ export interface Store {
     limit: number;
   }): Promise<Payment[]>;
   /**
-   * Deletes refused proofs that did not change since `rejectedBefore`, and the answers (not the records) of payments
-   * delivered before `deliveredBefore`; so many of each at most. Answers how many.
+   * Deletes rejected proofs last changed before `rejectedBefore`, and the answers (not the records) of payments delivered
+   * before `deliveredBefore`; at most `limit` of each. Returns how many.
    */
   prunePayments(input: { rejectedBefore: number; deliveredBefore: number; limit: number }): Promise<number>;
-  /** Settled ones in the order of their settlement, from `from` up to, not including, `to`; after a row where given. */
+  /** Lists payments settled from `from` (inclusive) to `to` (exclusive), ordered by settlement, after the row `after` if given. */
   listSettledPayments(input: {
     from: number;
     to: number;
     after: { settledAt: number; identity: string } | null;
     limit: number;
   }): Promise<Payment[]>;
-  /** What was settled and refunded, a row for each network, asset and UTC day, in this order. */
+  /** Sums settlements and refunds: one row per network, asset and UTC day, in this order. */
   sumPayments(input: { from: number; to: number }): Promise<PaymentSum[]>;
   /**
-   * Records that money is to go back to the payer; a payment that is refunded whole is served no more, until such a
-   * refund fails. Refused unless the payment is settled (or of unknown outcome, where accepted), its payer is known and
-   * is the one that its identity names, no other refund of it is without an end, and refunds that did not fail leave so
-   * much of its amount; `amount` null: all that is left.
+   * Plans a refund to the payer. A fully refunded payment is not served any more, unless that refund fails. Refuses
+   * unless all of this holds: the payment is settled (or its outcome is unknown, if accepted); its payer is known and is
+   * the one in its identity; it has no other open refund; the amount is not more than what is left after refunds that did
+   * not fail. `amount` null refunds all that is left.
    */
   planRefund(input: NewPaymentRefund): Promise<PlanRefundOutcome>;
   /**
-   * Moves a refund on by compare-and-set on the state. Null when it was not in such a state; to `sending`, also when its
-   * payment is not settled any more (nor of unknown outcome, where the plan accepts that).
+   * Changes a refund by compare-and-set on the state; null if that fails. To `sending` it also fails if the payment is no
+   * longer settled (nor of unknown outcome, if the plan accepts that).
    */
   advanceRefund(input: AdvanceRefundInput): Promise<PaymentRefund | null>;
   getRefund(id: string): Promise<PaymentRefund | null>;
-  /** In the order of their making: those of a payment, or all that have no end yet. */
+  /** Lists the refunds of a payment, or all open ones, oldest first. */
   listRefunds(input: { payment: string | null; limit: number }): Promise<PaymentRefund[]>;
-  /** All of them, newest first by `createdAt`, then id, both descending; only those below `before`. */
+  /** Lists all refunds by `createdAt`, then id, both descending, after the position `before`. */
   listNewestRefunds(input: { limit: number; before: HistoryPosition | null }): Promise<PaymentRefund[]>;
-  /** Remembers that terms were offered at a time, and forgets those last offered before `forgetBefore`. */
+  /** Stores that terms were offered at a time, and deletes terms last offered before `forgetBefore`. */
   noteOfferedTerms(input: {
     fingerprint: string;
     terms: string;
     offeredAt: number;
     forgetBefore: number;
   }): Promise<void>;
-  /** What was offered at `since` or later. */
+  /** Lists the terms that were offered at `since` or later. */
   listOfferedTerms(input: { since: number }): Promise<OfferedTerms[]>;
-  /** Takes or keeps the turn to send from an account, which one process has at a time. False: another one has it. */
+  /** Takes or extends the exclusive lease to send from an account. False if another process has it. */
   takeSenderTurn(input: { sender: string; owner: string; until: number; now: number }): Promise<boolean>;
-  /** Gives the turn up, if it is still the owner's. */
+  /** Ends the lease if `owner` still has it. */
   endSenderTurn(input: { sender: string; owner: string }): Promise<void>;
 
-  /** Resolves when the store answers a trivial read; throws otherwise. */
+  /** Resolves if the store answers a trivial read; throws otherwise. */
   ping(): Promise<void>;
-  /** Resolves when the store could take a new job; throws otherwise. The embedded store writes to its disk for that. */
+  /** Resolves if the store could take a new job; throws otherwise. The embedded store writes to its disk as a test. */
   probe(): Promise<void>;
   /** Waits for running commands and closes. */
   close(): Promise<void>;
@@ -319,16 +316,16 @@ export interface Account {
   balance: Nano;
   /** Sum of its open holds. Available is `balance - held`. */
   held: Nano;
-  /** JSON text of the account's own SKUs, rates and limits; null: the operator's defaults. */
+  /** JSON text of the account's own SKUs, rates and limits; null for the operator's defaults. */
   terms: string | null;
-  /** Whether its money is sandbox credit, which buys what the sandbox makes and nothing else. */
+  /** True if its money is sandbox credit, which buys sandbox SKUs only. */
   isSandbox: boolean;
   createdAt: number;
 }
 
 export interface WebhookSecrets {
   current: string;
-  /** Of a rotation under way. */
+  /** Set during a rotation. */
   previous: { secret: string; until: number } | null;
 }
 
@@ -383,16 +380,16 @@ export type PostEntryOutcome =
 export interface NewRefund {
   entryId: string;
   jobId: string;
-  /** Null: all that is left to give back, which must be something. */
+  /** Null refunds all that is left, which must be above zero. */
   amount: Nano | null;
   note: string | null;
   now: number;
 }
 
 export type RefundOutcome =
-  /** `refunded` is all that the job was given back so far. */
+  /** `refunded` is the total of the job's refunds. */
   | { outcome: 'refunded'; entry: LedgerEntry; refunded: Nano; available: Nano }
-  /** `refundable` is what is left to give back. */
+  /** `refundable` is the largest amount that can still be refunded. */
   | { outcome: 'too_much'; refundable: Nano }
   | { outcome: 'no_job' };
 
@@ -400,7 +397,7 @@ export interface LedgerReport {
   accounts: number;
   entries: number;
   openHolds: number;
-  /** One clear line a fault; empty when the books are right. */
+  /** One line per fault; empty if the ledger is correct. */
   problems: string[];
 }
 
@@ -418,39 +415,39 @@ export interface NewJob {
   status: 'queued' | 'running';
   leaseOwner: string | null;
   leaseUntil: number | null;
-  /** How often the job may be started in all, before it fails. */
+  /** How often the job may be started in total before it fails. */
   maxAttempts: number;
-  /** A queued job still waiting then fails. */
+  /** A job that is still queued at this time fails. */
   deadlineAt: number;
   /**
-   * JSON text: the checked request that the runner works from; of a text job, which is never taken over, no more than
-   * is shown of it. Empty once the job ended: inputs are not kept.
+   * JSON text of the checked request that the runner needs. A text job is never taken over, so it stores only the parts
+   * that are shown. Empty after the job's end, because inputs are not kept.
    */
   request: string;
   /** JSON text of the caller's custom_data, or null. */
   customData: string | null;
-  /** JSON text of what of the request stays readable after the job's end (a video's duration, ...), or null. Never a prompt. */
+  /** JSON text of the request's parameters that stay readable after the job's end (a video's duration, ...), or null. Never a prompt. */
   parameters: string | null;
-  /** Where the job's end is announced; null: nowhere. */
+  /** The end of the job is posted to this URL; null for none. */
   webhookUrl: string | null;
 }
 
 export interface Job extends Omit<NewJob, 'status'> {
   status: JobStatus;
-  /** 0 to 100, as last noted. */
+  /** 0 to 100. */
   progress: number;
-  /** JSON text by which the upstream's task is found again; null while none was begun. */
+  /** JSON text that identifies the upstream's task; null before it starts. */
   providerTask: string | null;
   attempts: number;
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
-  /** JSON text of the public result (image data array, chat completion, response object, ...), once done; a failed response has one too. */
+  /** JSON text of the public result of a done job or a failed response: image data array, chat completion, response object, ... */
   result: string | null;
   error: ErrorEnvelope | null;
-  /** JSON text of facts that go into the answer's metadata, such as the provider's kind; never shown raw. */
+  /** JSON text of facts for the answer's metadata, such as the provider's kind; never shown as it is. */
   metadata: string | null;
-  /** What was held at admission. */
+  /** The amount held at admission. */
   hold: Nano;
   holdState: 'open' | 'captured' | 'released';
   charged: Nano;
@@ -462,18 +459,18 @@ export interface OpenJobInput {
   /** The worst-case price. */
   hold: Nano;
   idempotency: { endpoint: string; key: string; bodyHash: string; expiresAt: number } | null;
-  /** How many jobs of this kind may be queued or running in the account, this one included; null: any number. */
+  /** Maximum number of queued and running jobs of this kind in the account, with this one; null for no limit. */
   activeLimit: number | null;
-  /** Reserved media that become the job's inputs; their time ends with the job, or a day after its deadline. */
+  /** Ids of reserved media that become the job's inputs. They expire with the job's end, or a day after its deadline. */
   inputs: readonly string[];
   now: number;
 }
 
 export type OpenJobOutcome =
   | { outcome: 'opened'; job: Job; available: Nano }
-  /** The same idempotency key with the same body: the job it opened then. */
+  /** The same idempotency key came with the same body before; `job` is the job of that time. */
   | { outcome: 'replayed'; job: Job; available: Nano }
-  /** The same idempotency key with another body. */
+  /** The same idempotency key came with another body before. */
   | { outcome: 'conflict' }
   | { outcome: 'insufficient'; available: Nano }
   | { outcome: 'too_many_active'; active: number }
@@ -491,30 +488,29 @@ export interface FinishJobInput {
   /** Id of the debit entry that is written when the charge is above zero. */
   entryId: string;
   /**
-   * Reserved or new; they get this job and time. The job's inputs expire now. Rejects, and changes nothing, when one
-   * is of another account or has a job already.
+   * Reserved or new media; they get this job and expiry. The job's inputs expire now. Rejects, and changes nothing, if a
+   * medium belongs to another account or already has a job.
    */
   media: readonly NewMedia[];
-  /** The event that announces the end, due at once; for jobs with a `webhookUrl`, else null. */
+  /** The event that announces the end, due at once; null for jobs without a `webhookUrl`. */
   webhook: { eventId: string; body: string } | null;
   now: number;
 }
 
 export type FinishJobOutcome =
   | { outcome: 'finished'; job: Job; available: Nano }
-  /** The job was not running under this owner any more; nothing was changed. */
+  /** The job was not running under this owner; nothing was changed. */
   | { outcome: 'lost'; job: Job | null };
 
-/** What a medium is to its job. */
 export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
 
 export interface ReservedMedia {
-  /** Unguessable; where a result URL holds it, it is the whole authority to read the bytes. */
+  /** Unguessable: whoever has a result URL with this id may read the bytes. */
   id: string;
   accountId: string;
   role: MediaRole;
   contentType: string;
-  /** When the bytes go, unless a job takes them. */
+  /** The bytes are removed at this time, unless a job takes them. */
   expiresAt: number;
   now: number;
 }
@@ -530,14 +526,13 @@ export interface NewMedia {
 }
 
 export interface Media extends Omit<NewMedia, 'jobId'> {
-  /** Null while it is only reserved; `sizeBytes` is 0 then, and stays so for an input. */
+  /** Null while the medium is only reserved. `sizeBytes` is 0 then, and for an input always. */
   jobId: string | null;
   createdAt: number;
-  /** When the bytes were removed. */
   removedAt: number | null;
 }
 
-/** Where a page of a history ended. */
+/** The position of the last row of a page. */
 export interface HistoryPosition {
   createdAt: number;
   id: string;
@@ -565,7 +560,7 @@ export interface EntryWithModel extends LedgerEntry {
   model: string | null;
 }
 
-/** Jobs that share model, kind, status and the UTC day of their creation. */
+/** Sum of the jobs with the same model, kind, status and UTC day of creation. */
 export interface UsageSum {
   model: string;
   kind: JobKind;
@@ -577,7 +572,7 @@ export interface UsageSum {
   refunded: Nano;
 }
 
-/** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: given up. */
+/** pending: to be sent. delivered: acknowledged. stopped: the receiver answered 410. exhausted: no attempts left. */
 export type WebhookState = 'pending' | 'delivered' | 'stopped' | 'exhausted';
 
 export interface WebhookEvent {
@@ -589,9 +584,9 @@ export interface WebhookEvent {
   /** The exact text that every attempt sends. */
   body: string;
   state: WebhookState;
-  /** Since the event was made or last redelivered. */
+  /** Count since the event was made or last redelivered. */
   attempts: number;
-  /** Null once it is not pending any more. */
+  /** Null unless the event is pending. */
   nextAttemptAt: number | null;
   createdAt: number;
   updatedAt: number;
@@ -603,9 +598,9 @@ export interface WebhookAttempt {
   eventId: string;
   at: number;
   durationMs: number;
-  /** Null when no answer came. */
+  /** Null if no answer came. */
   httpStatus: number | null;
-  /** A short reason code when it was not acknowledged, such as `timeout` or `http_500`. */
+  /** A short reason code such as `timeout` or `http_500`; null if it was acknowledged. */
   failure: string | null;
 }
 
@@ -619,14 +614,14 @@ export interface WebhookAttemptInput {
 }
 
 /**
- * The way of an x402 payment. reserved: proof claimed, nothing asked yet. verified: the facilitator calls
- * it good. produced: the result is stored. broadcasting: the settlement may be under way (hash stored where
- * known). settled: the chain has it. delivered: the buyer was answered. rejected: verify refused it, nothing
- * was owed. failed: proven not to have happened. unknown: may have happened; the chain must be asked.
+ * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator accepts
+ * it. produced: the result is stored. broadcasting: the settlement may be under way (its hash is stored if known).
+ * settled: the chain has it. delivered: the buyer got the answer. rejected: verification refused it. failed: proven not
+ * to have happened. unknown: it may have happened; only the chain can tell.
  */
 export type PaymentState = (typeof paymentStates)[number];
 
-/** Where a page of payments ended. */
+/** The position of the last payment of a page. */
 export type PaymentPosition = Pick<Payment, 'createdAt' | 'identity'>;
 
 export interface NewPayment {
@@ -643,9 +638,9 @@ export interface NewPayment {
   /** JSON text of the payload and of the terms it answers, both in x402 v2 form. */
   payload: string;
   requirements: string;
-  /** The buyer's own identifier of the payment, which no other unrefused payment may carry. */
+  /** The buyer's own identifier of the payment. Two payments that were not refused cannot have the same one. */
   paymentId: string | null;
-  /** Who works on it, and until when that is to be believed; then it is due for a look. */
+  /** The process that works on it. After `leaseUntil` the payment is due for a check. */
   leaseOwner: string;
   leaseUntil: number;
   now: number;
@@ -664,50 +659,50 @@ export interface Payment {
   leaseUntil: number | null;
   state: PaymentState;
   payer: string | null;
-  /** The account that the money is taken from: a wallet in lower case on EVM, a token account on Solana. */
+  /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
   source: string | null;
   /** JSON text of the answer that the payment buys. */
   result: string | null;
-  /** Transaction hash or signature, stored before it is broadcast where the facilitator is in process. */
+  /** Transaction hash or signature. A facilitator in this process stores it before the broadcast. */
   transaction: string | null;
   /** The signed transaction, as sent. */
   rawTransaction: string | null;
   /** JSON text of the x402 settle response. */
   receipt: string | null;
-  /** Why it was rejected, failed or is unknown: a stable reason code. */
+  /** A stable reason code for rejected, failed and unknown. */
   reason: string | null;
-  /** Address of the facilitator that was asked to settle; null where it is in this process, or none was. */
+  /** Address of the facilitator that was asked to settle; null if it is in this process, or none was asked. */
   facilitator: string | null;
   paymentId: string | null;
-  /** When somebody should look what became of it; null: never. */
+  /** Time of the next check of its outcome; null for never. */
   checkAt: number | null;
   settledAt: number | null;
-  /** Whether all of it was given back, or is on its way there: nothing is served for it any more. */
+  /** True if the whole amount is refunded, or its refund is under way. Nothing is served for it any more. */
   isRefunded: boolean;
-  /** Delivered on a facilitator's word that no node has confirmed so far; stays so where the word was false. */
+  /** True if it was delivered because a facilitator said so, and no node has confirmed it. Stays true if that was false. */
   isUnchecked: boolean;
   createdAt: number;
   updatedAt: number;
 }
 
 export interface VerifyPaymentInput {
-  /** Made if the funds cover the payment; it sets `source`. */
+  /** Applied if the funds cover the payment; it sets `source`. */
   change: AdvancePaymentInput;
   source: string;
-  /** What `source` holds at least, in the asset's smallest unit. */
+  /** A lower bound of the balance of `source`, in the asset's smallest unit. */
   funds: bigint;
 }
 
 export type VerifyPaymentOutcome =
   | { outcome: 'verified'; payment: Payment }
-  /** The sums of the other open payments: `unsent` of those that a process is working on, `sent` of those that were sent or given up. */
+  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
   | { outcome: 'uncovered'; unsent: bigint; sent: bigint };
 
 export interface SettleUncheckedInput {
-  /** Made if the transaction is of no other payment and the limit is kept. */
+  /** Applied if no other payment has the transaction and the limit is not exceeded. */
   change: AdvancePaymentInput;
   transaction: string;
-  /** What the unchecked payments of one network and asset may come to, in the smallest unit. */
+  /** Maximum sum of the unchecked payments of one network and asset, in the smallest unit. */
   limit: bigint;
 }
 
@@ -716,7 +711,7 @@ export interface AdvancePaymentInput {
   from: readonly PaymentState[];
   to: PaymentState;
   owner?: string;
-  /** Only the named fields change; null clears. */
+  /** Only these fields change; null clears one. */
   set?: Partial<
     Pick<
       Payment,
@@ -743,7 +738,7 @@ export interface PaymentSum {
   /** CAIP-2. */
   network: string;
   asset: string;
-  /** Of the settlement or refund, as `2026-11-21` in UTC. */
+  /** UTC day of the settlement or refund, such as `2026-11-21`. */
   day: string;
   payments: number;
   amount: bigint;
@@ -752,8 +747,8 @@ export interface PaymentSum {
 }
 
 /**
- * planned: recorded, nothing signed. sending: the signed transaction is stored, and may be out, or have landed where a
- * fork can still take it back. settled: the chain has it for good. failed: proven not to have happened.
+ * planned: recorded, nothing is signed. sending: the signed transaction is stored. It may be sent, or be on the chain where
+ * a fork can still remove it. settled: final on the chain. failed: proven not to have happened.
  */
 export type PaymentRefundState = 'planned' | 'sending' | 'settled' | 'failed';
 
@@ -769,15 +764,15 @@ export interface PaymentRefund {
   /** In the asset's smallest unit. */
   amount: bigint;
   state: PaymentRefundState;
-  /** The wallet that it is sent from; null before it is signed. */
+  /** The sending wallet; null before the transaction is signed. */
   sender: string | null;
   transaction: string | null;
   rawTransaction: string | null;
-  /** Why it failed, or by what a settled one counts as final where a node names no final blocks: a stable reason code. */
+  /** A stable reason code: why it failed, or why a settled one counts as final although the node names no final blocks. */
   reason: string | null;
-  /** The operator's words. */
+  /** The operator's reason. */
   note: string | null;
-  /** Whether it is sent while the outcome of its payment is unknown. */
+  /** True if it may be sent while the outcome of its payment is unknown. */
   acceptsUnknown: boolean;
   createdAt: number;
   updatedAt: number;
@@ -788,18 +783,18 @@ export interface NewPaymentRefund {
   payment: string;
   amount: bigint | null;
   note: string | null;
-  /** Refunds a payment of unknown outcome too, of which the operator knows more than the gateway. */
+  /** Also refunds a payment of unknown outcome; for an operator who knows that it was paid. */
   acceptsUnknown: boolean;
   now: number;
 }
 
 export type PlanRefundOutcome =
   | { outcome: 'planned'; refund: PaymentRefund }
-  /** The same id, planned before. */
+  /** The id was planned before. */
   | { outcome: 'exists'; refund: PaymentRefund }
-  /** `wrong_payer`: its payer is not the one that its identity names, who signed for it. */
+  /** `wrong_payer`: the payer is not the signer, who is named in the identity. */
   | { outcome: 'no_payment' | 'not_settled' | 'no_payer' | 'wrong_payer' }
-  /** Another refund of the payment, which comes to its end first. */
+  /** Another refund of the payment must end first. */
   | { outcome: 'open'; refund: PaymentRefund }
   | { outcome: 'too_much'; left: bigint };
 

@@ -24,7 +24,7 @@ const jobs = ({ int64 }: Engine): string[] => [
 const roles = `check (role in ('image', 'video', 'last_frame', 'input'))`;
 
 const media = {
-  // SQLite cannot make a column nullable; nothing refers to this table, so it is made anew.
+  // SQLite cannot make a column nullable. Nothing refers to this table, so it is created again.
   sqlite: [
     `create table media_anew (
       id text not null primary key,
@@ -59,13 +59,13 @@ const mediaIndexes = [
 const slashed = `replace(replace(replace(url, '\\', '/'), '?', '/'), '#', '/')`;
 const withoutScheme = `substr(${slashed}, instr(${slashed}, '//') + 2)`;
 
-/** What stands between `//` and the path: good enough to tell receivers apart, not to connect to. */
+/** The text between `//` and the path: good enough to tell receivers apart, not to connect. */
 const hostOfUrl = {
   sqlite: `substr(${withoutScheme}, 1, instr(${withoutScheme} || '/', '/') - 1)`,
   postgres: `split_part(translate(url, '\\?#', '///'), '/', 3)`,
 } satisfies Record<Engine['kind'], string>;
 
-/** `receiver`: an account and its host; each has a queue of its own. */
+/** `receiver`: an account and its host; each has its own queue. */
 const webhooks = ({ kind, int64, id, tableEnd }: Engine): string[] => [
   `create table webhook_events (
     id ${id} not null primary key,
@@ -108,7 +108,7 @@ const secrets = ({ id, tableEnd }: Engine): string[] => [
   `create table secrets (name ${id} not null primary key, value text not null)${tableEnd}`,
 ];
 
-/** Terms and webhook secrets of accounts, progress of jobs, media that no job has yet, webhooks, secrets of the deployment; in order. */
+/** Terms and webhook secrets of accounts, progress of jobs, media without a job, webhooks, secrets of the deployment; in order. */
 export const webhooksAndMedia = (engine: Engine): string[] => [
   ...accounts(engine),
   ...jobs(engine),

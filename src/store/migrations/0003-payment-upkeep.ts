@@ -1,15 +1,15 @@
 import type { Engine } from './engine.ts';
 
-/** What stands after the last colon: the nonce on EVM, the hash of the message on Solana. */
+/** The text after the last colon: the nonce on EVM, the hash of the message on Solana. */
 const ownPart = `substr(identity, length(rtrim(identity, replace(identity, ':', ''))) + 1)`;
 
-/** Hashes on EVM may have been written in either case; the signatures of Solana differ by it. */
+/** EVM hashes may be in either case; Solana signatures are case-sensitive. */
 const oneCase = `case when substr(transaction_id, 1, 2) in ('0x', '0X') then lower(transaction_id) else transaction_id end`;
 
-/** SQLite adds no stored column to a table that is there; the index of a virtual one holds its values. */
+/** SQLite cannot add a stored column to an existing table. The index of a virtual column stores its values. */
 const kept = { sqlite: 'virtual', postgres: 'stored' } satisfies Record<Engine['kind'], string>;
 
-/** What payments are looked up by: `reference` and `transaction_name` by their beginnings too. */
+/** Columns for look-ups of payments; `reference` and `transaction_name` also by prefix. */
 const paymentNames = ({ kind, id }: Engine): string[] => [
   `alter table payments add column reference ${id} generated always as (${ownPart}) ${kept[kind]}`,
   `alter table payments add column transaction_name ${id} generated always as (${oneCase}) ${kept[kind]}`,
@@ -17,7 +17,7 @@ const paymentNames = ({ kind, id }: Engine): string[] => [
   `create index payments_by_transaction on payments (transaction_name) where transaction_name is not null`,
 ];
 
-/** All columns in one direction, so that a page can begin at a row of them. */
+/** All columns sort in one direction, so that a page can begin at any row. */
 const paymentLists = [
   `drop index payments_by_state`,
   `create index payments_by_state on payments (state, created_at, identity)`,
@@ -77,7 +77,7 @@ const terms = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-/** What keeps x402 payments in order: when to look at one again, names and lists to find it by, refunds, terms that were offered, turns of senders. */
+/** Upkeep of x402 payments: times of checks, look-up columns and indexes, refunds, offered terms, leases to send from an account. */
 export const paymentUpkeep = (engine: Engine): string[] => [
   ...payments(engine),
   ...paymentNames(engine),

@@ -1,5 +1,5 @@
 import type { Engine } from './engine.ts';
 
-/** Where the embedded store writes to learn whether its disk takes new work. */
+/** The embedded store writes to this table to test whether its disk is full. */
 export const writeProbe = ({ kind }: Engine): string[] =>
   kind === 'sqlite' ? ['create table write_probe (id integer primary key, filler blob not null) strict'] : [];

@@ -1,8 +1,8 @@
 import type { Engine } from './engine.ts';
 
 /**
- * `source`: the account that a payment takes its money from, for counting all that one account has promised.
- * `unchecked`: 1 for a payment that is settled by a facilitator's word alone.
+ * `source`: the account that pays, to sum all open payments of one account.
+ * `unchecked`: 1 for a payment that was settled because a facilitator said so, without a check on the chain.
  */
 export const paymentSources = ({ int64, id }: Engine): string[] => [
   `alter table payments add column source ${id}`,

@@ -1,6 +1,6 @@
 import type { Engine } from './engine.ts';
 
-/** Videos that were made here, by the SHA-256 of their bytes in hexadecimal, with the seconds that they were made for, and when. */
+/** Videos that were made here: hexadecimal SHA-256 of the bytes, ordered seconds, and time. */
 export const madeClips = ({ int64, id, tableEnd }: Engine): string[] => [
   `create table made_clips (digest ${id} not null primary key, seconds ${int64} not null,
     created_at ${int64} not null)${tableEnd}`,

@@ -1,11 +1,11 @@
-/** What differs between the engines in the words of a migration. */
+/** The differences between the engines in a migration. */
 export interface Engine {
   kind: 'sqlite' | 'postgres';
   /** Column type of 64-bit integers: amounts, times, counts. */
   int64: string;
-  /** Column type of identifiers: text that sorts by its bytes, whatever the language of the database. */
+  /** Column type of identifiers: text that sorts by its bytes, in a database of any language. */
   id: string;
-  /** What ends a `create table`. */
+  /** The end of a `create table`. */
   tableEnd: string;
 }
 

@@ -10,8 +10,8 @@ const toMigration = (statements: string[]): Migration => ({
 });
 
 /**
- * Brings the database to the newest schema; does nothing when it is there. `schema` names the PostgreSQL
- * schema, made when missing. Throws the fault of the migration that failed.
+ * Runs the missing migrations. `schema` is the PostgreSQL schema, created if missing. Throws the error of a failed
+ * migration.
  */
 export const migrateToLatest = async (
   database: Kysely<unknown>,

@@ -7,7 +7,7 @@ import { sandboxAccounts } from './0005-sandbox-accounts.ts';
 import { paymentSources } from './0006-payment-sources.ts';
 import { madeClips } from './0007-made-clips.ts';
 
-/** All migrations by name; they run in the order of their names, and one that has run never changes. */
+/** All migrations, which run in the order of their names. Never change one that was released. */
 export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> = {
   '0001-initial': initial,
   '0002-webhooks-and-media': webhooksAndMedia,
@@ -18,7 +18,7 @@ export const migrations: Readonly<Record<string, (engine: Engine) => string[]>> 
   '0007-made-clips': madeClips,
 };
 
-/** Whether exactly these migrations have run. Throws on one that this version does not know: a newer one wrote the store. */
+/** Tells whether exactly these migrations have run. Throws on an unknown one, which a newer version ran. */
 export const isCurrent = (executed: readonly string[]): boolean => {
   const names = Object.keys(migrations);
   const unknown = executed.find((name) => !names.includes(name));

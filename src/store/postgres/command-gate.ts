@@ -1,11 +1,11 @@
 import { DatabaseError } from 'pg';
 import { StoreError, type StoreFailure } from '../store-error.ts';
 
-/** Counts the commands under way: bounds them, and lets closing wait for them. */
+/** Limits the number of running commands, and lets `close` wait for them. */
 export interface CommandGate {
   /** Rejects with StoreError. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new commands and waits for those under way. */
+  /** Refuses new commands and waits for the running ones. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): Comma
 
 const diskFull = '53100';
 /**
- * By SQLSTATE, what says that the server cannot work now: connections (08), deadlocks (40), resources (53), shutdown and
+ * SQLSTATEs that mean that the server cannot work now: connections (08), deadlocks (40), resources (53), shutdown and
  * time-outs (57), the system (58), log-ins (28), a missing database (3D), a standby (25006), idle transactions and locks.
  */
 const outage = /^(?:08|28|3D|40|53|57|58)|^(?:25006|25P03|25P04|55P03)$/;

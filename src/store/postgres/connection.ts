@@ -7,24 +7,24 @@ export interface ConnectionOptions {
   url: string;
   /** The schema that holds the tables. */
   schema: string;
-  /** How long to wait for a connection, a free one of the pool included. */
+  /** Time limit for getting a connection, also from the pool. */
   connectTimeoutMs: number;
   /** The server ends a statement that takes longer. */
   statementTimeoutMs: number;
 }
 
 const int8 = 20;
-/** The server has the first word on a slow statement; ours is for a server that does not answer at all. */
+/** The server ends a slow statement first. Our own time limit is for a server that does not answer at all. */
 const answerGraceMs = 5_000;
 
-/** Integers come back as bigint, as from SQLite. */
+/** Reads integers as bigint, as with SQLite. */
 const typeParsers = (): TypeOverrides => {
   const parsers = new TypeOverrides();
   parsers.setTypeParser(int8, (text) => BigInt(text));
   return parsers;
 };
 
-/** In the URL, as what stands there wins over other settings; options that are there already are kept. */
+/** Sets the schema in the URL, because the URL takes precedence over other settings. Keeps options that are already there. */
 const withSearchPath = (url: string, schema: string): string => {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';
@@ -32,7 +32,7 @@ const withSearchPath = (url: string, schema: string): string => {
   return address.href;
 };
 
-/** What every connection of the store has in common. */
+/** Settings of every connection of the store. */
 export const clientConfig = ({
   url,
   schema,

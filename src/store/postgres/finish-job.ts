@@ -7,9 +7,9 @@ import type { FinishJobInput, FinishJobOutcome } from '../store.ts';
 import { prepare, sqlOn, type NamedQuery } from './sql.ts';
 
 /**
- * One statement: the compare-and-set on the job feeds all the rest, so who loses it changes nothing. Rows are
- * locked in the order job, hold, account, as everywhere. The empty string keeps the indexes on running jobs out of
- * it: they look small to the planner, which would read one whole, with all that ended since it was last vacuumed.
+ * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
+ * the order job, hold, account, as everywhere. The empty string stops the planner from using the indexes on running jobs:
+ * they look small to it, but contain all jobs that ended since the last vacuum.
  */
 const finishing = (more: string): string => `with j as (
       update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
@@ -37,7 +37,7 @@ const finishing = (more: string): string => `with j as (
 
 const finish: NamedQuery = { name: 'finish_job', text: finishing('') };
 
-/** For jobs that have media or a webhook, which the common chat has not. */
+/** For jobs with media or a webhook; most chats have neither. */
 const finishWithMore: NamedQuery = {
   name: 'finish_job_with_more',
   text: finishing(`, files as (
@@ -79,7 +79,7 @@ export const finishJobCommand = (pool: Pool): ((input: FinishJobInput) => Promis
   };
 };
 
-/** Null when there is nothing more to write. */
+/** Null if there are no media and no webhook. */
 const moreValues = ({ media, webhook }: FinishJobInput): (string | null)[] | null => {
   if (media.length === 0 && webhook === null) return null;
   const files = media.map((file, position) => ({ ...file, position }));

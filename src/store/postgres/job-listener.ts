@@ -7,7 +7,7 @@ export interface JobListenerOptions {
   config: ClientConfig;
   announcement: JobAnnouncement;
   log: Log;
-  /** Called for what other processes announce, and whenever something may have been missed. */
+  /** Called when another process announces a job, and when an announcement may have been missed. */
   onQueued: () => void;
 }
 
@@ -17,7 +17,7 @@ const lastRetryMs = 5_000;
 const probeEveryMs = 30_000;
 const endWithinMs = 5_000;
 
-/** Keeps one connection that listens for queued jobs, and makes it anew when it is lost. Stops when told to. */
+/** Listens for queued jobs on one connection, and reconnects when it is lost. */
 export const listenForJobs = (options: JobListenerOptions): { stop(): Promise<void> } => {
   const stopping = new AbortController();
   const running = listenUntilStopped(options, stopping.signal);
@@ -43,7 +43,7 @@ const listenUntilStopped = async (options: JobListenerOptions, signal: AbortSign
   }
 };
 
-/** Listens on one connection until it ends, or `signal` aborts. */
+/** Listens on one connection until it ends or `signal` aborts. */
 const listenOnce = async (
   { config, announcement, onQueued }: JobListenerOptions,
   signal: AbortSignal,

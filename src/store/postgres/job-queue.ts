@@ -6,7 +6,7 @@ import type { Job } from '../store.ts';
 import type { JobAnnouncement } from './open-job.ts';
 import { inTransaction, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
-/** The sum keeps the index on the deadline out of it: the one in the order of turns needs no sort. */
+/** The sum stops the planner from using the index on the deadline. The index on turns needs no sort. */
 const claim: NamedQuery = {
   name: 'claim_jobs',
   text: `with due as (
@@ -28,7 +28,7 @@ export const claimJobsCommand = (
     (await sql.all<JobRow>(claim, [kind, owner, leaseUntil, now, limit])).map(toJob);
 };
 
-/** Jobs that another process is just ending are left to it. */
+/** Skips jobs that another process is ending now. */
 const lapsed: NamedQuery = {
   name: 'reap_lapsed',
   text: `select id, attempts < max_attempts and deadline_at > $1 as may_retry from jobs

@@ -22,7 +22,7 @@ interface AvailableRow {
   available: bigint;
 }
 
-/** Gives no row when the account is missing, cannot afford it, or the entry is there already. */
+/** Returns no row if the account is missing, its balance is too small, or the entry exists. */
 const postAtOnce: NamedQuery = {
   name: 'post_entry',
   text: `with account as (
@@ -124,7 +124,7 @@ export const refundJobCommand =
       return { outcome: 'refunded', entry, refunded: refunded + given, available };
     });
 
-/** All questions see one snapshot, so commands that run meanwhile cannot look like faults. */
+/** Runs all checks on one snapshot, so that commands that run meanwhile do not look like faults. */
 export const checkLedger = (pool: Pool): Promise<LedgerReport> =>
   inTransaction(
     pool,

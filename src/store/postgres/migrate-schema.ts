@@ -4,8 +4,8 @@ import { postgresEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
 
 /**
- * Brings `schema` to the newest migrations, and makes it when missing. An advisory lock of the database lets
- * one process do it while others wait. Kysely is loaded only when there is something to do.
+ * Migrates `schema` to the newest version, and creates it if missing. An advisory lock of the database lets one process do
+ * it while others wait. Loads Kysely only if there is a migration to run.
  */
 export const migrateSchema = async (pool: Pool, schema: string): Promise<void> => {
   if (isCurrent(await executedMigrations(pool, schema))) return;
@@ -26,8 +26,8 @@ export const migrateSchema = async (pool: Pool, schema: string): Promise<void> =
 };
 
 /**
- * Names alone, of one schema. Kysely's own looks at every column of every table of the database, and stumbles over one that
- * goes at that moment.
+ * Reads only the table names of one schema. Kysely's own introspector reads every column of every table of the database,
+ * and fails if a table is dropped at that moment.
  */
 const introspectorOf = (pool: Pool, schema: string): DatabaseIntrospector => ({
   getSchemas: async () => {

@@ -14,9 +14,9 @@ import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
 /**
- * The usual case in one statement: the account's row is locked by its update, so the balance is tested on its
- * newest version. It gives no row when anything at all stands in the way. A second claim of the idempotency key
- * at the same moment is a unique violation, which undoes the whole statement.
+ * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row if
+ * the job cannot be admitted for any reason. If another process claims the idempotency key at the same moment, a unique
+ * violation undoes the whole statement.
  */
 const admitAtOnce: NamedQuery = {
   name: 'open_job',
@@ -71,7 +71,7 @@ const readJob = prepare(findJob);
 const activeJobs = prepare(countActive);
 const attach = prepare(attachInputs);
 
-/** Where a process announces queued jobs, and the name under which it does so. */
+/** The channel on which a process announces queued jobs, and its own name there. */
 export interface JobAnnouncement {
   channel: string;
   sender: string;
@@ -90,13 +90,13 @@ export const openJobCommand = (
 };
 
 /**
- * Whether one statement is enough. Active jobs that were counted beside the update of the account's row would come
- * from a snapshot older than its lock.
+ * Tells whether one statement is enough. It cannot count active jobs, because it would count them in a snapshot that is
+ * older than the lock on the account's row.
  */
 const isPlain = ({ activeLimit, inputs }: OpenJobInput): boolean =>
   activeLimit === null && inputs.length === 0;
 
-/** Null when it was not admitted; what is available after it otherwise. */
+/** Returns the new available balance; null if the job was not admitted. */
 const admitOn = async (
   sql: Sql,
   input: OpenJobInput,
@@ -126,8 +126,8 @@ const admitUnlessRaced = async (admit: () => Promise<bigint | null>): Promise<bi
 };
 
 /**
- * Every other case, exact: whoever opens a job of the account has to lock its row first, so behind that lock
- * nothing that is read here can change.
+ * Handles all other cases. Whoever opens a job must first lock the account's row, so nothing that is read here can change
+ * under this lock.
  */
 const openUnderLock = async (
   sql: Sql,

@@ -75,14 +75,14 @@ import { answered, prepare, sqlOn } from './sql.ts';
 export interface PostgresStoreOptions {
   /** `postgres://` URL. */
   url: string;
-  /** The schema that holds the tables; made when missing. Lower-case letters, digits and underscores. */
+  /** The schema of the tables; created if missing. Lower-case letters, digits and underscores. */
   schema?: string;
-  /** Connections at most; listening for jobs takes one more. */
+  /** Maximum number of connections; listening for jobs needs one more. */
   poolSize?: number;
-  /** How long a command waits for a connection. */
+  /** Time limit for getting a connection. */
   connectTimeoutMs?: number;
   statementTimeoutMs?: number;
-  /** Commands that may wait at once; one more is refused with StoreError `overloaded`. */
+  /** Maximum number of waiting commands. One more is refused with StoreError `overloaded`. */
   maxWaiting?: number;
   log?: Log;
 }
@@ -92,8 +92,8 @@ const longStatementTimeoutMs = 600_000;
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 
 /**
- * The distributed store. Any number of processes may use one schema. Needs session pooling where a pooler stands
- * between, for LISTEN and prepared statements. Rejects with StoreError when it cannot be reached or migrated.
+ * Opens the distributed store. Any number of processes may use one schema. A pooler in between must pool by session,
+ * because of LISTEN and prepared statements. Rejects with StoreError if it cannot be reached or migrated.
  */
 export const openPostgresStore = async ({
   url,
@@ -104,7 +104,7 @@ export const openPostgresStore = async ({
   maxWaiting = 10_000,
   log = silentLog,
 }: PostgresStoreOptions): Promise<Store> => {
-  if (!schemaPattern.test(schema)) throw new StoreError('failed', `${schema} cannot be the name of a schema`);
+  if (!schemaPattern.test(schema)) throw new StoreError('failed', `"${schema}" is not a valid schema name`);
   const connection: ConnectionOptions = { url, schema, connectTimeoutMs, statementTimeoutMs };
   await prepareSchema(connection, log);
 
@@ -241,9 +241,9 @@ export const openPostgresStore = async ({
 
 const createPool = (connection: ConnectionOptions, { size, log }: { size: number; log: Log }): Pool => {
   const pool = new PgPool({ ...clientConfig(connection), max: size });
-  // The pool replaces a connection that broke while it was idle; unheard, the event would end the process.
+  // The pool replaces an idle connection that broke. Without a listener the event would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'a connection to PostgreSQL broke'));
-  // While a connection is in use the pool does not listen for it. The commands on it are rejected by themselves.
+  // The pool does not listen to a connection in use. Its commands are rejected anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
@@ -273,7 +273,7 @@ const prepareSchema = async (connection: ConnectionOptions, log: Log): Promise<v
   }
 };
 
-/** The store promises that what it acknowledged is on disk; these settings of the server break that promise. */
+/** Warns about server settings with which an acknowledged write may not be on disk. */
 const warnWhenCommitsCanBeLost = async (pool: Pool, log: Log): Promise<void> => {
   const { rows }: { rows: { name: string }[] } = await pool.query(
     `select name from pg_settings where name in ('fsync', 'synchronous_commit') and setting = 'off'`,

@@ -59,7 +59,7 @@ const forgetAnswers = prepare(forgetPaymentAnswers);
 const note = prepare(noteOfferedTerms);
 const forget = prepare(forgetOfferedTerms);
 
-/** Null, too, when another proof with the same identifier was inserted at the same moment. */
+/** Also returns null if another proof with the same identifier was inserted at the same moment. */
 const reserve = async (sql: Sql, input: NewPayment): Promise<Payment | null> => {
   try {
     return await insertPayment(sql, input);
@@ -71,7 +71,7 @@ const reserve = async (sql: Sql, input: NewPayment): Promise<Payment | null> => 
 
 const maxAttempts = 3;
 
-/** The reads come after the insert found a row, so they see the commit that made it. */
+/** Reads after the insert found a row, so the reads see the commit of that row. */
 export const reservePaymentCommand = (pool: Pool): Command<'reservePayment'> => {
   const sql = sqlOn(pool);
   return async (input) => {
@@ -82,13 +82,13 @@ export const reservePaymentCommand = (pool: Pool): Command<'reservePayment'> => 
       if (payment !== null && payment.state !== 'rejected') return { outcome: 'exists', payment };
       const holder = input.paymentId === null ? null : await findById(sql, input.paymentId);
       if (holder !== null) return { outcome: 'payment_id_taken', payment: holder };
-      // What stood in the way was given free in between.
+      // The row that prevented the insert was freed meanwhile.
     }
-    throw new Error('a payment was neither new nor there');
+    throw new Error('a payment was neither inserted nor found');
   };
 };
 
-/** Until the end of the transaction. Rows that others are about to change cannot be locked before they are there. */
+/** Locks a name until the end of the transaction. Rows that another transaction has not inserted yet cannot be locked. */
 const lockName: NamedQuery = {
   name: 'lock_name',
   text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
@@ -148,7 +148,7 @@ export const advanceRefundCommand =
       return refund;
     });
 
-/** Each statement by itself: what one of them removed stays removed. */
+/** Runs two separate statements: if the second fails, the first still counts. */
 export const prunePaymentsCommand = (pool: Pool): Command<'prunePayments'> => {
   const sql = sqlOn(pool);
   return async ({ rejectedBefore, deliveredBefore, limit }) => {

@@ -4,19 +4,19 @@ import type { SqlValue } from '../rows.ts';
 import { StoreError } from '../store-error.ts';
 import type { Dialect, Statement } from '../statements/statement.ts';
 
-/** A statement that is sent under its name, so that the server keeps its plan; one name, one text. */
+/** A prepared statement: the server keeps its plan under the name. One name has one text. */
 export interface NamedQuery {
   name: string;
   text: string;
 }
 
-/** Where statements run: the pool, or one connection inside a transaction. */
+/** Runs statements on the pool, or on one connection inside a transaction. */
 export interface Sql {
   all<Row>(query: NamedQuery, values: readonly unknown[]): Promise<Row[]>;
   get<Row>(query: NamedQuery, values: readonly unknown[]): Promise<Row | undefined>;
 }
 
-/** The answer of the server; without one, whatever the driver says of it, StoreError `unavailable`. */
+/** Resolves with the server's answer. Rejects with StoreError `unavailable` if the server does not answer. */
 export const answered = async <T>(asking: Promise<T>): Promise<T> => {
   try {
     return await asking;
@@ -47,7 +47,7 @@ export const postgresDialect: Dialect = {
   lockFreeRows: 'for no key update skip locked',
 };
 
-/** A statement that both engines share, made ready once. */
+/** Prepares a statement that both engines share. */
 export const prepare = <Input, Row, Output>(
   statement: Statement<Input, Row, Output>,
 ): ((sql: Sql, input: Input) => Promise<Output>) => {
@@ -63,7 +63,7 @@ const beginText = {
   snapshot: 'begin isolation level repeatable read read only',
 };
 
-/** Runs `work` in one transaction, which is rolled back when it throws. */
+/** Runs `work` in one transaction, which is rolled back if it throws. */
 export const inTransaction = async <T>(
   pool: Pool,
   work: (sql: Sql) => Promise<T>,
@@ -84,7 +84,7 @@ export const inTransaction = async <T>(
   }
 };
 
-/** False when the connection is of no more use; the server then rolls back by itself. */
+/** False if the connection is broken; then the server rolls back by itself. */
 const rolledBack = async (client: PoolClient): Promise<boolean> => {
   try {
     await client.query('rollback');

@@ -3,13 +3,13 @@ import { primaryCode } from './messages.ts';
 
 export interface DatabaseOptions {
   file: string;
-  /** How long a command waits for another process's write before it fails. */
+  /** A command fails if another process's write takes longer. */
   busyTimeoutMs: number;
 }
 
 /**
- * A connection with the settings that every part relies on: WAL, an fsync at each commit, foreign keys, and zeros in the
- * place of what is deleted, as the prompts of jobs are when these end.
+ * Opens a connection with the required settings: WAL, an fsync at each commit, foreign keys, and zeros in place of
+ * deleted data, such as the prompts of ended jobs.
  */
 export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): DatabaseSync => {
   const database = new DatabaseSync(file, {
@@ -28,15 +28,15 @@ export const openDatabase = ({ file, busyTimeoutMs }: DatabaseOptions): Database
 };
 
 /**
- * Moves what is committed into the file and empties the write-ahead log, whose pages still have what was deleted. Does
- * nothing while somebody else reads or writes, or while the disk is full.
+ * Moves committed data into the file and empties the write-ahead log, which still contains deleted data. Does nothing
+ * while another connection reads or writes, or while the disk is full.
  */
 export const emptyLog = (database: DatabaseSync, busyTimeoutMs: number): void => {
   database.exec('pragma busy_timeout = 0');
   try {
     database.exec('pragma wal_checkpoint(truncate)');
   } catch {
-    // The log keeps what it has, and the next call tries again.
+    // The next call tries again.
   }
   database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
 };
@@ -44,7 +44,7 @@ export const emptyLog = (database: DatabaseSync, busyTimeoutMs: number): void =>
 const sqliteBusy = 5;
 const pauseMs = 20;
 
-/** SQLite does not wait for the change of journal mode by itself when two processes open a new file at once. */
+/** Retries, because SQLite does not wait for the change of journal mode when two processes open a new file at once. */
 const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
   for (;;) {
     try {
@@ -58,8 +58,8 @@ const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
 };
 
 /**
- * Writes what is committed in `file` at one moment to the new file `copy`, while others go on reading and writing. Nothing
- * of deleted rows is in the copy. Works synchronously; throws what SQLite throws.
+ * Writes a snapshot of `file` to the new file `copy`, synchronously. Others may read and write meanwhile. The copy contains
+ * nothing of deleted rows. Throws SQLite's errors.
  */
 export const copyDatabase = (file: string, copy: string): void => {
   const database = openDatabase({ file, busyTimeoutMs: 5_000 });

@@ -45,17 +45,14 @@ const present = (job: Job | null): Job => {
 
 interface EndHoldInput {
   jobId: string;
-  /** At most this; a hold that is smaller caps it. Not below zero. */
+  /** Not below zero. A smaller hold limits it. */
   charge: bigint;
-  /** Of the debit, when something is charged. */
+  /** Id of the debit entry, if something is charged. */
   entryId: string | null;
   now: number;
 }
 
-/**
- * Ends the open hold of a job: captures the charge, gives the rest free and writes the debit. Answers the
- * available balance after it.
- */
+/** Ends the open hold of a job: captures the charge, releases the rest and writes the debit. Returns the new available balance. */
 const endHold = (database: DatabaseSync): ((input: EndHoldInput) => bigint) => {
   const end = prepareSql<{ account_id: string; amount: bigint; captured: bigint }>(
     database,
@@ -83,7 +80,7 @@ const endHold = (database: DatabaseSync): ((input: EndHoldInput) => bigint) => {
   };
 };
 
-/** Gives a job its results, reserved or new. */
+/** Attaches results to a job, reserved or new. */
 const takeResults = (database: DatabaseSync): ((input: Pick<FinishJobInput, 'media' | 'now'>) => void) => {
   const take = prepareSql(
     database,

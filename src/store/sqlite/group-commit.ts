@@ -2,9 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toFailure, type Reply, type Request, type RunCommand } from './messages.ts';
 
 /**
- * Runs requests as one transaction, each in a savepoint of its own: a command that throws is undone and
- * fails alone. The replies may be sent only after this returns, for then the COMMIT has been fsync'd; when
- * the transaction itself fails, all of them are failures and nothing was changed.
+ * Runs requests as one transaction, each in its own savepoint: a command that throws is undone and fails alone. When this
+ * returns, the COMMIT is fsync'd, so send the replies only then. If the transaction itself fails, all replies are
+ * failures and nothing was changed.
  */
 export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests: Request[]) => Reply[]) => {
   const begin = database.prepare('begin immediate');
@@ -20,7 +20,7 @@ export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests
       release.run();
       return { id: request.id, value };
     } catch (error) {
-      // SQLite gives up the whole transaction by itself when the disk is full or fails.
+      // SQLite rolls back the whole transaction by itself if the disk is full or fails.
       if (!database.isTransaction) throw error;
       undo.run();
       release.run();

@@ -10,7 +10,7 @@ export const claimJobsCommand = (
 ): ((input: CommandInput<'claimJobs'>) => CommandOutput<'claimJobs'>) => {
   const due = prepareSql<{ id: string }>(
     database,
-    // The plus keeps the index on the deadline out of it: the one in the order of turns needs no sort.
+    // The plus stops SQLite from using the index on the deadline. The index on turns needs no sort.
     `select id from jobs where status = 'queued' and +deadline_at > $2
         and kind = $1
       order by turn, id limit $3`,

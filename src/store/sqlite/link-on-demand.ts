@@ -1,7 +1,7 @@
 import { StoreError } from '../store-error.ts';
 import type { WorkerLink } from './worker-link.ts';
 
-/** A worker that the first call starts. When it could not start or has died, the next call starts another. */
+/** Starts a worker with the first call. If it could not start or has died, the next call starts another one. */
 export const linkOnDemand = (open: () => Promise<WorkerLink>): WorkerLink => {
   let current: Promise<WorkerLink> | null = null;
   let isClosed = false;

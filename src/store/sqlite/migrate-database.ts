@@ -2,12 +2,12 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { sqliteEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
 
-/** A first start may share the machine with others that do the same. */
+/** Long, because other processes may migrate on the same machine at the same time. */
 const lockTimeoutMs = 60_000;
 
 /**
- * Brings the file to the newest schema. Who has the write lock does it; others wait for the lock and find the
- * work done. Kysely is loaded only when there is something to do. Afterwards a write waits `busyTimeoutMs`.
+ * Migrates the file to the newest schema. The process with the write lock does it; others wait for the lock and find the
+ * work done. Loads Kysely only if there is a migration to run. Sets the busy timeout to `busyTimeoutMs` afterwards.
  */
 export const migrateDatabase = async (database: DatabaseSync, busyTimeoutMs: number): Promise<void> => {
   if (isCurrent(executedMigrations(database))) return;

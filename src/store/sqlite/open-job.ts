@@ -31,7 +31,7 @@ interface AvailableRow {
   available: bigint;
 }
 
-/** What the idempotency key says: a replay, a conflict, or null when it is free. */
+/** Looks up the idempotency key: a replay, a conflict, or null if it is free. */
 const replayOf = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome | null) => {
   const find = prepareSql<{ job_id: string; body_hash: string }>(
     database,
@@ -52,12 +52,12 @@ const replayOf = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutc
     if (claimed.body_hash !== idempotency.bodyHash) return { outcome: 'conflict' };
     const account = available.get(accountId);
     if (job === null || account === undefined)
-      throw new Error('an idempotency key names a job that is not there');
+      throw new Error('an idempotency key names a job that does not exist');
     return { outcome: 'replayed', job, available: account.available };
   };
 };
 
-/** Checks key, account and balance and places the hold; answers the refusal, or what is available after it. */
+/** Checks key, account and balance, then places the hold. Returns the refusal, or the new available balance. */
 const admission = (database: DatabaseSync): ((input: OpenJobInput) => OpenJobOutcome | bigint) => {
   const check = prepareSql<AvailableRow>(
     database,

@@ -5,22 +5,22 @@ import { linkOnDemand } from './link-on-demand.ts';
 import { openWorkerLink, type WorkerLink, type WorkerLinkOptions } from './worker-link.ts';
 
 export interface SqliteStoreOptions {
-  /** Path of the database file; made when missing, its folder is not. */
+  /** Path of the database file. A missing file is created, a missing folder is not. */
   file: string;
-  /** How long a write waits for another process's write to the same file. */
+  /** A write fails if another process's write to the same file takes longer. */
   busyTimeoutMs?: number;
-  /** Commands that may wait at once; one more is refused with StoreError `overloaded`. */
+  /** Maximum number of waiting commands. One more is refused with StoreError `overloaded`. */
   maxWaiting?: number;
-  /** A command without an answer after this long is rejected with StoreError `timeout`. */
+  /** A command without an answer in this time is rejected with StoreError `timeout`. */
   commandTimeoutMs?: number;
 }
 
-/** A ledger check reads everything, on a thread of its own. */
+/** A ledger check reads the whole ledger. */
 const ledgerCheckTimeoutMs = 600_000;
 
 /**
- * The embedded store: one file, one thread that writes and one that reads, and one for sums when they are asked
- * for. Rejects with StoreError when the file cannot be opened.
+ * Opens the embedded store: one file, a writing thread, a reading thread, and one for sums, which starts on demand.
+ * Rejects with StoreError if the file cannot be opened.
  */
 export const openSqliteStore = async ({
   file,
@@ -30,7 +30,7 @@ export const openSqliteStore = async ({
 }: SqliteStoreOptions): Promise<Store> => {
   const settings: Omit<WorkerLinkOptions, 'role'> = { file, busyTimeoutMs, maxWaiting, commandTimeoutMs };
   const [writer, reader] = await openBoth(settings);
-  // Sums over a long history take long; on a thread of their own they hold up no other read.
+  // Sums over a long history take long. Their own thread keeps them from delaying other reads.
   const summer = linkOnDemand(() => openWorkerLink({ ...settings, role: 'reader' }));
   const queued = createJobSignal();
 
@@ -140,7 +140,7 @@ export const openSqliteStore = async ({
   };
 };
 
-/** Whichever is first makes the schema; when one cannot open, the other is closed again. */
+/** Opens both workers; the faster one creates the schema. If one fails, closes the other. */
 const openBoth = async (
   settings: Omit<WorkerLinkOptions, 'role'>,
 ): Promise<[writer: WorkerLink, reader: WorkerLink]> => {
@@ -162,6 +162,6 @@ const call = <N extends CommandName>(
   name: N,
   input: CommandInput<N>,
 ): Promise<CommandOutput<N>> =>
-  // The worker answers from maps of commands that are typed by the same names.
+  // The worker's maps of commands are typed by the same names.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   link.call(name, input) as Promise<CommandOutput<N>>;

@@ -48,7 +48,7 @@ export const reservePaymentCommand = (database: DatabaseSync): Command<'reserveP
     const payment = find(input.identity);
     if (payment !== null && payment.state !== 'rejected') return { outcome: 'exists', payment };
     const holder = input.paymentId === null ? null : findById(input.paymentId);
-    if (holder === null) throw new Error('a payment was neither new nor there');
+    if (holder === null) throw new Error('a payment was neither inserted nor found');
     return { outcome: 'payment_id_taken', payment: holder };
   };
 };

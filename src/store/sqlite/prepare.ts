@@ -21,7 +21,7 @@ export const prepareSql = <Row>(database: DatabaseSync, text: string): Prepared<
   const statement = database.prepare(text.replaceAll(/\$(\d+)/g, '?$1'));
   statement.setReadBigInts(true);
   const all = (...values: SqlValue[]): Row[] =>
-    // The schema is ours, and its tables are strict about types.
+    // The schema is our own, and its tables are strict about types.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     statement.all(...values) as Row[];
   return {
@@ -33,7 +33,7 @@ export const prepareSql = <Row>(database: DatabaseSync, text: string): Prepared<
   };
 };
 
-/** A statement that both engines share, made ready once. */
+/** Prepares a statement that both engines share. */
 export const prepare = <Input, Row, Output>(
   database: DatabaseSync,
   statement: Statement<Input, Row, Output>,

@@ -34,7 +34,7 @@ import { prepare, prepareSql } from './prepare.ts';
 
 export type ReadCommands = { [N in ReadName]: (input: CommandInput<N>) => CommandOutput<N> };
 
-/** The reads; each sees one snapshot of what is committed. */
+/** The reads. Each sees one snapshot of the committed data. */
 export const readCommands = (database: DatabaseSync): ReadCommands => ({
   getAccount: prepare(database, getAccount),
   getWebhookSecrets: prepare(database, getWebhookSecrets),

@@ -3,7 +3,7 @@ import { byName, toFailure, type Reply, type Request } from './messages.ts';
 import { readCommands } from './read-commands.ts';
 import type { RequestHandler } from './writer.ts';
 
-/** Answers reads at once and one by one; each sees all that was committed before it began. */
+/** Answers reads one after another. Each sees everything that was committed before it began. */
 export const createReader = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
   database.exec('pragma query_only = on');
   const trivialRead = database.prepare('select count(*) from sqlite_schema');

@@ -33,7 +33,7 @@ import { prepare } from './prepare.ts';
 
 export type WriteCommands = { [N in WriteName]: (input: CommandInput<N>) => CommandOutput<N> };
 
-/** The writes, each to be run inside a transaction that the caller opened. */
+/** The writes. The caller runs each inside a transaction. */
 export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   createAccount: prepare(database, createAccount),
   setAccountStatus: prepare(database, setAccountStatus),

@@ -3,18 +3,18 @@ import { groupCommit } from './group-commit.ts';
 import { byName, type Reply, type Request } from './messages.ts';
 import { writeCommands } from './write-commands.ts';
 
-/** Bounds how long the first command of a group waits for the last. */
+/** Limits how long the first command of a group waits for the last. */
 const maxGroup = 512;
 
 export interface RequestHandler {
   take(requests: Request[]): void;
-  /** Answers what still waits. */
+  /** Runs and answers all waiting requests. */
   drain(): void;
 }
 
 /**
- * Takes writes as they come and commits those that have gathered meanwhile as one group. The port hands over
- * all messages that came during the last fsync before the next turn of the loop, so load makes the groups.
+ * Commits the writes that have arrived as one group. The port delivers all messages that came during the last fsync before
+ * the next turn of the loop, so groups grow with the load.
  */
 export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
   const run = byName({ ...writeCommands(database), ping: () => null, probe: probeCommand(database) });
@@ -27,7 +27,7 @@ export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) =>
     if (waiting.length > 0) setImmediate(runGroup);
     if (group.length > 0) send(commit(group));
   };
-  // A probe that fails on a full disk must not take commands with it.
+  // A probe that fails on a full disk must not make other commands fail.
   const commit = (group: Request[]): Reply[] => {
     const commands = group.filter(({ name }) => name !== 'probe');
     const probes = group.filter(({ name }) => name === 'probe');
@@ -51,10 +51,10 @@ export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) =>
   };
 };
 
-/** What a new job takes, by a wide margin. */
+/** Far more than a new job needs. */
 const probeBytes = 16_384;
 
-/** Writes as much as a new job does, beside what the last probe wrote, so that the file needs the room as well. */
+/** Writes as much as a new job does, before it deletes the last probe's row, so that the file needs the space. */
 const probeCommand = (database: DatabaseSync): (() => null) => {
   const write = database.prepare('insert into write_probe (filler) values (zeroblob(?))');
   const remove = database.prepare('delete from write_probe where id < last_insert_rowid()');

@@ -3,7 +3,7 @@ import { paymentColumns, toPayment, type PaymentRow } from '../rows.ts';
 import type { Payment } from '../store.ts';
 import { eachOf, type Statement } from './statement.ts';
 
-/** Names of payments are printable ASCII, so that what begins with a text lies between it and it with this after it. */
+/** Names of payments are printable ASCII, so every name with a prefix sorts between the prefix and the prefix plus this. */
 const afterEveryName = '\u007f';
 
 export const findPaymentsByTransaction: Statement<

@@ -3,7 +3,7 @@ import { toEntry, toError, toTime, type EntryRow, type JobRow, type SqlValue } f
 import type { EntryWithModel, HistoryPosition, JobSummary, UsageSum } from '../store.ts';
 import { eachOf, type Statement } from './statement.ts';
 
-/** Above every position that can be. */
+/** Above every possible position. */
 const top: HistoryPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '' };
 
 const pageValues = ({ accountId, limit, before }: CommandInput<'listJobs'>): SqlValue[] => {
@@ -82,7 +82,7 @@ const toUsageSum = ({ model, kind, status, day, jobs, charged, refunded }: Usage
   refunded,
 });
 
-/** Integers are divided to integers by both engines; 86400000 ms are a day. */
+/** Both engines divide integers to integers. A day has 86400000 ms. */
 export const sumUsage: Statement<CommandInput<'sumUsage'>, UsageRow, UsageSum[]> = {
   name: 'sum_usage',
   text: () => `select j.model, j.kind, j.status, j.created_at / 86400000 as day, count(*) as jobs,

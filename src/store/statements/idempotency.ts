@@ -21,7 +21,7 @@ export const findReplay: Statement<CommandInput<'findReplay'>, ClaimedJobRow, Co
   },
 };
 
-/** A key that is being taken over by a new job at this moment is left to it. */
+/** Skips a key that a new job is claiming at this moment. */
 export const sweepIdempotencyKeys: Statement<CommandInput<'sweepIdempotencyKeys'>, unknown, number> = {
   name: 'sweep_idempotency_keys',
   text: ({ lockFreeRows }) => `with over as (

@@ -12,7 +12,7 @@ export const getJob: Statement<{ id: string; accountId: string }, JobRow, Job | 
   read: firstOf(toJob),
 };
 
-/** A job whoever owns it, for commands that answer with the job they changed. */
+/** Reads a job of any account, for commands that return the job they changed. */
 export const findJob: Statement<string, JobRow, Job | null> = {
   name: 'find_job',
   text: () => `select ${jobColumns} from jobs j join holds h on h.job_id = j.id where j.id = $1`,
@@ -20,7 +20,7 @@ export const findJob: Statement<string, JobRow, Job | null> = {
   read: firstOf(toJob),
 };
 
-/** The jobs of a kind that are queued or running in an account. */
+/** Counts the jobs of a kind that are queued or running in an account. */
 export const countActive: Statement<{ accountId: string; kind: string }, { active: bigint }, number> = {
   name: 'count_active_jobs',
   text: () => `select count(*) as active from jobs
@@ -29,7 +29,7 @@ export const countActive: Statement<{ accountId: string; kind: string }, { activ
   read: ([row]) => Number(row?.active ?? 0n),
 };
 
-/** Its rows are found by their ids; for the empty string see `finishing` of PostgreSQL. */
+/** Finds rows by their ids. For the empty string see `finishing` of PostgreSQL. */
 export const renewLeases: Statement<CommandInput<'renewLeases'>, { id: string }, string[]> = {
   name: 'renew_leases',
   text: (dialect) => `update jobs set lease_until = $2

@@ -7,7 +7,7 @@ import { eachOf, type Dialect, type Statement } from './statement.ts';
 type ListInput = CommandInput<'listPayments'>;
 type ListStatement<Input = ListInput> = Statement<Input, PaymentRow, Payment[]>;
 
-/** Above every position that can be. */
+/** Above every possible position. */
 const top: PaymentPosition = { createdAt: Number.MAX_SAFE_INTEGER, identity: '' };
 
 const isOld = '(cast($1 as bigint) is null or updated_at < $1)';
@@ -27,25 +27,25 @@ const all: ListStatement = {
   read: eachOf(toPayment),
 };
 
-/** What an index on `created_at` and `identity` begins with, and what that must be for a wanted state. */
-interface Shelf {
+/** The first column of an index on `created_at` and `identity`, and its value for a wanted state. */
+interface StateIndex {
   key: string;
   wanted: string;
 }
 
-const ofState: Shelf = { key: 'state', wanted: 'wanted.value' };
-const ofNetworkAndState: Shelf = {
+const ofState: StateIndex = { key: 'state', wanted: 'wanted.value' };
+const ofNetworkAndState: StateIndex = {
   key: `(network || ' ' || state)`,
   wanted: `(cast($6 as text) || ' ' || wanted.value)`,
 };
 
 /**
- * The newest of each state, a JSON array in `$5`, by the index of the shelf, then the newest of these: rare states are
- * found as fast as common ones. The engines have to be led there. SQLite would read all of the states; it is asked for
- * the identities of each. PostgreSQL would look for a state that it thinks common through all payments by age; only the
- * index of the shelf has them in an order that begins with the shelf, as long as that may have more than one value.
+ * Takes the newest of each state (`$5`, a JSON array) by this index, then the newest of these, so rare states are found as
+ * fast as common ones. The form steers the planners. SQLite would read all states, so it is asked for the identities of
+ * each. PostgreSQL would search all payments by age for a state that it thinks common; the order by `key` prevents that,
+ * as long as `key` may have more than one value.
  */
-const newestOnShelves = ({ key, wanted }: Shelf): Record<Dialect['kind'], string> => ({
+const newestPerState = ({ key, wanted }: StateIndex): Record<Dialect['kind'], string> => ({
   sqlite: `select ${paymentColumns} from json_each($5) as wanted
     cross join payments on identity in (
       select identity from payments
@@ -65,27 +65,27 @@ const statesValue = (states: readonly PaymentState[]): string => JSON.stringify(
 
 const inStates: ListStatement<ListInput & { states: readonly PaymentState[] }> = {
   name: 'list_payments_in_states',
-  text: ({ kind }) => newestOnShelves(ofState)[kind],
+  text: ({ kind }) => newestPerState(ofState)[kind],
   values: (input) => [...pageValues(input), statesValue(input.states)],
   read: eachOf(toPayment),
 };
 
-/** Without `states`, of all of them: one index serves a network with and without. */
+/** Without `states` it takes all states, so that one index serves both cases. */
 const ofNetwork: ListStatement<ListInput & { network: string }> = {
   name: 'list_payments_of_network',
-  text: ({ kind }) => newestOnShelves(ofNetworkAndState)[kind],
+  text: ({ kind }) => newestPerState(ofNetworkAndState)[kind],
   values: (input) => [...pageValues(input), statesValue(input.states ?? paymentStates), input.network],
   read: eachOf(toPayment),
 };
 
-/** The ways to list payments, each with an index of its own. */
+/** The statements that list payments, each with its own index. */
 export const paymentLists = { all, inStates, ofNetwork };
 
 type ListRuns<Output> = {
   [N in keyof typeof paymentLists]: (input: Parameters<(typeof paymentLists)[N]['values']>[0]) => Output;
 };
 
-/** Picks the way that the filters ask for. */
+/** Chooses the statement by the filters. */
 export const listPaymentsBy =
   <Output>(runs: ListRuns<Output>) =>
   (input: ListInput): Output => {

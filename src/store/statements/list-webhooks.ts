@@ -7,7 +7,7 @@ type ListInput = CommandInput<'listWebhooks'>;
 type ListStatement<Input = ListInput> = Statement<Input, WebhookRow, WebhookEvent[]>;
 
 const newestFirst = 'order by created_at desc, id desc limit';
-/** Whether the event is in one of the wanted states, or any is wanted. */
+/** True if the event is in one of the wanted states, or all states are wanted. */
 const inStates = ({ isOneOf }: Dialect, parameter: string): string =>
   `(cast(${parameter} as text) is null or ${isOneOf('state', parameter)})`;
 const statesValue = ({ states }: ListInput): string | null =>
@@ -39,7 +39,7 @@ const all: ListStatement = {
 
 const allStates = ['pending', 'delivered', 'stopped', 'exhausted'] as const satisfies WebhookState[];
 
-/** The newest of each state by the index on it, then the newest of these: rare states are found as fast as common ones. */
+/** Takes the newest of each state by its index, then the newest of these, so rare states are found as fast as common ones. */
 const ofStates: ListStatement<ListInput & { states: readonly WebhookState[] }> = {
   name: 'list_webhooks_in_states',
   text: ({ isOneOf }) => {
@@ -53,14 +53,14 @@ const ofStates: ListStatement<ListInput & { states: readonly WebhookState[] }> =
   read: eachOf(toWebhook),
 };
 
-/** The ways to list webhook events, each with an index of its own. */
+/** The statements that list webhook events, each with its own index. */
 export const webhookLists = { ofJob, ofAccount, ofStates, all };
 
 type ListRuns<Output> = {
   [N in keyof typeof webhookLists]: (input: Parameters<(typeof webhookLists)[N]['values']>[0]) => Output;
 };
 
-/** Picks the way that the filters ask for. */
+/** Chooses the statement by the filters. */
 export const listWebhooksBy =
   <Output>(runs: ListRuns<Output>) =>
   (input: ListInput): Output => {

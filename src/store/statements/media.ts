@@ -21,8 +21,8 @@ export const reserveMedia: Statement<ReservedMedia, never, void> = {
 };
 
 /**
- * Makes reserved media the inputs of a job; answers how many of them it found. One whose time is over counts as
- * gone, as its bytes may be. The sum keeps the index on that time out of it: the ids find the rows.
+ * Makes reserved media the inputs of a job. Returns how many it found. An expired one is not found, because its bytes may
+ * be gone. The sum stops the planner from using the index on the expiry: the ids find the rows.
  */
 export const attachInputs: Statement<
   { jobId: string; accountId: string; inputs: readonly string[]; expiresAt: number; now: number },
@@ -46,13 +46,13 @@ export const attachInputs: Statement<
   read: (rows) => rows.length,
 };
 
-/** Columns of a result of a job, in the order in which both engines insert them. */
+/** Columns of a job's result, in the order in which both engines insert them. */
 export const resultMediaColumns =
   'id, account_id, job_id, role, position, content_type, size_bytes, created_at, expires_at';
 
 /**
- * What becomes of a result that was reserved. A row that has a job already, or belongs to another account, would
- * lose its account here, which the table refuses: so the whole command fails.
+ * Completes a reserved row. A row that already has a job, or belongs to another account, would lose its account here. The
+ * table refuses that, so the whole command fails.
  */
 export const takeReserved = `on conflict (id) do update set
     account_id = case when media.job_id is null and media.account_id = excluded.account_id
@@ -67,7 +67,7 @@ export const getMedia: Statement<string, MediaRow, Media | null> = {
   read: firstOf(toMedia),
 };
 
-/** Inputs are attached when a job is opened, results when it ends. */
+/** A job's inputs are attached when it is opened, its results when it ends. */
 export const listMedia: Statement<string, MediaRow, Media[]> = {
   name: 'list_media',
   text: () => `select ${mediaColumns} from media where job_id = $1
@@ -84,7 +84,7 @@ export const listExpiredMedia: Statement<CommandInput<'listExpiredMedia'>, Media
   read: eachOf(toMedia),
 };
 
-/** Rows are locked in the order of their ids, so that two that change the same media cannot wait for each other. */
+/** Locks rows in the order of their ids, so that two commands on the same media cannot deadlock. */
 export const discardMedia: Statement<CommandInput<'discardMedia'>, never, void> = {
   name: 'discard_media',
   text: ({ isOneOf, lockRows }) => `with wanted as (
@@ -95,7 +95,7 @@ export const discardMedia: Statement<CommandInput<'discardMedia'>, never, void> 
   read: noAnswer,
 };
 
-/** The first half of `markMediaRemoved`; it locks the rows for the second. */
+/** The first half of `markMediaRemoved`. It locks the rows for the second half. */
 export const noteRemoval: Statement<CommandInput<'markMediaRemoved'>, never, void> = {
   name: 'note_media_removal',
   text: ({ isOneOf, lockRows }) => `with wanted as (
@@ -106,7 +106,7 @@ export const noteRemoval: Statement<CommandInput<'markMediaRemoved'>, never, voi
   read: noAnswer,
 };
 
-/** The second half: what no job has is of no more use. */
+/** The second half: deletes rows without a job. */
 export const dropUntaken: Statement<CommandInput<'markMediaRemoved'>, never, void> = {
   name: 'drop_untaken_media',
   text: ({ isOneOf }) => `delete from media where ${isOneOf('id', '$1')} and job_id is null`,

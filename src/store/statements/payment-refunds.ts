@@ -3,7 +3,7 @@ import { refundColumns, toRefund, type RefundRow } from '../rows.ts';
 import type { HistoryPosition, NewPaymentRefund, Payment, PaymentRefund } from '../store.ts';
 import { eachOf, firstOf, onlyOf, type Statement } from './statement.ts';
 
-/** What refunds that did not fail have taken of a payment. */
+/** Sums the refunds of a payment that did not fail. */
 export const sumRefundsOf: Statement<string, { amount: bigint }, bigint> = {
   name: 'sum_refunds_of_payment',
   text: () => `select cast(coalesce(sum(amount), 0) as bigint) as amount from payment_refunds
@@ -12,7 +12,7 @@ export const sumRefundsOf: Statement<string, { amount: bigint }, bigint> = {
   read: onlyOf(({ amount }) => amount),
 };
 
-/** Holds the payment until the end of the transaction, so that two refunds see one another. */
+/** Locks the payment until the end of the transaction, so that two refunds see each other. */
 export const lockPayment: Statement<string, { identity: string }, string | null> = {
   name: 'lock_payment',
   text: ({ lockRows }) => `select identity from payments where identity = $1 ${lockRows}`,
@@ -50,7 +50,7 @@ export const markRefunded: Statement<{ identity: string; isRefunded: boolean }, 
   read: () => undefined,
 };
 
-/** A payment can be found not to have happened after a refund of it was planned; what was sent once is sent again. */
+/** A payment may prove not to have happened after its refund was planned. A refund that was sent once may be sent again. */
 const isStillOwed = `exists (select 1 from payments where payments.identity = payment_refunds.payment
       and (payments.state in ('settled', 'delivered')
         or (payments.state = 'unknown' and payment_refunds.accepts_unknown = 1)))`;
@@ -106,7 +106,7 @@ export const listOpenRefunds: Statement<{ limit: number }, RefundRow, PaymentRef
   read: eachOf(toRefund),
 };
 
-/** Above every position that can be. */
+/** Above every possible position. */
 const top: HistoryPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '' };
 
 export const listNewestRefunds: Statement<CommandInput<'listNewestRefunds'>, RefundRow, PaymentRefund[]> = {

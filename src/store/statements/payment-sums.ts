@@ -5,7 +5,7 @@ import { eachOf, type Statement } from './statement.ts';
 
 const msPerDay = 86_400_000;
 
-/** Amounts of assets with 18 decimals overflow a 64-bit sum at nine dollars, so they are summed in two parts. */
+/** A 64-bit sum of an asset with 18 decimals overflows at nine dollars, so amounts are summed in two parts. */
 const part = 1_000_000_000n;
 
 interface SumRow {
@@ -59,7 +59,7 @@ export const listSettledPayments: Statement<CommandInput<'listSettledPayments'>,
     from,
     to,
     after?.settledAt ?? from,
-    // Every identity comes after the empty text.
+    // Every identity sorts after the empty text.
     after?.identity ?? '',
     limit,
   ],

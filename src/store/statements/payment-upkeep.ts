@@ -25,7 +25,7 @@ interface PruneInput {
   limit: number;
 }
 
-/** One that is being taken up anew at this moment is left to it. */
+/** Skips a proof that is being reserved again at this moment. */
 export const deleteRejectedPayments: Statement<PruneInput, unknown, number> = {
   name: 'delete_rejected_payments',
   text: ({ lockFreeRows }) => `with old as (
@@ -37,7 +37,7 @@ export const deleteRejectedPayments: Statement<PruneInput, unknown, number> = {
   read: (rows) => rows.length,
 };
 
-/** Leaves `updated_at` alone, which says when it was delivered. */
+/** Does not change `updated_at`, which is the time of delivery. */
 export const forgetPaymentAnswers: Statement<PruneInput, unknown, number> = {
   name: 'forget_payment_answers',
   text: ({ lockFreeRows }) => `with old as (

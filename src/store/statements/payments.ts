@@ -3,8 +3,8 @@ import type { AdvancePaymentInput, NewPayment, Payment, PaymentState } from '../
 import { firstOf, type Statement } from './statement.ts';
 
 /**
- * Inserts the proof, or takes up a rejected one anew; gives nothing when it exists in another state, or when its
- * `payment_id` is another's. Two with one new `payment_id` at the same moment violate its unique index.
+ * Inserts the proof, or reserves a rejected one again. Returns no row if it exists in another state, or another payment
+ * has its `payment_id`. Two inserts of one new `payment_id` at the same moment violate its unique index.
  */
 export const reservePayment: Statement<NewPayment, PaymentRow, Payment | null> = {
   name: 'reserve_payment',
@@ -61,7 +61,7 @@ const settable = [
 const fixedParameters = 5;
 const numbers: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at', 'unchecked']);
 
-/** Each settable column has two parameters: 1 when it changes, and its new value. */
+/** Each settable column has two parameters: 1 if it changes, and its new value. */
 const assignments = settable
   .map(([, column], index) => {
     const changes = fixedParameters + 1 + index * 2;
@@ -100,7 +100,7 @@ interface OpenAmountRow extends AmountRow {
   lease_until: bigint | null;
 }
 
-/** Of the other open payments from that source that were made after `since`. The states are written as in the index that finds these rows. */
+/** Lists the other open payments of the source since `since`. The states are written exactly as in the index for these rows. */
 export const listOpenAmounts: Statement<
   { identity: string; source: string; network: string; asset: string; since: number },
   OpenAmountRow,
@@ -119,7 +119,7 @@ export const listOpenAmounts: Statement<
     })),
 };
 
-/** Of the payments of that network and asset that were delivered on a facilitator's word, which no node has confirmed. */
+/** Lists payments that were delivered because a facilitator said so, and that no node has confirmed. */
 export const listUncheckedAmounts: Statement<{ network: string; asset: string }, AmountRow, AmountRow[]> = {
   name: 'list_unchecked_amounts',
   text: () => `select amount from payments where unchecked = 1 and network = $1 and asset = $2`,

@@ -1,7 +1,7 @@
 import type { CommandInput } from '../commands.ts';
 import { firstOf, onlyOf, type Statement } from './statement.ts';
 
-/** The update changes nothing: it makes the row that is there be answered. */
+/** The update changes nothing; it makes the statement return an existing row. */
 export const getOrCreateSecret: Statement<CommandInput<'getOrCreateSecret'>, { value: string }, string> = {
   name: 'get_or_create_secret',
   text: () => `insert into secrets (name, value) values ($1, $2)

@@ -1,15 +1,15 @@
 import type { SqlValue } from '../rows.ts';
 
-/** What differs between the engines in the words of a statement that both run. */
+/** The differences between the engines in a shared statement. */
 export interface Dialect {
   kind: 'sqlite' | 'postgres';
-  /** Whether a column is one of the strings of a JSON array parameter. */
+  /** True if a column is one of the strings of a JSON array parameter. */
   isOneOf(column: string, parameter: string): string;
   /** The strings of a JSON array parameter as a table `given (value, position)`. */
   givenStrings(parameter: string): string;
-  /** Ends a select whose rows are about to be changed: locks them. SQLite has one writer at a time anyway. */
+  /** Ends a select and locks its rows. Empty for SQLite, which has one writer at a time. */
   lockRows: string;
-  /** The same, and leaves out rows that somebody else has locked. */
+  /** As `lockRows`, but skips rows that another transaction has locked. */
   lockFreeRows: string;
 }
 
@@ -27,11 +27,11 @@ export const firstOf =
   (rows: Row[]): Output | null =>
     rows[0] === undefined ? null : map(rows[0]);
 
-/** For statements that always give a row. */
+/** Maps the one row of a statement that always returns a row. */
 export const onlyOf =
   <Row, Output>(map: (row: Row) => Output) =>
   (rows: Row[]): Output => {
-    if (rows[0] === undefined) throw new Error('the statement gave no row');
+    if (rows[0] === undefined) throw new Error('the statement returned no row');
     return map(rows[0]);
   };
 

@@ -31,7 +31,7 @@ export const ensureWebhookSecret: Statement<
   read: firstOf(toSecrets),
 };
 
-/** Sent again with the same secret it changes nothing, so that the one before is not lost to a repetition. */
+/** A repeated call with the same secret changes nothing, so a repetition does not lose the previous secret. */
 export const rotateWebhookSecret: Statement<
   CommandInput<'rotateWebhookSecret'>,
   SecretsRow,

@@ -3,19 +3,19 @@ import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts';
 import type { DueWebhook, WebhookAttempt, WebhookAttemptInput, WebhookEvent } from '../store.ts';
 import { eachOf, firstOf, type Statement } from './statement.ts';
 
-/** Columns of a new event; both engines select the values of `newEventValues` from its job `j`. */
+/** Columns of a new event. Both engines select `newEventValues` from its job `j`. */
 export const newEventColumns =
   'id, body, next_attempt_at, created_at, updated_at, account_id, job_id, url, state';
 
 export const newEventValues = ({ id, body, now }: { id: string; body: string; now: string }): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-/** Nobody sends it now; its next attempt is compared beside it, so that the index on what is pending has it. */
+/** True if nobody sends the event now. Statements also compare its next attempt, so that they use the index on pending events. */
 const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
 
 /**
- * Goes from receiver to receiver by the index, and of each takes the head of its queue: however long a queue is, it
- * costs no more than a short one.
+ * Goes from receiver to receiver by the index and takes the head of each queue, so a long queue costs no more than a
+ * short one.
  */
 export const listDueWebhooks: Statement<number, DueWebhookRow, DueWebhook[]> = {
   name: 'list_due_webhooks',
@@ -53,7 +53,7 @@ export const claimWebhooks: Statement<CommandInput<'claimWebhooks'>, WebhookRow,
   read: eachOf(toWebhook),
 };
 
-/** The first half of `recordWebhookAttempt`: the number of the attempt in the log, or null when the lease was lost. */
+/** The first half of `recordWebhookAttempt`. Returns the attempt's number in the log, or null if the lease was lost. */
 export const moveWebhook: Statement<WebhookAttemptInput, { number: bigint }, bigint | null> = {
   name: 'move_webhook',
   text: () => `update webhook_events set state = $3, next_attempt_at = $4, updated_at = $5,
