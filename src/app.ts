@@ -25,15 +25,15 @@ import { writeError } from './rest/write-error.ts';
 import type { GatewayServices } from './services.ts';
 
 export interface App {
-  /** Not yet listening. */
+  /** The server, before it listens. */
   readonly server: Server;
-  /** Refuses new requests from now on with 503; running ones go on. */
+  /** Refuses new requests with 503 from now on; running ones continue. */
   refuseNew(): void;
 }
 
 /**
- * The HTTP server: operations and MCP on node's own request and response, ahead of express, which frames
- * the rest (health, documents, results, unknown paths).
+ * Creates the HTTP server. Operations and MCP use node's own request and response. Express serves the rest: health,
+ * documents, results, unknown paths.
  */
 export const createApp = (services: GatewayServices): App => {
   const { log, config, store, operations } = services;
@@ -100,7 +100,7 @@ export const createApp = (services: GatewayServices): App => {
       headersTimeout: 60_000,
       requestTimeout: 300_000,
       maxHeaderSize,
-      // Node's own refusal has no body and no request id.
+      // Node's own refusal would have no body and no request id.
       requireHostHeader: false,
     },
     (request, response) => answer(request, response, route),
@@ -116,7 +116,7 @@ export const createApp = (services: GatewayServices): App => {
   };
 };
 
-/** Room for a payment proof of any length that is read, beside other headers. */
+/** Enough for the longest accepted payment proof and the other headers. */
 const maxHeaderSize = 32_768;
 
 const readUrl = ({ url = '/' }: IncomingMessage): URL => {
@@ -140,10 +140,10 @@ const createPages = (services: GatewayServices): express.Express => {
   };
   const ofAll = createDocuments(services.operations);
   const ofUnpaid = createDocuments(services.operations.filter(({ payment }) => payment !== 'x402'));
-  /** The documents that describe what is on sale now. */
+  /** Returns the documents for the operations that are on sale now. */
   const documents = (): typeof ofAll => (areOnSale(services.operations, services) ? ofAll : ofUnpaid);
 
-  /** Answers GET and HEAD at the address; other methods are refused. */
+  /** Answers GET and HEAD at a path; refuses other methods. */
   const addPage = (path: string, serve: express.RequestHandler): void => {
     pages.route(path).all((request, response, next) => {
       if (request.method === 'GET' || request.method === 'HEAD') return serve(request, response, next);

@@ -25,7 +25,7 @@ const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
 Settings: docs/configuration.md`;
 
 const lastWordsMs = 2_000;
-/** How long the end of the process waits for the last lines of the log. */
+/** The process waits this long at its end for the last lines of the log. */
 const logFlushMs = 1_000;
 const logOutput = createLogOutput();
 
@@ -104,22 +104,22 @@ const listen = async ({ server }: App, { host, port }: Config): Promise<string> 
   return `http://${shown}:${actual}`;
 };
 
-/** Refuses new work, lets what runs finish within DRAIN_MS, closes everything, and ends with 0. */
+/** Refuses new work, lets running work finish within DRAIN_MS, closes everything, and exits with 0. */
 const drainOnSignal = (app: App, services: GatewayServices, release: () => void, log: Log): (() => void) => {
   const drain = async (): Promise<void> => {
     log.info('draining: new work is refused, running answers finish');
     const cutAt = performance.now() + services.config.drainMs + lastWordsMs;
-    // Meanwhile who has a job running can still ask for it, and new work gets a plain answer.
+    // Meanwhile clients can still ask for their jobs, and new work gets a clear refusal.
     await services.drain();
     app.refuseNew();
     const { server } = app;
     const closed = once(server, 'close');
     server.close();
     server.closeIdleConnections();
-    // At least a little after running jobs were cut, so that their last words reach the clients.
+    // Waits a little after running jobs were aborted, so that their last answers reach the clients.
     const msLeft = Math.max(lastWordsMs, cutAt - performance.now());
     const timer = setTimeout(() => server.closeAllConnections(), msLeft);
-    // Connections that were kept alive end with the answer they are on.
+    // Kept-alive connections end after their current answer.
     const sweep = setInterval(() => server.closeIdleConnections(), 100);
     await closed;
     clearTimeout(timer);
@@ -127,7 +127,7 @@ const drainOnSignal = (app: App, services: GatewayServices, release: () => void,
     await services.close();
     release();
   };
-  // Signals come more than once: to the whole group, by a terminal and by a launcher, and as a parent that has gone.
+  // The signal may come more than once: from a terminal, from a launcher, and when the parent has gone.
   let draining: Promise<void> | null = null;
   const onSignal = (): void => {
     draining ??= drain().then(
@@ -153,10 +153,10 @@ const notApiKey = ({ brand }: Config): ConfigError =>
   );
 
 const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
-  // What is written here is the operator's and the customers' alone.
+  // Files that this process writes are private.
   process.umask(0o077);
   const config = await loadConfig(envFile);
-  // Without --stdio the variable is another program's, such as the contract suite's.
+  // Without --stdio the variable belongs to another program, such as the contract suite.
   const stdioKey = isStdio ? config.stdioKey : null;
   if (stdioKey !== null && !isApiKey(stdioKey)) throw notApiKey(config);
   const log = createLog(config.logLevel, logOutput);
@@ -204,7 +204,7 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
 };
 
 const main = async (): Promise<void> => {
-  // Without a listener, an output that cannot be written would end the process.
+  // Without a listener, a failed write to these outputs would end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readArguments();
   if (options.isHelp) {

@@ -43,17 +43,17 @@ import { StoreError } from './store/store-error.ts';
 import type { Job, Store } from './store/store.ts';
 import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
-/** What the server needs beside what operations need. */
+/** The services of the server, beside those of the operations. */
 export interface GatewayServices extends Services {
   operations: readonly Operation[];
   readiness(): Promise<Readiness>;
-  /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
+  /** Sets the public URL to the listening address if PUBLIC_URL is not set. */
   listeningAt(url: string): void;
-  /** What the operator should know at start, a line each. */
+  /** Lines that the operator should read at start. */
   notices(): string[];
-  /** Starts what goes on in the background: jobs, payments that a crash left half-way, heavy modules. */
+  /** Starts the background work: jobs, payments that a crash interrupted, loading of large modules. */
   begin(): void;
-  /** Takes no more queued work and waits for what runs, at most DRAIN_MS. */
+  /** Stops taking queued work and waits for running work, at most DRAIN_MS. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,27 +64,27 @@ export interface Readiness {
   draining: boolean;
   store: StoreState;
   /**
-   * `empty`: nobody has been imported, and every search finds nobody. `not_on_sale`: only fictional profiles are there,
-   * which are not sold for real money. `building` alone is a condition of `ready`.
+   * `empty`: there are no profiles, so every search finds nobody. `not_on_sale`: there are only fictional profiles,
+   * which are not sold for real money. Only `building` makes the gateway not ready.
    */
   search: 'ready' | 'empty' | 'building' | 'not_on_sale' | 'off';
-  /** Told, but no condition of `ready`: text and search go on without it. */
+  /** For information. The gateway is ready without it, because text and search do not need it. */
   media: PlaceState;
   payments: { network: string; label: string; ready: boolean }[];
 }
 
-/** `disk_full`: what is stored can be read, and no new work is taken. */
+/** `disk_full`: stored data can be read, but no new work is accepted. */
 type StoreState = 'ready' | 'disk_full' | 'unavailable';
 
-/** Supervisors ask within a second or two; a store that is frozen would keep them waiting. */
+/** Supervisors wait a second or two for an answer; a frozen store would delay it. */
 const probeTimeoutMs = 1_500;
-/** Anybody may ask for readiness, and a probe writes to the disk. */
+/** A probe writes to the disk, and anybody may ask for readiness. */
 const probeEveryMs = 1_000;
 
-/** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
+/** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
 const webhookDrainMs = 2_000;
 
-/** The whole gateway, wired. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
+/** Wires the whole gateway and opens the store. Slower parts are loaded after it listens. Throws ConfigError if settings conflict. */
 export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
@@ -116,7 +116,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       { what: 'reading the account of a job', jobId, log, signal },
     );
     if (account === null) throw new Error(`there is no account ${accountId}`);
-    // An account's own list of SKUs is asked when the job is admitted.
+    // The account's own list of SKUs was checked when the job was admitted.
     const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
     return catalog.list().some(({ sku }) => sku === model);
   };
@@ -251,7 +251,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     },
     drain: async () => {
       await jobs.drain(config.drainMs);
-      // The ends of the last jobs are announced before the process goes.
+      // Announces the ends of the last jobs before the process ends.
       await webhooks.drain(webhookDrainMs);
     },
     close: async () => {
@@ -270,7 +270,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   };
 };
 
-/** Asks the store at most once in `probeEveryMs`, and gives the same answer to all who ask meanwhile. */
+/** Probes the store at most once in `probeEveryMs`, and returns the same answer to everybody who asks meanwhile. */
 const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
   let lastAt = -Infinity;
   let last: Promise<StoreState>;
@@ -288,7 +288,7 @@ const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
   };
 };
 
-/** Buyers sign terms with this address for real money, so it must not name their own machine to them. */
+/** Buyers sign this address for real money, so it must not be an address of their own machine. */
 const refuseLocalPublicUrl = ({ publicUrl, search, x402 }: Config): void => {
   if (!search.isOn || !x402.takesRealMoney) return;
   const why = 'set the address that buyers use, as X402_NETWORKS names main networks';
@@ -298,7 +298,7 @@ const refuseLocalPublicUrl = ({ publicUrl, search, x402 }: Config): void => {
     throw new ConfigError(`PUBLIC_URL: ${publicUrl} is an address of this machine alone; ${why}`);
 };
 
-/** Loaded only where it is used: the client costs a third of a second of start. */
+/** Loaded only if it is used, because loading the client takes a third of a second. */
 const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => {
   const { createRedisConnection } = await import('./cache/redis-connection.ts');
   return createRedisConnection({ url, log });

@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts';
 import type { Account, Store } from '../store/store.ts';
 
-/** `changed` is false when the account was in that state already. Null: there is no such account. */
+/** `changed` is false if the account already had that state. Null: there is no such account. */
 export type AccountStatusChange = { account: Account; changed: boolean } | null;
 
 type Services = { store: Pick<Store, 'getAccount' | 'setAccountStatus'>; clock: Clock };
@@ -17,10 +17,10 @@ const changeStatus = async (
   return account === null ? null : { account, changed: true };
 };
 
-/** Lets an account's keys work: a pending one for the first time, a suspended one again. */
+/** Activates a pending or suspended account, so that its keys work. */
 export const approveAccount = (services: Services, accountId: string): Promise<AccountStatusChange> =>
   changeStatus(services, { accountId, status: 'active' });
 
-/** Makes all keys of an account answer `invalid_api_key` from now on. Its jobs that run are finished and charged. */
+/** Suspends an account: calls with its keys get `invalid_api_key`. Running jobs are finished and charged. */
 export const suspendAccount = (services: Services, accountId: string): Promise<AccountStatusChange> =>
   changeStatus(services, { accountId, status: 'suspended' });

@@ -4,22 +4,22 @@ import type { Account, ApiKey, Store } from '../store/store.ts';
 
 export interface IssueKeyInput {
   accountId: string;
-  /** What the account calls the key; may be empty. */
+  /** The account's name for the key; may be empty. */
   label: string;
   /** The word in `sk_<brand>_`. */
   brand: string;
-  /** The key itself, where its holder has chosen it; a new one unless told. */
+  /** A key that its holder has chosen. Default: a new key. */
   key?: string;
 }
 
 export type IssueKeyOutcome =
-  /** `key` is the whole key. It is stored nowhere, so this is the only time that it can be shown. */
+  /** `key` is the whole key. It is not stored, so it can be shown only now. */
   | { outcome: 'issued'; key: string; apiKey: ApiKey; account: Account }
-  /** Keys are issued after approval only. */
+  /** Keys are issued only after approval. */
   | { outcome: 'not_active'; account: Account }
   | { outcome: 'no_account' };
 
-/** Makes a new key for an active account and stores its hash and display form. */
+/** Issues a key for an active account. Stores only its hash and display form. */
 export const issueKey = async (
   { store, clock }: { store: Pick<Store, 'getAccount' | 'createKey'>; clock: Clock },
   { accountId, label, brand, key = newApiKey(brand) }: IssueKeyInput,
@@ -41,8 +41,8 @@ export const issueKey = async (
 const shownCharacters = 4;
 
 /**
- * A key as people may see it, `sk_causeway_AbCd…wxyz`: enough to tell keys apart, while 35 characters (208 bits)
- * stay unknown.
+ * Shortens a key for display, `sk_causeway_AbCd…wxyz`: enough to tell keys apart, while 35 characters (208 bits) stay
+ * secret.
  */
 export const displayKey = (key: string): string => {
   const secretFrom = key.lastIndexOf('_') + 1;

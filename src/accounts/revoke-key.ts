@@ -3,8 +3,8 @@ import { sha256 } from '../kit/ids.ts';
 import type { ApiKey, Store } from '../store/store.ts';
 
 /**
- * Ends a key for good; revoking again keeps the first time. `keyOrId` is the key's id or the whole key, as a
- * leaked key is found without its id. Null: there is no such key.
+ * Revokes a key; revoking again keeps the first time. `keyOrId` is the key's id or the whole key, because the id of a
+ * leaked key may be unknown. Null if there is no such key.
  */
 export const revokeKey = async (
   { store, clock }: { store: Pick<Store, 'findKey' | 'revokeKey'>; clock: Clock },

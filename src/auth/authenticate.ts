@@ -3,12 +3,12 @@ import { AppError } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import type { Store } from '../store/store.ts';
 
-/** Reads an `Authorization` header: null without one. Throws AppError `invalid_api_key` on any key that may not be used. */
+/** Finds the caller of an `Authorization` header; null without one. Throws AppError `invalid_api_key` on an unusable key. */
 export type Authenticate = (authorization: string | undefined) => Promise<Caller | null>;
 
 const bearer = /^Bearer +([\x21-\x7e]{1,256}) *$/i;
 
-/** The bearer key of both transports, looked up by its hash on every call, so that a revoked key ends at once. */
+/** Looks the bearer key up by its hash on every call, so that a revoked key stops working at once. */
 export const createAuthenticate =
   ({ store }: { store: Pick<Store, 'findKey'> }): Authenticate =>
   async (authorization) => {

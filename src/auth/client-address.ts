@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Some proxies write the port behind the address: `1.2.3.4:5`, `[2001:db8::1]:5`. */
+/** Removes the port that some proxies write after the address: `1.2.3.4:5`, `[2001:db8::1]:5`. */
 const withoutPort = (text: string): string =>
   /^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/.exec(text)?.[1] ??
   /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ??
   text;
 
 /**
- * The client's address behind `trustedHops` proxies of ours: each appends the address it was called from to
- * X-Forwarded-For, so only the last `trustedHops` entries are true; what stands before them anybody can write.
+ * Returns the client's address behind `trustedHops` proxies of the operator. Each proxy appends the address of its
+ * caller to X-Forwarded-For, so only the last `trustedHops` entries are reliable; a client can forge the others.
  */
 export const clientAddress = (request: IncomingMessage, trustedHops: number): string => {
   const socketAddress = request.socket.remoteAddress ?? 'unknown';

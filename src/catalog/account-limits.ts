@@ -8,7 +8,7 @@ export interface AccountLimits {
   requestsPerMinute: number;
 }
 
-/** The limits of an account: its own where its terms have them, else the gateway's. Throws on terms that cannot be read. */
+/** Returns the limits of an account: from its own terms, else the gateway's. Throws on invalid terms. */
 export const accountLimits = (
   buyer: Buyer,
   { catalogs, config }: { catalogs: Catalogs; config: Pick<Config, 'activeVideos' | 'requestsPerMinute'> },

@@ -3,26 +3,25 @@ import { priceSchema, pricedBy, type ModelConfig, type Price } from '../config/c
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
 
-/** What an operator agreed with one account; every absent member leaves the gateway's own in force. */
+/** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
 export interface AccountTerms {
   /** The enabled SKUs; null: all. */
   skus: ReadonlySet<string> | null;
-  /** Whole prices in the place of the gateway's, by SKU. */
+  /** Prices by SKU. Each replaces the gateway's whole price. */
   prices: ReadonlyMap<string, Price>;
   /** Videos that may be queued or running. */
   activeVideos: number | null;
-  /** Calls in a minute. */
   requestsPerMinute: number | null;
 }
 
-/** Terms that cannot be used; the message is one line for the operator. */
+/** Invalid terms. The message is one line for the operator. */
 export class AccountTermsError extends Error {
   override readonly name = 'AccountTermsError';
 }
 
 const maxSkus = 1_000;
-/** The text comes along whenever a key is looked up. */
-const longestText = 65_536;
+/** Limited, because every look-up of a key also reads the text. */
+const maxCharacters = 65_536;
 const skuSchema = z.string().min(1).max(128);
 
 const termsSchema = z.strictObject({
@@ -42,8 +41,8 @@ const termsSchema = z.strictObject({
 });
 
 /**
- * Reads the stored text of an account's terms (`Account.terms`). Throws AccountTermsError on anything that is not
- * understood whole, such as a member that a newer version wrote: half-understood terms would sell at a wrong price.
+ * Reads the stored text of an account's terms (`Account.terms`). Throws AccountTermsError if any part is unknown, such
+ * as a member that a newer version wrote: partly understood terms could mean a wrong price.
  */
 export const parseAccountTerms = (text: string): AccountTerms => {
   let document: unknown;
@@ -55,7 +54,7 @@ export const parseAccountTerms = (text: string): AccountTerms => {
   return readAccountTerms(document);
 };
 
-/** Reads a document of terms, of an operator's file or of the store. Throws AccountTermsError. */
+/** Reads terms from an operator's file or the store. Throws AccountTermsError. */
 export const readAccountTerms = (document: unknown): AccountTerms => {
   const parsed = termsSchema.safeParse(document);
   if (!parsed.success) throw new AccountTermsError(issueLine(parsed.error));
@@ -74,14 +73,14 @@ const issueLine = (error: z.ZodError): string => {
   return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'is wrong'}`;
 };
 
-/** Throws AccountTermsError unless every SKU is one of `models` and every price has a unit that its kind is sold by. */
+/** Throws AccountTermsError unless every SKU is one of `models` and every price has a unit of its kind. */
 export const checkAccountTerms = (terms: AccountTerms, models: readonly ModelConfig[]): void => {
   const kinds = new Map(models.map(({ sku, kind }) => [sku, kind]));
   const kindOf = (sku: string, member: string): ModelConfig['kind'] => {
     const kind = kinds.get(sku);
     if (kind === undefined)
       throw new AccountTermsError(
-        `${member}: there is no SKU ${JSON.stringify(sku)}; there are ${[...kinds.keys()].join(', ')}`,
+        `${member}: there is no SKU ${JSON.stringify(sku)}; known SKUs are ${[...kinds.keys()].join(', ')}`,
       );
     return kind;
   };
@@ -89,7 +88,7 @@ export const checkAccountTerms = (terms: AccountTerms, models: readonly ModelCon
   for (const [sku, price] of terms.prices) assertPricedBy({ sku, kind: kindOf(sku, 'prices') }, price);
 };
 
-/** Throws AccountTermsError when a SKU of this kind is not sold by the price's unit. */
+/** Throws AccountTermsError if a SKU of this kind cannot have the price's unit. */
 export const assertPricedBy = ({ sku, kind }: Pick<ModelConfig, 'sku' | 'kind'>, price: Price): void => {
   if (!pricedBy[kind].includes(price.unit))
     throw new AccountTermsError(
@@ -98,8 +97,8 @@ export const assertPricedBy = ({ sku, kind }: Pick<ModelConfig, 'sku' | 'kind'>,
 };
 
 /**
- * The text that the store keeps: equal terms give equal text, amounts are decimal strings. Throws AccountTermsError
- * when it is too long.
+ * Makes the text that the store keeps. Equal terms give equal text; amounts are decimal strings. Throws
+ * AccountTermsError if the text is too long.
  */
 export const toTermsText = (terms: AccountTerms): string => {
   const text = canonicalJson({
@@ -111,12 +110,12 @@ export const toTermsText = (terms: AccountTerms): string => {
     active_videos: terms.activeVideos ?? undefined,
     requests_per_minute: terms.requestsPerMinute ?? undefined,
   });
-  if (text.length > longestText)
-    throw new AccountTermsError(`the terms take ${text.length} characters of at most ${longestText}`);
+  if (text.length > maxCharacters)
+    throw new AccountTermsError(`the terms have ${text.length} characters; the limit is ${maxCharacters}`);
   return text;
 };
 
-/** A price as terms and causeway.yaml write it. */
+/** Writes a price in the form of terms and causeway.yaml. */
 const toPriceDocument = (price: Price): JsonObject => {
   switch (price.unit) {
     case 'call':

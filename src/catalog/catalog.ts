@@ -5,17 +5,17 @@ import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-
 import type { RealSales } from './open-real-sales.ts';
 import { remember } from './remember.ts';
 
-/** The SKUs on sale to one account. A SKU without a price cannot be in it, so nothing is ever free by omission. */
+/** The SKUs that one account can buy. Each has a price, so nothing can be free by mistake. */
 export interface Catalog {
-  /** With the account's own prices, in the order of the configuration. */
+  /** Lists the SKUs with the account's own prices, in the order of the configuration. */
   list(): readonly ModelConfig[];
-  /** Null when there is no such SKU of that kind; one that is not enabled is not there. */
+  /** Null if there is no enabled SKU of that kind. */
   find(sku: string, kind: ModelConfig['kind']): ModelConfig | null;
-  /** The limits that the account's own terms have. */
+  /** The limits in the account's own terms. */
   ownLimits: Pick<AccountTerms, 'activeVideos' | 'requestsPerMinute'>;
 }
 
-/** Whose terms hold. */
+/** The account whose terms apply. */
 export interface Buyer {
   accountId: string;
   /** `Account.terms`; null: the operator's defaults. */
@@ -25,16 +25,16 @@ export interface Buyer {
 }
 
 export interface CatalogsOptions {
-  /** Whether the sandbox serves a SKU. */
+  /** Tells whether the sandbox serves a SKU. */
   isSandboxModel(model: ModelConfig): boolean;
   realSales: RealSales;
 }
 
-/** What each account is offered, by its own terms. */
+/** The catalogs of all accounts. */
 export interface Catalogs {
-  /** Throws on terms that cannot be read: such an account is sold nothing rather than something at a wrong price. */
+  /** Throws on invalid terms: it is better to sell nothing than to sell at a wrong price. */
   for(buyer: Buyer): Catalog;
-  /** To be awaited before `for`, which holds to what the store said last. Rejects when the store does not answer. */
+  /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
   refresh(): Promise<void>;
 }
 
@@ -42,8 +42,8 @@ export interface Catalogs {
 const mostCatalogs = 1_000;
 
 /**
- * Sandbox credit buys what the sandbox makes, and real money what real models make. While nothing real was ever on sale,
- * every account may use the sandbox.
+ * Creates the catalogs. Sandbox credit buys sandbox SKUs, real money buys real ones. As long as no real model was ever
+ * on sale, every account may use the sandbox.
  */
 export const createCatalogs = (
   models: readonly ModelConfig[],
@@ -75,7 +75,7 @@ const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'i
   };
 };
 
-/** The enabled ones of `models` at the prices of `terms`. SKUs that have gone from the configuration are on sale to nobody. */
+/** Returns the enabled models at the prices of `terms`. Nobody can buy a SKU that is not in the configuration any more. */
 const offered = (models: readonly ModelConfig[], { skus, prices }: AccountTerms): ModelConfig[] =>
   models
     .filter(({ sku }) => skus === null || skus.has(sku))
@@ -98,7 +98,7 @@ const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLi
   };
 };
 
-/** A SKU's price as `GET /v1/models` shows it. */
+/** Writes a SKU's price in the form of `GET /v1/models`. */
 export const toPricing = (price: ModelConfig['price']): JsonObject => {
   switch (price.unit) {
     case 'call':

@@ -1,17 +1,17 @@
 import type { Store } from '../store/store.ts';
 
-/** Whether real models are on sale, or were at any time, by any gateway on one store. */
+/** Tells whether any gateway on this store sells real models, or ever did. */
 export interface RealSales {
-  /** As the store said when it was last asked. Once true, it stays so. */
+  /** The store's last answer. Never changes from true to false. */
   hasBegun(): boolean;
-  /** Asks the store again, every two seconds at most: another gateway may have begun. Rejects when the store does not answer. */
+  /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
   refresh(): Promise<void>;
 }
 
 const name = 'real-models';
 const askEveryMs = 2_000;
 
-/** `isSellingReal`: whether this gateway sells real models, which is remembered for good. */
+/** If `isSellingReal`, this gateway sells real models, and the store keeps that forever. */
 export const openRealSales = async (
   store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
   isSellingReal: boolean,

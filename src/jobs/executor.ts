@@ -4,28 +4,28 @@ import type { Nano } from '../kit/money.ts';
 import type { TextEvent } from '../providers/text/text-provider.ts';
 import type { Job, NewMedia } from '../store/store.ts';
 
-/** A medium of a job's result: saved before, kept for `keepMs` from the job's end. */
+/** A saved medium of a job's result. It is kept for `keepMs` from the job's end. */
 export type ResultMedia = Omit<NewMedia, 'accountId' | 'jobId' | 'expiresAt'> & { keepMs: number };
 
 /** How a job ended. A failed job is never charged. */
 export type JobOutcome =
   | { status: 'done'; result: Json; charge: Nano; media: ResultMedia[]; metadata: JsonObject }
-  /** `result`: what can be read of it nevertheless (a failed response object). */
+  /** `result`: the part that can still be read, such as a failed response object. */
   | { status: 'failed'; error: ErrorEnvelope; metadata: JsonObject; result?: Json };
 
 export interface ExecutorContext {
-  /** What `JobRunner.start` was given to run the job from; absent where the job's row has it. */
+  /** The work that was passed to `JobRunner.start`; absent if the job's row has it. */
   work?: unknown;
-  /** Aborts when the lease is lost or the process must end. */
+  /** Aborts if the lease is lost or the process must end. */
   signal: AbortSignal;
-  /** Tells readers in this process what happens, for streams. */
+  /** Sends an event to the job's readers in this process. */
   emit(event: JobEvent): void;
-  /** Notes durably how far the job is (0 to 100), and by which text its upstream task is found again. Throws when the lease was lost. */
+  /** Stores the progress (0 to 100) and the text that identifies the upstream's task. Throws if the lease was lost. */
   record(update: { progress?: number; providerTask?: string }): Promise<void>;
 }
 
-/** A piece of a job's answer, as it comes. */
+/** A piece of a job's answer while the job runs. */
 export type JobEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
 
-/** Runs one attempt of a job to its end. What it throws is a fault of ours: the job fails as `server_error`. */
+/** Runs one attempt of a job to its end. If it throws, the job fails as `server_error`. */
 export type Executor = (job: Job, context: ExecutorContext) => Promise<JobOutcome>;

@@ -4,8 +4,8 @@ import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
 import { isTerminal } from './wait-for-job.ts';
 
 /**
- * Writes a job's end. A store error leaves open whether the write happened, so it is repeated: the compare-and-set
- * on the state makes that safe, and a job found terminal was ended by an earlier try. Throws LeaseLostError.
+ * Writes a job's end. After a store error the write may have happened, so it is repeated. The compare-and-set on the
+ * state makes that safe: a terminal job was ended by an earlier try. Throws LeaseLostError.
  */
 export const finishJob = ({ store, log }: { store: Store; log: Log }, input: FinishJobInput): Promise<Job> =>
   outliveOutage(

@@ -4,13 +4,13 @@ import type { Executor } from './executor.ts';
 import { toFailedOutcome } from './provider-failure.ts';
 
 /**
- * Fails a job uncharged when its account cannot buy its SKU now. A job may wait in the queue while the gateway is started
- * again with other routes, and the sandbox must not answer for real money then, nor a real model for sandbox credit.
+ * Fails a job uncharged if its account cannot buy its SKU now. The gateway may restart with other routes while a job is
+ * queued. Then the sandbox must not answer for real money, nor a real model for sandbox credit.
  */
 export const ifSold =
   (isSold: (job: Job, signal: AbortSignal) => Promise<boolean>, run: Executor): Executor =>
   async (job, context) => {
     if (job.providerTask !== null || (await isSold(job, context.signal))) return run(job, context);
-    const message = `${job.model} is not on sale to the account of the job any more`;
+    const message = `the account of the job cannot buy ${job.model} any more`;
     return toFailedOutcome(new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' }));
   };

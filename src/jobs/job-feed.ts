@@ -1,14 +1,14 @@
 /**
- * What a running job has said so far, for readers in the same process: a log that any number of readers follow
- * from its beginning. Kept only while the job runs; the job's executor bounds what it emits.
+ * The events of a running job, for any number of readers in the same process. Each reader starts at the first event.
+ * The events are kept only while the job runs; its executor limits their size.
  */
 export interface JobFeed<Event> {
   emit(event: Event): void;
-  /** No more events; readers end after the last one. */
+  /** Ends the feed. Readers end after the last event. */
   end(): void;
   /** Resolves at the first event, at the end, or after `timeoutMs`. */
   started(timeoutMs: number): Promise<void>;
-  /** Every event from the first, then live ones. Ends with the feed, or when `signal` aborts. */
+  /** Yields all events from the first, then live ones. Ends with the feed, or when `signal` aborts. */
   read(signal: AbortSignal): AsyncGenerator<Event, void, void>;
 }
 

@@ -11,14 +11,14 @@ import { LeaseLostError } from './outlive-outage.ts';
 import { waitForJob } from './wait-for-job.ts';
 import { toWebhookEvent } from './webhook-event.ts';
 
-/** How long a worker's word is believed after its last heartbeat. */
+/** A worker counts as dead this long after its last heartbeat. */
 export const leaseMs = 30_000;
 const claimAtLeastEveryMs = 5_000;
 const reapBatch = 100;
-/** How long aborted jobs have to write their end. */
+/** Time for aborted jobs to write their end. */
 const lastWordsMs = 1_000;
 
-/** The public error of a job that a fault of ours ended. */
+/** The public error of a job that failed by a fault of the service. */
 const serverFault: ErrorEnvelope = {
   type: 'server_error',
   code: 'server_error',
@@ -27,27 +27,27 @@ const serverFault: ErrorEnvelope = {
 
 export interface LiveJob {
   readonly feed: JobFeed<JobEvent>;
-  /** The job in its terminal state; rejects when this process lost it (then the store knows more). */
+  /** Resolves with the terminal job. Rejects if this process lost the job; then read the store. */
   readonly finished: Promise<Job>;
 }
 
 export interface JobRunner {
-  /** The lease owner's name, for jobs opened as `running`. */
+  /** The lease owner, for jobs opened as `running`. */
   readonly owner: string;
   /**
-   * Runs a job that was opened as `running` under this owner. It goes on whoever stops listening. `work` reaches the
-   * executor as it is, for a job that no other process may take up: it need not lie in the store.
+   * Runs a job that was opened as `running` under this owner, also if nobody listens any more. `work` is passed to the
+   * executor. It need not be in the store, because no other process may take over such a job.
    */
   start(job: Job, work?: unknown): LiveJob;
-  /** The job, when it runs in this process. */
+  /** Returns the job if it runs in this process. */
   live(jobId: string): LiveJob | null;
-  /** Waits for a terminal state, here or in another process, at most `timeoutMs`; then the job as it stands. */
+  /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
   wait(input: { job: Job; timeoutMs: number; signal: AbortSignal }): Promise<Job>;
-  /** Begins to claim queued jobs and to end dead ones. */
+  /** Starts to claim queued jobs and to end dead ones. */
   begin(): void;
-  /** Whether new jobs should be refused, as the process is about to end. */
+  /** True if the process is ending and new jobs should be refused. */
   isDraining(): boolean;
-  /** Claims no more, waits up to `timeoutMs` for what runs, then aborts it. */
+  /** Stops claiming, waits up to `timeoutMs` for running jobs, then aborts them. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -56,28 +56,28 @@ export interface JobRunnerOptions {
   clock: Clock;
   log: Log;
   executors: Partial<Record<JobKind, Executor>>;
-  /** How many queued jobs of each kind run here at once; of a kind that is not named, none is claimed. */
+  /** Maximum number of queued jobs of each kind that run here at once. Kinds that are not named are not claimed. */
   concurrency: Partial<Record<JobKind, number>>;
-  /** Kinds whose work goes on upstream without us: a process that ends hands them over at once. */
+  /** Kinds that continue upstream without this process. A process that ends hands them over at once. */
   resumable?: readonly JobKind[];
   /** How often leases are renewed. */
   beatMs?: number;
-  /** How long the store must have answered every beat before dead jobs are looked for. */
+  /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
   settleMs?: number;
-  /** Called when the end of a job has made an event that is due. */
+  /** Called when the end of a job has made a webhook event. */
   onWebhook?: () => void;
 }
 
 interface RunningJob extends LiveJob {
   readonly kind: JobKind;
   readonly abort: AbortController;
-  /** The kind, of a job that was claimed from the queue. */
+  /** The kind of a job that was claimed from the queue; null otherwise. */
   readonly lane: JobKind | null;
 }
 
 /**
- * Runs jobs in this process under leases: interactive ones at once, queued ones as capacity allows. A heartbeat
- * renews every lease; a job whose lease is lost is aborted here and ended by whoever reaps it.
+ * Runs jobs in this process under leases: interactive ones at once, queued ones when there is capacity. A heartbeat
+ * renews the leases. A job that loses its lease is aborted here, and ended by the process that reaps it.
  */
 export const createJobRunner = ({
   store,
@@ -94,7 +94,7 @@ export const createJobRunner = ({
   const running = new Map<string, RunningJob>();
   /** Dead jobs whose end is being written, by id. */
   const ending = new Map<string, Promise<void>>();
-  /** Since when the store has answered every beat; null after one that failed, and at first. */
+  /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
   let answersSince: number | null = null;
   let lastBeatAt = -Infinity;
   const lanes = (Object.entries(concurrency) as [JobKind, number][]).filter(
@@ -114,7 +114,7 @@ export const createJobRunner = ({
       return await executor(job, context);
     } catch (error) {
       if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
-      // Its lease runs out, and the next process takes it up.
+      // The lease expires, and the next process takes the job.
       if (context.signal.aborted && job.attempts < job.maxAttempts) throw context.signal.reason;
       log.error({ err: error, jobId: job.id, kind: job.kind }, 'a job failed by a fault of the service');
       return { status: 'failed', error: serverFault, metadata: {} };
@@ -173,13 +173,13 @@ export const createJobRunner = ({
       else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
     });
     const live: RunningJob = { feed, finished, abort, lane, kind: job.kind };
-    // A job that was requeued behind our back and claimed again: the earlier attempt has no say any more.
+    // The job was requeued by another process and claimed here again: the earlier attempt must stop.
     running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
     running.set(job.id, live);
     return live;
   };
 
-  /** Whether the lane may have more to claim. */
+  /** Returns true if there may be more jobs to claim. */
   const claimLane = async (kind: JobKind, limit: number): Promise<boolean> => {
     const room = limit - [...running.values()].filter(({ lane }) => lane === kind).length;
     if (room <= 0) return false;
@@ -233,7 +233,7 @@ export const createJobRunner = ({
     for (const job of doomed) ending.set(job.id, endDead(job));
   };
 
-  /** Beside the heartbeat, which must not wait for an end that cannot be written now. */
+  /** Runs beside the heartbeat, which must not wait for a write that fails now. */
   const endDead = async (job: Job): Promise<void> => {
     log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
     try {
@@ -246,9 +246,9 @@ export const createJobRunner = ({
   };
 
   /**
-   * In this order: after a long pause of the process, its own jobs are renewed before dead ones are ended. After a silence
-   * of the store, or a pause of the machine, the leases of all may have run out: nobody is called dead before every living
-   * worker had the time to renew.
+   * Renews before it reaps, so that a process that was paused for long first renews its own jobs. After an outage of
+   * the store, or a pause of the machine, all leases may have expired. Then every living worker gets time to renew
+   * before any job counts as dead.
    */
   const renewThenReap = async (): Promise<void> => {
     try {
@@ -265,16 +265,16 @@ export const createJobRunner = ({
     if (isSettled && ending.size < reapBatch && !draining.signal.aborted) await reap();
   };
 
-  /** Aborts jobs, lets each say its last words, and gives it back, so that another process may take it up at once. */
-  const cut = async (isMeant: (job: RunningJob) => boolean, patienceMs = lastWordsMs): Promise<void> => {
+  /** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
+  const cut = async (isMeant: (job: RunningJob) => boolean, graceMs = lastWordsMs): Promise<void> => {
     const cutOne = async (id: string, { abort, finished }: RunningJob): Promise<void> => {
       abort.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled([finished]), pause(patienceMs)]);
+      await Promise.race([Promise.allSettled([finished]), pause(graceMs)]);
       try {
         const released = await store.releaseJobs({ owner, ids: [id] });
         if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
       } catch (error) {
-        log.warn({ err: error }, 'giving back a lease failed; it runs out');
+        log.warn({ err: error }, 'releasing a lease failed; it will expire');
       }
     };
     const meant = [...running].filter(([, job]) => isMeant(job));
@@ -311,9 +311,9 @@ export const createJobRunner = ({
       stopListening();
       await claiming;
       const timeOver = pause(timeoutMs).then(() => true);
-      // What they must not leave half done, such as a start upstream, they end first.
+      // These jobs first complete what must not be left half done, such as a start upstream.
       await cut((job) => resumable.includes(job.kind), timeoutMs);
-      // Jobs that were admitted a moment before may still be on their way into `running`.
+      // Jobs that were admitted just before may not be in `running` yet.
       while (running.size > 0 || ending.size > 0) {
         const all = Promise.allSettled([
           ...[...running.values()].map(({ finished }) => finished),

@@ -1,11 +1,11 @@
 import type { Log } from '../kit/log.ts';
 import { pause } from '../kit/repeat.ts';
 
-/** How long an outage of the store, or of where media are kept, is waited out: what is written was paid for upstream. */
+/** Long, because the upstream was already paid for what is written. */
 const giveUpAfterMs = 600_000;
 const longestPauseMs = 5_000;
 
-/** The job is not ours to end any more: its lease ran out and another worker has it. */
+/** The job's lease expired, and another worker may have the job. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 
@@ -19,13 +19,13 @@ export interface OutliveOptions {
   what: string;
   jobId: string;
   log: Log;
-  /** Ends the repeating; throws its reason then. */
+  /** Ends the retries; its reason is thrown. */
   signal?: AbortSignal;
 }
 
 /**
- * Does a write that may be repeated, again and again while it fails, for ten minutes at most. Throws LeaseLostError at
- * once, and at last what the write throws.
+ * Repeats an idempotent write while it fails, for ten minutes at most. Throws LeaseLostError at once, and the write's
+ * last error in the end.
  */
 export const outliveOutage = async <T>(
   write: () => Promise<T>,

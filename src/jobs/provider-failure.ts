@@ -2,7 +2,7 @@ import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
 import type { JobOutcome } from './executor.ts';
 
-/** Fixed public text by code: an upstream's own words never reach a customer, but for a moderated refusal. */
+/** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
 const publicText: Record<ProviderErrorCode, string> = {
   upstream_error: 'The model provider failed to answer this request. It was not charged. Try again.',
   upstream_unavailable:
@@ -16,7 +16,6 @@ const publicText: Record<ProviderErrorCode, string> = {
 
 const longestExplanation = 1_000;
 
-/** The sanitised public error of a provider's failure. */
 const toPublicError = (error: ProviderError): ErrorEnvelope => {
   const explanation = error.code === 'content_policy_violation' ? error.explanation : undefined;
   return new AppError(
@@ -25,7 +24,7 @@ const toPublicError = (error: ProviderError): ErrorEnvelope => {
   ).toEnvelope();
 };
 
-/** A provider's failure as a job's end. Anything else is a fault of ours and is thrown on. */
+/** Converts a ProviderError into a job's end. Rethrows anything else. */
 export const toFailedOutcome = (thrown: unknown): JobOutcome & { status: 'failed' } => {
   if (!(thrown instanceof ProviderError)) throw thrown;
   return { status: 'failed', error: toPublicError(thrown), metadata: {} };

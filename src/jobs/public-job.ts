@@ -4,7 +4,7 @@ import { parseVerbatim } from '../kit/json-text.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job } from '../store/store.ts';
 
-/** The public form of a job (docs/contract.md, "Job"), with the amounts as of now. */
+/** Makes the public form of a job (docs/contract.md, "Job") with the current amounts. */
 export const toPublicJob = (job: Job, available: Nano): JsonObject => {
   const result = job.status === 'done' && job.result !== null ? (JSON.parse(job.result) as Json) : null;
   return {
@@ -25,12 +25,12 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
   };
 };
 
-/** The caller's own data, which `toJsonText` writes as it was sent. */
+/** Returns the caller's data. `toJsonText` writes it exactly as it was sent. */
 export const customDataOf = ({ customData }: Job): JsonObject =>
   customData === null ? {} : parseVerbatim(customData);
 
 const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'responses';
 
-/** Whether the sandbox made the job's result. */
+/** True if the sandbox made the job's result. */
 export const isSandboxJob = (job: Job): boolean =>
   job.metadata !== null && (JSON.parse(job.metadata) as { sandbox?: unknown }).sandbox === true;

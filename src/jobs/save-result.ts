@@ -1,6 +1,6 @@
 import type { MediaRole } from '../store/store.ts';
 
-/** Keeps the bytes of a result durably, under a public URL. They last only if the job's end takes them. */
+/** Saves the bytes of a result durably, under a public URL. They are removed unless the job's end takes them. */
 export type SaveResult = (input: {
   accountId: string;
   role: MediaRole;

@@ -9,15 +9,15 @@ export const isTerminal = (job: Job): boolean => job.status === 'done' || job.st
 export interface WaitForJobOptions {
   store: Pick<Store, 'getJob'>;
   job: Job;
-  /** Settles when the job ends in this process, where it runs in it. */
+  /** Settles when the job ends in this process; null if it runs elsewhere. */
   finishedHere: Promise<Job> | null;
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
- * The job in its terminal state, or as it stands after `timeoutMs` or when `signal` aborts. A job that runs in
- * this process is awaited; another one is asked for, ever more slowly.
+ * Returns the terminal job, or the job as it is after `timeoutMs` or when `signal` aborts. Awaits a job of this
+ * process. Polls for another one, more and more slowly.
  */
 export const waitForJob = async (options: WaitForJobOptions): Promise<Job> => {
   const { job, finishedHere, timeoutMs, signal } = options;
@@ -25,7 +25,7 @@ export const waitForJob = async (options: WaitForJobOptions): Promise<Job> => {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   if (finishedHere === null) return poll(options, limit);
   const here = await Promise.race([finishedHere.catch(() => null), pause(timeoutMs, limit)]);
-  // Lost here, or not finished in time: the store has the truth.
+  // The job was lost here, or is not finished in time: only the store knows its state.
   return here ?? poll(options, limit);
 };
 

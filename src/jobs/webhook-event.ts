@@ -6,7 +6,6 @@ import { toJsonText } from '../kit/json-text.ts';
 import type { Job } from '../store/store.ts';
 import { customDataOf } from './public-job.ts';
 
-/** How a job ended, as its callback tells it. */
 interface JobEnd {
   status: 'done' | 'failed';
   /** The image data items of a done job. */
@@ -16,8 +15,8 @@ interface JobEnd {
 }
 
 /**
- * The event that announces a job's end: the frozen terminal form of the job, without its prompt, callback address and
- * amounts (docs/contract.md, "Webhooks"). Null for a job without a callback.
+ * Makes the event that announces a job's end: the terminal job without its prompt, callback address and amounts
+ * (docs/contract.md, "Webhooks"). Null for a job without a callback.
  */
 export const toWebhookEvent = (
   job: Job,

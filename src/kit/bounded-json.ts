@@ -1,10 +1,10 @@
-/** Far above any sane request, and cheap to check and to hash within. */
+/** Far above any sane request, and cheap to check and to hash. */
 const maxValues = 50_000;
 const maxDepth = 64;
 
 /**
- * Why `value` (parsed JSON) is too much to look into; null when it is not. Its cost is bounded by the limits, whatever
- * the value: later steps recurse into it and report on each of its members.
+ * Says why `value` (parsed JSON) is too large or too deep; null if it is not. Later steps recurse into the value and
+ * report on each member. The cost of this check is limited for any value.
  */
 export const jsonExcess = (value: unknown): string | null => {
   let left = maxValues;

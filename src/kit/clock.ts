@@ -1,9 +1,9 @@
-/** The time, in whole milliseconds since 1970; injected so that tests can move it. */
+/** The time in whole milliseconds since 1970. Injected, so that tests can change it. */
 export interface Clock {
   now(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** A timestamp as every answer carries it. */
+/** Formats a timestamp for an answer: ISO 8601 in UTC. */
 export const toIso = (epochMs: number): string => new Date(epochMs).toISOString();

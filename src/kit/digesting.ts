@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto';
 
-/** The same bytes, which go into the hash on their way. */
+/** Yields the same bytes and adds them to the hash. */
 export const digesting = async function* (
   source: AsyncIterable<Uint8Array>,
   hash: Hash,

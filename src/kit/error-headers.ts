@@ -1,9 +1,9 @@
 import type { AppError } from './errors.ts';
 
-/** Seconds of `Retry-After` for a refusal that does not know better; every 429 and 503 carries one. */
+/** Every 429 and 503 has a `Retry-After`, in seconds. */
 const defaultRetryAfterSeconds = 5;
 
-/** The HTTP headers of a refusal, on any transport; lower case names. */
+/** Makes the HTTP headers of a refusal, for any transport; lower case names. */
 export const errorHeaders = (error: AppError): Record<string, string> => {
   const isTemporary = error.status === 429 || error.status === 503;
   const seconds = error.retryAfterSeconds ?? (isTemporary ? defaultRetryAfterSeconds : undefined);

@@ -1,7 +1,7 @@
 /**
- * The closed table of public errors: one row a code, with its HTTP status and envelope type
- * (docs/contract.md, "Errors"). A message given to AppError is read by customers and by models: it says
- * what to do and never carries upstream text, paths or secrets; those belong in `cause`, for the log.
+ * The closed table of public errors: one row per code, with its HTTP status and envelope type (docs/contract.md,
+ * "Errors"). Customers and models read the message of an AppError: it says what to do, and never contains upstream
+ * text, paths or secrets. Those belong in `cause`, for the log.
  */
 const table = {
   invalid_api_key: [401, 'authentication_error'],
@@ -56,7 +56,7 @@ export interface ErrorEnvelope {
   param?: string | null;
 }
 
-/** One wrong parameter; `loc` is the way to it, `["query", "limit"]` or `["body", "messages", 0]`. */
+/** One wrong parameter. `loc` is its path, such as `["query", "limit"]` or `["body", "messages", 0]`. */
 export interface ValidationIssue {
   loc: (string | number)[];
   msg: string;
@@ -64,18 +64,18 @@ export interface ValidationIssue {
 }
 
 export interface AppErrorOptions {
-  /** The offending field, in the envelope's `param`: names and indices divided by dots, `messages.0.content`. */
+  /** The wrong field, for the envelope's `param`: names and indices joined by dots, such as `messages.0.content`. */
   param?: string;
   /** All wrong parameters of a 422. */
   issues?: ValidationIssue[];
   /** Whole seconds for `Retry-After`. */
   retryAfterSeconds?: number;
-  /** Further response headers, lower case. */
+  /** More response headers; lower case names. */
   headers?: Record<string, string>;
   cause?: unknown;
 }
 
-/** A refusal or fault with a public face. Everything else that is thrown becomes `server_error`. */
+/** A refusal or fault with a public code and message. Anything else that is thrown becomes `server_error`. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -106,12 +106,12 @@ export class AppError extends Error {
   }
 }
 
-/** A fault that knows its public face, such as an outage of the store; still never an expected refusal. */
+/** A fault with its own public error, such as an outage of the store; never an expected refusal. */
 export abstract class KnownFault extends Error {
   abstract toAppError(): AppError;
 }
 
-/** Any thrown value as an AppError; an unknown one keeps its cause for the log and shows nothing of it. */
+/** Converts any thrown value to an AppError. An unknown one becomes the cause, for the log, and is not shown. */
 export const toAppError = (thrown: unknown): AppError => {
   if (thrown instanceof AppError) return thrown;
   if (thrown instanceof KnownFault) return thrown.toAppError();
@@ -120,30 +120,30 @@ export const toAppError = (thrown: unknown): AppError => {
     : new AppError('server_error', 'The service had a temporary error. Try again.', { cause: thrown });
 };
 
-/** New work is refused so while the disk of the gateway is full. */
+/** Refuses new work while the gateway's disk is full. */
 export const diskFull = (cause: unknown): AppError =>
   new AppError(
     'upstream_unavailable',
-    'The service cannot take new work now, as its disk is full. Try again later.',
+    'The service cannot accept new work now because its disk is full. Try again later.',
     { cause, retryAfterSeconds: 30 },
   );
 
-/** Whether a file could not be written for lack of room, or of quota. */
+/** True if a file could not be written because the disk or the quota is full. */
 const isNoRoom = (thrown: unknown): boolean =>
   thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT');
 
 /** Every code with its status and type, for the OpenAPI document and the tests over all errors. */
 export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = table;
 
-/** Whether the same request may succeed later: a fault of the service, or an upstream that has too much to do. */
+/** True if the same request may succeed later: a fault of the service, or a busy upstream. */
 export const isTransient = (code: ErrorCode): boolean =>
   table[code][0] >= 500 || code === 'rate_limit_exceeded';
 
-/** The public code that a stored error names; a code that is not known any more counts as `server_error`. */
+/** Returns the public code of a stored error. An unknown code becomes `server_error`. */
 export const toErrorCode = (code: string | undefined): ErrorCode =>
   code !== undefined && Object.hasOwn(table, code) ? (code as ErrorCode) : 'server_error';
 
-/** A wrong setting: one clear line, exit code 2. */
+/** A wrong setting. The message is one line; the process exits with code 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -14,11 +14,11 @@ declare global {
 
 const texts = new WeakMap<object, string>();
 
-/** The JSON text that a value was parsed from; undefined for a value whose text was not kept. */
+/** Returns the JSON text that a value was parsed from; undefined if it was not kept. */
 export const sourceText = (value: unknown): string | undefined =>
   typeof value === 'object' && value !== null ? texts.get(value) : undefined;
 
-/** Keeps the text of one member of `body`, which was parsed from `json`, when that member is an object. */
+/** Keeps the source text of a member of `body`, which was parsed from `json`, if the member is an object. */
 export const keepMemberText = (body: unknown, name: string, json: string): void => {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return;
   const { [name]: member } = body as Record<string, unknown>;
@@ -26,8 +26,8 @@ export const keepMemberText = (body: unknown, name: string, json: string): void 
 };
 
 /**
- * Parses the text of a JSON object. `toJsonText` writes that text again as it is; JSON.stringify writes its numbers as
- * they are, but has the order of JavaScript's own properties and the last of equal names.
+ * Parses the text of a JSON object. `toJsonText` writes exactly that text again. JSON.stringify keeps its numbers
+ * exactly, but uses JavaScript's order of properties and the last of equal names.
  */
 export const parseVerbatim = (text: string): JsonObject => {
   const value = JSON.parse(text, (_name, member, { source }) =>
@@ -39,7 +39,7 @@ export const parseVerbatim = (text: string): JsonObject => {
   return value;
 };
 
-/** The JSON of an object. A member whose source text was kept is written as that text. */
+/** Writes an object as JSON. A member whose source text was kept is written as that text. */
 export const toJsonText = (body: object): string => {
   const members = Object.entries(body);
   if (!members.some(([, member]) => sourceText(member) !== undefined)) return JSON.stringify(body);
@@ -50,7 +50,7 @@ export const toJsonText = (body: object): string => {
   return `{${written.join(',')}}`;
 };
 
-/** The text of the last member of that name of a valid JSON object, as JSON.parse takes the last one too. */
+/** Finds the text of a member in a valid JSON object. Takes the last one of that name, as JSON.parse does. */
 const memberText = (json: string, name: string): string => {
   let found = '';
   let depth = 0;
@@ -76,7 +76,7 @@ const memberText = (json: string, name: string): string => {
   return found;
 };
 
-/** The index of the quote that ends the string which begins at `start`. */
+/** Returns the index of the closing quote of the string that begins at `start`. */
 const stringEnd = (json: string, start: number): number => {
   let end = start;
   let backslashes: number;

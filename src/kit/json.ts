@@ -3,8 +3,8 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export type JsonObject = { [key: string]: Json };
 
 /**
- * JSON with sorted keys and without undefined members: equal data gives equal text. A number that JSON.rawJSON keeps is
- * written as its value, unless digits would be lost.
+ * Writes JSON with sorted keys and without undefined members, so that equal data gives equal text. A number in
+ * JSON.rawJSON is written as a JavaScript number, unless that loses digits.
  */
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
 
@@ -20,10 +20,10 @@ const sorted = (value: unknown): unknown => {
   );
 };
 
-/** Whether a JavaScript number holds all digits of the JSON number `text`. */
+/** True if a JavaScript number has all digits of the JSON number `text`. */
 const isExact = (text: string): boolean => decimalOf(text) === decimalOf(String(Number(text)));
 
-/** One text for each value: the digits without outer zeros, and their power of ten. Null for what is no JSON number. */
+/** Normalises a JSON number: its digits without outer zeros, and a power of ten. Null for other text. */
 const decimalOf = (text: string): string | null => {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text);
   if (parts === null) return null;

@@ -2,17 +2,17 @@ import type { AppError } from './errors.ts';
 import type { Log } from './log.ts';
 
 export interface FailedCall {
-  /** For the text of the line, as in "a tool call". */
+  /** Names the kind of call in the log, as in "a tool call". */
   what: string;
-  /** Names the call. */
+  /** Identify the call. */
   facts: Record<string, unknown>;
-  /** Work that ends because its client has gone is no fault. */
+  /** True if the client has gone. Then the failure is not a fault. */
   isClientGone?: boolean;
 }
 
 /**
- * Logs a call that the service could not serve (5xx). 503 tells of an outage, a full queue or an open settlement: a warning.
- * The rest are faults.
+ * Logs a call that failed with a 5xx. A 503 is an outage, a full queue or an open settlement: a warning. All others are
+ * errors.
  */
 export const logFailure = (
   log: Log,

@@ -1,13 +1,13 @@
 import { constants, fstatSync, openSync, write } from 'node:fs';
 
-/** Where the lines of the log go. Neither method throws, and nothing waits for a line to be written. */
+/** The output of the log. Its methods do not throw, and callers do not wait until a line is written. */
 export interface LogOutput {
   write(line: string): void;
-  /** Resolves when every line is written or dropped, at the latest after `timeoutMs`. */
+  /** Resolves when every line is written or dropped, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
 }
 
-/** Writes some or all of the bytes and tells how many it wrote. Calls back once, after it has returned. */
+/** Writes some or all of the bytes, and passes their number to `done`. Calls `done` once, after it has returned. */
 export type WriteBytes = (
   bytes: Uint8Array,
   done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
@@ -17,9 +17,8 @@ const maxWaitingCharacters = 1024 ** 2;
 const retryMs = 50;
 
 /**
- * Writes lines one batch after another. Lines are dropped and counted while the place cannot be written (a full disk),
- * or while more than `maxWaiting` characters wait for it (a pipe that nobody reads). The next batch that is written
- * begins with their number.
+ * Writes lines in batches. Drops and counts lines while the output fails (a full disk), or while more than `maxWaiting`
+ * characters wait (a pipe that nobody reads). The next written batch begins with their number.
  */
 export const createLogOutput = (
   writeBytes: WriteBytes = openStandardError(),
@@ -50,7 +49,7 @@ export const createLogOutput = (
         }
         if (error) {
           if (batch.length - rest.length >= head.length) untold -= told;
-          // The head comes first, so these are the line breaks of lost lines.
+          // The head was written first, so the remaining line breaks are those of lost lines.
           untold += Math.min(lines.length, rest.toString().split('\n').length - 1);
           writeNext();
           return;
@@ -93,18 +92,18 @@ const noticeOf = (dropped: number): string =>
     level: 40,
     time: Date.now(),
     dropped,
-    msg: 'lines of the log were dropped: where it goes could not be written, or was not read in time',
+    msg: 'log lines were dropped: the output could not be written, or was not read in time',
   })}\n`;
 
 /**
- * Standard error, written so that neither the event loop nor a thread of the pool ever waits for its reader. A thread
- * that waits would keep the process from ending.
+ * Opens standard error so that neither the event loop nor a thread of the pool waits for its reader. A waiting thread
+ * would keep the process from ending.
  */
 const openStandardError = (): WriteBytes => {
   const stat = fstatSync(2);
   if (stat.isFIFO() || stat.isSocket()) {
     const { stderr } = process;
-    // Each failed write is told to its own callback.
+    // The callback of each write gets its error.
     stderr.on('error', () => {});
     return (bytes, done) => void stderr.write(bytes, (error) => done(error, bytes.length));
   }
@@ -112,12 +111,12 @@ const openStandardError = (): WriteBytes => {
   return (bytes, done) => write(fd, bytes, done);
 };
 
-/** A terminal opened anew has a mode of its own, in which a stopped one refuses bytes instead of waiting. */
+/** Opens the terminal again in its own mode, so that a stopped terminal refuses bytes instead of making the writer wait. */
 const openAgain = (): number => {
   try {
     return openSync('/proc/self/fd/2', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
-    // Not Linux, or not this user's to open.
+    // Not Linux, or this user may not open it.
     return 2;
   }
 };

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from './log.ts';
 
-/** What is found out about a request while it is served, for its line in the log. */
+/** Facts for a request's log line that are found while it is served. */
 export interface RequestNote {
   account?: string;
-  /** The MCP method, and the tool that it calls. */
+  /** The MCP method and tool. */
   call?: string;
 }
 
 const maxPathLength = 200;
 
-/** The text without API keys. */
+/** Masks API keys in a text. */
 export const withoutKeys = (text: string): string => text.replace(/sk(?:_|%5f)[a-z]+(?:_|%5f)\w+/gi, 'sk_*');
 
-/** The path as the log shows it: without the query, API keys, and the names of results, which anybody may open. */
+/** Removes from a path what must not be in the log: the query, API keys, and names of results, which anybody may open. */
 const shownPath = (url: string): string | null =>
   url.startsWith('/')
     ? withoutKeys(url.replace(/[?#].*/s, '').replace(/^\/+(?:results|[^/]*%[^/]*)\/.+/i, '/results/*')).slice(
@@ -22,7 +22,7 @@ const shownPath = (url: string): string | null =>
       )
     : null;
 
-/** Writes one line to the log when the response has ended: at `info`, for health checks at `debug`. */
+/** Logs one line when the response has ended: at `info`, for health checks at `debug`. */
 export const logRequest = (
   { method, url = '/' }: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,7 @@ export const logRequest = (
         requestId,
         method,
         path,
-        // Null: the client went away before it got an answer.
+        // Null: the client left before it got an answer.
         status: response.headersSent ? response.statusCode : null,
         ms: Math.round(performance.now() - startedAt),
         ...note,

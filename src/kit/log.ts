@@ -3,7 +3,7 @@ import { createLogOutput, type LogOutput } from './log-output.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
-/** The process's log: JSON lines on stderr, so that stdout stays free for stdio MCP and command output. */
+/** Creates the process's log: JSON lines on stderr. Stdout is for MCP over stdio and for the output of commands. */
 export const createLog = (level: string, output: LogOutput = createLogOutput()): Log =>
   pino(
     {
@@ -16,5 +16,5 @@ export const createLog = (level: string, output: LogOutput = createLogOutput()):
     output,
   );
 
-/** A log that says nothing, for tests and for commands. */
+/** A log without output, for tests and commands. */
 export const silentLog: Log = pino({ level: 'silent' });

@@ -1,9 +1,9 @@
-/** Integer nano-dollars (10^-9 USD). All amounts inside are of this type; never a float. */
+/** Integer nano-dollars (10^-9 USD). All amounts have this type, never a float. */
 export type Nano = bigint;
 
 export const nanoPerUsd: Nano = 1_000_000_000n;
 
-/** A rate in USD per one million units, exact: `unscaled / 10^scale`. */
+/** An exact rate in USD per million units: `unscaled / 10^scale`. */
 export interface Rate {
   readonly unscaled: bigint;
   readonly scale: number;
@@ -11,7 +11,7 @@ export interface Rate {
 
 const decimalPattern = /^(-?)(\d{1,12})(?:\.(\d{1,18}))?$/;
 
-/** Reads `"12.50"` into nano-dollars. Throws RangeError on any other form or on a fraction below a nano-dollar. */
+/** Parses text such as `"12.50"` to nano-dollars. Throws RangeError on another form or a fraction below a nano-dollar. */
 export const parseUsd = (text: string): Nano => {
   const match = decimalPattern.exec(text);
   if (match === null) throw new RangeError(`"${text.slice(0, 40)}" is not a decimal amount such as "12.50"`);
@@ -22,7 +22,7 @@ export const parseUsd = (text: string): Nano => {
   return sign === '-' ? -amount : amount;
 };
 
-/** Writes nano-dollars as on the wire: no exponent, at least two decimals, no trailing zeros past them. */
+/** Formats nano-dollars for the wire: no exponent, at least two decimals, no more trailing zeros. */
 export const formatUsd = (amount: Nano): string => {
   const sign = amount < 0n ? '-' : '';
   const absolute = amount < 0n ? -amount : amount;
@@ -30,7 +30,7 @@ export const formatUsd = (amount: Nano): string => {
   return `${sign}${absolute / nanoPerUsd}.${fraction}`;
 };
 
-/** Reads a non-negative rate such as `"0.175"` USD per million. Throws RangeError on any other form. */
+/** Parses a non-negative rate such as `"0.175"` USD per million. Throws RangeError on another form. */
 export const parseRate = (text: string): Rate => {
   const match = decimalPattern.exec(text);
   if (match === null || match[1] === '-')
@@ -39,14 +39,14 @@ export const parseRate = (text: string): Rate => {
   return { unscaled: BigInt(`${match[2]}${fraction}`), scale: fraction.length };
 };
 
-/** Writes a rate as a wire amount. */
+/** Formats a rate for the wire. */
 export const formatRate = ({ unscaled, scale }: Rate): string => {
   const digits = unscaled.toString().padStart(scale + 1, '0');
   const fraction = digits.slice(digits.length - scale, scale === 0 ? 0 : undefined);
   return `${digits.slice(0, digits.length - scale)}.${fraction.padEnd(2, '0')}`;
 };
 
-/** The price of `units` at rates per million, summed exactly and rounded up to one nano-dollar once. */
+/** Sums units at rates per million exactly, then rounds up once to a nano-dollar. */
 export const priceAtRates = (lines: readonly { units: number; rate: Rate }[]): Nano => {
   const scale = Math.max(0, ...lines.map(({ rate }) => rate.scale));
   const numerator = lines.reduce(
@@ -59,7 +59,7 @@ export const priceAtRates = (lines: readonly { units: number; rate: Rate }[]): N
   return (nanoNumerator + denominator - 1n) / denominator;
 };
 
-/** The most whole units at `rate` that `budget` pays for; Number.MAX_SAFE_INTEGER when the rate is zero. */
+/** Returns the maximum number of whole units that `budget` pays at `rate`; Number.MAX_SAFE_INTEGER if the rate is zero. */
 export const unitsAffordable = (budget: Nano, rate: Rate): number => {
   if (budget <= 0n) return 0;
   if (rate.unscaled === 0n) return Number.MAX_SAFE_INTEGER;

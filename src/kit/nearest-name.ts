@@ -1,4 +1,4 @@
-/** The one of `names` that `text` differs from by the fewest edits, `maxEdits` at most; null: there is none. */
+/** Finds the name with the fewest edits from `text`, at most `maxEdits`; null if there is none. */
 export const nearestName = (text: string, names: readonly string[], maxEdits: number): string | null => {
   let nearest: string | null = null;
   let fewest = maxEdits + 1;
@@ -12,7 +12,7 @@ export const nearestName = (text: string, names: readonly string[], maxEdits: nu
   return nearest;
 };
 
-/** Letters that are added, left out or replaced, and pairs of neighbours that are swapped (optimal string alignment). */
+/** Counts added, removed and replaced letters, and swapped neighbours (optimal string alignment). */
 const countEdits = (from: string, to: string): number => {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 export interface RepeatOptions {
-  /** For the log, as in "ending dead jobs". */
+  /** Names the work in the log, as in "ending dead jobs". */
   what: string;
   intervalMs: number;
   signal: AbortSignal;
@@ -10,7 +10,7 @@ export interface RepeatOptions {
   work: () => Promise<void> | void;
 }
 
-/** Does `work` now and again `intervalMs` after it ended, until `signal` aborts. A failure is logged and tried again. */
+/** Runs `work` now, and again `intervalMs` after each end, until `signal` aborts. Logs failures. */
 export const repeat = async ({ what, intervalMs, signal, log, work }: RepeatOptions): Promise<void> => {
   while (!signal.aborted) {
     try {
@@ -22,7 +22,7 @@ export const repeat = async ({ what, intervalMs, signal, log, work }: RepeatOpti
   }
 };
 
-/** Waits `ms`, or less when `signal` aborts; never keeps the process alive. */
+/** Waits `ms`, or until `signal` aborts. Does not keep the process alive. */
 export const pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
   try {
     await delay(ms, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });

@@ -1,7 +1,7 @@
-/** RFC 9110, 5.6.7: the preferred form of an HTTP date, or one of the two obsolete ones. All of them are in UTC. */
+/** An HTTP date in the preferred or one of the two obsolete forms (RFC 9110, 5.6.7). All are in UTC. */
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .+\d\d:\d\d:\d\d/;
 
-/** Milliseconds that a `Retry-After` header asks to wait from `now` on: seconds or a date. Undefined when it is neither. */
+/** Reads a `Retry-After` header, seconds or a date. Returns the milliseconds to wait from `now`; undefined if it is neither. */
 export const retryAfterMs = (header: unknown, now: number): number | undefined => {
   if (typeof header !== 'string') return undefined;
   const text = header.trim();

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 
 /**
- * Waits until the disk has a file, or the names of a folder: a change of names is durable once its folder is. Windows has
- * no such call for folders and needs none, so nothing is done there.
+ * Syncs a file, or the names in a folder, to the disk. A new or changed name is durable only after its folder is
+ * synced. Does nothing on Windows, which has no such call for folders and needs none.
  */
 export const syncToDisk = async (path: string): Promise<void> => {
   if (process.platform === 'win32') return;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nearestName } from './nearest-name.ts';
 
-/** A zod error map: the message for keys that an object of causeway.yaml does not have. Undefined leaves other issues. */
+/** A zod error map: the message for unknown keys in causeway.yaml. Returns undefined for other issues. */
 export const unknownKey = (issue: z.core.$ZodRawIssue): string | undefined => {
   if (issue.code !== 'unrecognized_keys') return undefined;
   const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];

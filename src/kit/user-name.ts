@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** Who this process runs as, for people; a number where the system has no name for it. */
+/** Returns the name of the process's user, or its number if the system has no name for it. */
 export const userName = (): string => {
   try {
     return userInfo().username;

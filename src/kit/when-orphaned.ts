@@ -1,8 +1,8 @@
 const lookEveryMs = 500;
 
 /**
- * Calls back once when the process that started this one has gone. A signal to npm ends npm and its shell alone, and would
- * leave what they run behind.
+ * Calls back once when the parent process has ended. A signal to npm ends only npm and its shell, not the process that
+ * they started.
  */
 export const whenOrphaned = (callback: () => void): void => {
   const parent = process.ppid;

@@ -3,8 +3,8 @@ import type { PostEntryOutcome } from '../store/store.ts';
 import { assertPostable, maxEntryAmount, type EntryInput, type LedgerServices } from './entry-input.ts';
 
 /**
- * Corrects an account by a signed amount. More than its available balance cannot be taken: `insufficient`.
- * Throws RangeError on a zero or too large amount or a blank reason.
+ * Corrects an account by a signed amount. Returns `insufficient` if it would take more than the available balance.
+ * Throws RangeError if the amount is zero or too large, or the reason is blank.
  */
 export const adjust = async (
   { store, clock }: LedgerServices<'postEntry'>,

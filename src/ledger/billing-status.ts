@@ -1,6 +1,6 @@
 import type { JobSummary } from '../store/store.ts';
 
-/** What became of a job's price, as customers read it. */
+/** The public states of a job's price. */
 export const billingStatuses = [
   'pending',
   'not_charged',
@@ -11,7 +11,7 @@ export const billingStatuses = [
 
 export type BillingStatus = (typeof billingStatuses)[number];
 
-/** `pending` while the hold is open; then by what was captured of it and given back since. */
+/** Returns `pending` while the hold is open. After that the captured and the refunded amount decide. */
 export const billingStatus = ({
   holdState,
   charged,

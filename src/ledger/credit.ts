@@ -2,7 +2,7 @@ import { newId } from '../kit/ids.ts';
 import type { PostEntryOutcome } from '../store/store.ts';
 import { assertPostable, type EntryInput, type LedgerServices } from './entry-input.ts';
 
-/** Adds a top-up, an amount above zero, to an account. Throws RangeError on another amount or a blank reason. */
+/** Adds a top-up. Throws RangeError if the amount is not above zero or too large, or the reason is blank. */
 export const credit = async (
   { store, clock }: LedgerServices<'postEntry'>,
   input: EntryInput & { accountId: string },

@@ -2,7 +2,6 @@ import type { Clock } from '../kit/clock.ts';
 import { nanoPerUsd, type Nano } from '../kit/money.ts';
 import type { Store } from '../store/store.ts';
 
-/** What every command that moves money by hand needs. */
 export interface LedgerServices<Command extends keyof Store> {
   store: Pick<Store, Command>;
   clock: Clock;
@@ -10,16 +9,16 @@ export interface LedgerServices<Command extends keyof Store> {
 
 export interface EntryInput {
   amount: Nano;
-  /** Why, for the books; never shown to customers. Not blank. */
+  /** The operator's reason, not blank; never shown to customers. */
   reason: string;
-  /** Id of the new entry, a UUID: the same command sent again under it posts nothing more. Default: a new one. */
+  /** UUID of the new entry. The same command sent again with this id posts nothing. Default: a new id. */
   entryId?: string;
 }
 
-/** The most that one entry may move: far above any real one, and far below what the store's 64 bits can sum. */
+/** Maximum amount of one entry: far above any real one, and far below the limit of the store's 64-bit sums. */
 export const maxEntryAmount: Nano = 10_000_000n * nanoPerUsd;
 
-/** Throws RangeError on an amount that is zero, below `smallest` or above the most, and on a blank reason. */
+/** Throws RangeError if the amount is zero, below `smallest` or above the maximum, or the reason is blank. */
 export const assertPostable = ({ amount, reason }: EntryInput, smallest: Nano): void => {
   if (amount === 0n || amount < smallest || amount > maxEntryAmount)
     throw new RangeError('the amount of a ledger entry is out of range');

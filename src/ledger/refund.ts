@@ -3,8 +3,8 @@ import type { RefundOutcome } from '../store/store.ts';
 import { assertPostable, type EntryInput, type LedgerServices } from './entry-input.ts';
 
 /**
- * Gives back some of what a job was charged, an amount above zero. Throws RangeError on another amount or a
- * blank reason.
+ * Refunds a part of a job's charge. Throws RangeError if the amount is not above zero or too large, or the reason is
+ * blank.
  */
 export const refund = async (
   { store, clock }: LedgerServices<'refundJob'>,
@@ -16,8 +16,8 @@ export const refund = async (
 };
 
 /**
- * Gives back all of what a job was charged and was not given back before. However often it is asked, and by however
- * many at once, no more than the charge goes back: `too_much` when nothing is left.
+ * Refunds the rest of a job's charge. Returns `too_much` if nothing is left. Repeated or parallel calls never refund
+ * more than the charge.
  */
 export const refundRest = (
   { store, clock }: LedgerServices<'refundJob'>,

@@ -4,7 +4,7 @@ import { formatUsd } from '../kit/money.ts';
 import type { JobSummary } from '../store/store.ts';
 import { billingStatus } from './billing-status.ts';
 
-/** A job as the history shows it (docs/contract.md, "History"): no input, no result, nothing of the upstream. */
+/** Makes a job's history row (docs/contract.md, "History"), without input, result and upstream. */
 export const toHistoryJob = (job: JobSummary): JsonObject => ({
   id: job.id,
   model: job.model,
@@ -12,7 +12,7 @@ export const toHistoryJob = (job: JobSummary): JsonObject => ({
   status: job.status,
   created_at: toIso(job.createdAt),
   finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
-  // Replicas' clocks may differ a little.
+  // The clocks of replicas may differ a little.
   duration_ms: job.finishedAt === null ? null : Math.max(0, job.finishedAt - job.createdAt),
   billing_status: billingStatus(job),
   charged_usd: formatUsd(job.charged),

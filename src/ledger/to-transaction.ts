@@ -3,7 +3,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { EntryWithModel } from '../store/store.ts';
 
-/** A ledger entry as its account sees it (docs/contract.md, "History"): without the operator's note. */
+/** Makes the public form of a ledger entry (docs/contract.md, "History"), without the operator's note. */
 export const toTransaction = (entry: EntryWithModel): JsonObject => ({
   id: entry.id,
   type: entry.type,

@@ -4,7 +4,7 @@ import type { JobStatus, UsageSum } from '../store/store.ts';
 
 const dayMs = 86_400_000;
 
-/** The totals of all sums, and the same totals by model, kind and day, exactly (docs/contract.md, "Usage"). */
+/** Adds up usage: in total, and by model, kind and day (docs/contract.md, "Usage"). */
 export const totalUsage = (sums: readonly UsageSum[]): JsonObject => ({
   ...totals(sums),
   by_model: totalsBy(sums, 'model', ({ model }) => model),
@@ -14,7 +14,7 @@ export const totalUsage = (sums: readonly UsageSum[]): JsonObject => ({
   ),
 });
 
-/** One row a key, in the order of the keys. */
+/** Returns one row per key, ordered by key. */
 const totalsBy = (sums: readonly UsageSum[], name: string, keyOf: (sum: UsageSum) => string): JsonObject[] =>
   [...Map.groupBy(sums, keyOf)]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,8 +1,8 @@
 import { untilAborted } from './until-aborted.ts';
 
 /**
- * The source in parts of exactly `partBytes`, but for the last, which is shorter (and missing when nothing is left for it).
- * Only one part is in memory at a time.
+ * Yields the source in parts of exactly `partBytes`; the last part may be shorter. Keeps only one part in memory at a
+ * time.
  */
 export const chunkStream = async function* (
   source: Uint8Array | AsyncIterable<Uint8Array>,
@@ -17,7 +17,7 @@ export const chunkStream = async function* (
   let filled = 0;
   for await (const chunk of untilAborted(source, signal)) {
     for (let taken = 0; taken < chunk.byteLength;) {
-      // Memory that is not touched costs nothing, so a small medium does not cost a whole part.
+      // Untouched memory costs nothing, so a small medium does not need the memory of a whole part.
       part ??= Buffer.allocUnsafeSlow(partBytes);
       const piece = chunk.subarray(taken, taken + partBytes - filled);
       part.set(piece, filled);

@@ -3,11 +3,11 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../kit/log.ts';
 import type { MediaFiles } from './media-files.ts';
 
-/** Where media are kept that go to no bucket. */
+/** The folder of the media, if they are not in a bucket. */
 export const mediaFolder = ({ mediaDir, dataDir }: Pick<Config, 'mediaDir' | 'dataDir'>): string =>
   mediaDir ?? join(dataDir, 'media');
 
-/** Where the settings keep media: a bucket, or else a folder. Asks neither anything yet; only the one that is used is loaded. */
+/** Creates the storage that the settings name: a bucket, or else a folder. Loads only that one and does not access it yet. */
 export const createMediaFiles = async (
   config: Pick<Config, 's3' | 'mediaDir' | 'dataDir'>,
   { log }: { log: Log },

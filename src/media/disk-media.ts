@@ -7,12 +7,12 @@ import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 
-/** An empty file whose time says since when the folder has been used. */
+/** An empty file. Its time is the first use of the folder. */
 const markName = 'used-since';
 
 /**
- * Media on the local disk, in 62 * 62 folders by the id's first characters. Bytes are written beside them, in `tmp`, and
- * moved into their place once they are on the disk.
+ * Keeps media on the local disk, in 62 * 62 folders by the first two characters of the id. Bytes are first written to
+ * `tmp`, and moved when they are on the disk.
  */
 export const createDiskMedia = (directory: string): MediaFiles => {
   const root = resolve(directory);
@@ -25,14 +25,14 @@ export const createDiskMedia = (directory: string): MediaFiles => {
   };
 
   /**
-   * The folder of a medium that was written stays for good. Where it is not, the bytes are not lost: the whole place is away,
-   * such as a volume that is not mounted.
+   * Throws if the folder of a written medium is missing. Folders are never removed, so the whole storage is missing,
+   * such as a volume that is not mounted, and the bytes are not lost.
    */
-  const assertNotAway = async (folder: string): Promise<void> => {
-    if ((await nullWhenAbsent(stat(folder))) === null) throw awayError();
+  const assertMounted = async (folder: string): Promise<void> => {
+    if ((await nullWhenAbsent(stat(folder))) === null) throw notMountedError();
   };
-  const awayError = (): Error =>
-    new Error(`the media in ${root} are away; is the volume mounted, and MEDIA_DIR right?`);
+  const notMountedError = (): Error =>
+    new Error(`the media folder ${root} is missing; check that the volume is mounted and MEDIA_DIR is right`);
 
   return {
     place: root,
@@ -48,7 +48,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
         await syncToDisk(folder);
         return sizeBytes;
       } catch (error) {
-        // What cannot be removed now goes with its row, or as a leftover.
+        // The sweep removes files that cannot be removed now.
         await Promise.allSettled([rm(temporary, { force: true }), rm(file, { force: true })]);
         throw error;
       }
@@ -57,14 +57,14 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       const { folder, file } = placeOf(id);
       const found = await nullWhenAbsent(stat(file));
       if (found !== null) return found.size;
-      await assertNotAway(folder);
+      await assertMounted(folder);
       return null;
     },
     read: async (id, { range, signal } = {}) => {
       const { folder, file } = placeOf(id);
       const handle = await nullWhenAbsent(open(file, 'r'));
       if (handle === null) {
-        await assertNotAway(folder);
+        await assertMounted(folder);
         return null;
       }
       const bytes = createReadStream('', { fd: handle, ...range });
@@ -75,8 +75,8 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       await rm(temporary, { force: true });
       await rm(file, { force: true });
       const isThere = await nullWhenAbsent(syncToDisk(folder).then(() => true));
-      // Without its folder it may never have been written; the other folder says whether anything ever was.
-      if (isThere === null && (await nullWhenAbsent(stat(temporaryFolder))) === null) throw awayError();
+      // Without its folder the medium may never have been written. Without `tmp` nothing was written here.
+      if (isThere === null && (await nullWhenAbsent(stat(temporaryFolder))) === null) throw notMountedError();
     },
     removeLeftovers: async ({ olderThan, signal }) => {
       const names = await nullWhenAbsent(opendir(temporaryFolder));
@@ -110,7 +110,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
   };
 };
 
-/** Copies the source to the disk and closes the file; answers its size. */
+/** Copies the source to the disk and closes the file. Returns the size in bytes. */
 const copyInto = async (
   handle: FileHandle,
   source: Uint8Array | AsyncIterable<Uint8Array>,
@@ -131,8 +131,8 @@ const copyInto = async (
 };
 
 /**
- * Makes folders that outlast a power cut. A folder that another process made a moment ago may not be on the disk yet, so
- * each process syncs the way to each folder once.
+ * Creates folders that survive a power cut. A folder that another process has just created may not be on the disk yet,
+ * so each process syncs the parents of each folder once.
  */
 const createMakeFolder = (): ((folder: string) => Promise<void>) => {
   const synced = new Set<string>();

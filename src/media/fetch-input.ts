@@ -12,11 +12,11 @@ import { createStreamInput, type StreamInputOptions } from './stream-input.ts';
 const megabyte = 1024 ** 2;
 const photographQuality = 92;
 
-/** Bytes of one input, decoded. */
+/** Maximum bytes of one decoded input. */
 export const maxInputBytes: Record<InputKind, number> = {
-  /** What image models take at most; a photograph at full size has 5 to 15 MB. */
+  /** The maximum of image models; a full-size photograph has 5 to 15 MB. */
   image: 20 * megabyte,
-  /** Twenty minutes of MP3, two of WAV: what audio models take at most. */
+  /** The maximum of audio models: twenty minutes of MP3, two of WAV. */
   audio: 20 * megabyte,
   /** Half a minute of 4k. */
   video: 100 * megabyte,
@@ -24,26 +24,26 @@ export const maxInputBytes: Record<InputKind, number> = {
 
 export interface FetchedInput {
   kind: InputKind;
-  /** By the bytes' own magic number; of images PNG, JPEG or WebP. */
+  /** The type that the first bytes show; an image is PNG, JPEG or WebP. */
   contentType: string;
   bytes: Uint8Array;
 }
 
 /**
- * Takes in what a caller named, whole and in memory: a public `https://` URL or a `data:<mime>;base64,<data>` URI. Images
- * are decoded once to see that they can be; GIF and AVIF are converted. Throws AppError (`invalid_parameter` with the field, text and issue;
- * `overloaded`), or the signal's reason. For videos there is `StreamInput`, which keeps nothing.
+ * Loads a whole input into memory from a public `https://` URL or a `data:<mime>;base64,<data>` URI. Decodes images
+ * once to check them; converts GIF and AVIF. Throws AppError (`invalid_parameter` with the field and issue;
+ * `overloaded`) or the signal's reason. For videos use `StreamInput`, which keeps nothing in memory.
  */
 export type FetchInput = (text: string, options: FetchInputOptions) => Promise<FetchedInput>;
 
 export interface FetchInputOptions extends StreamInputOptions {
-  /** Takes memory for so many bytes that are kept from here on; a download's own is given back after that. */
+  /** Reserves memory for the kept bytes. The download's own memory is released after it resolves. */
   keep?(sizeBytes: number): Promise<void>;
 }
 
 export interface FetchInputSettings {
   download: Outbound['download'];
-  /** What downloads that are being fetched or checked may take of memory together; each counts with its `maxBytes`. */
+  /** Memory limit of all downloads under way; each counts with its `maxBytes`. */
   memoryBytes?: number;
 }
 
@@ -64,7 +64,7 @@ export const createFetchInput = ({
   };
 
   return async (text, options) => {
-    // The memory of a data URI is accounted for with the request that it came in.
+    // The memory of a data URI is counted with its request.
     if (isDataUri(text)) return fetchInput(text, options);
     const release = await memory.reserve(options.maxBytes, options);
     try {
@@ -75,7 +75,7 @@ export const createFetchInput = ({
   };
 };
 
-/** The image as upstreams take it: of a GIF or AVIF the first picture, as PNG, or as JPEG where nothing of it is see-through. */
+/** Checks an image. Converts the first picture of a GIF or AVIF to PNG, or an AVIF without transparency to JPEG. */
 const takeImage = async (
   { contentType, bytes }: Omit<FetchedInput, 'kind'>,
   options: FetchInputOptions,

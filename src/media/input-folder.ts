@@ -5,15 +5,15 @@ import { namesIn } from '../kit/names-in.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {
-  /** The file grows to so many at most. */
+  /** Maximum size of the file. */
   maxBytes: number;
 }
 
-/** Where large inputs lie while they are checked. */
+/** The folder of large inputs while they are checked. */
 export interface InputFolder {
   /**
-   * Hands out the path of a file that is not there yet, and removes it when the use of it has ended. Waits while the files
-   * of others may fill the folder: throws AppError `overloaded` after a while, and the signal's reason when it aborts.
+   * Calls `use` with the path of a file to create, and removes the file afterwards. Waits while the files of others may
+   * fill the folder. Throws AppError `overloaded` if that takes too long, or the signal's reason.
    */
   hold<Result>(options: HoldOptions, use: (file: string) => Promise<Result>): Promise<Result>;
   /** Removes what a killed process left behind. */
@@ -21,7 +21,7 @@ export interface InputFolder {
 }
 
 const usualTotalBytes = 4 * 1024 ** 3;
-/** No input is checked for this long. */
+/** The check of an input never takes this long. */
 const abandonedMs = 3_600_000;
 
 export const createInputFolder = ({

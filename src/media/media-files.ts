@@ -13,34 +13,34 @@ export interface ReadMediaOptions {
 }
 
 /**
- * Where the bytes of inputs and results are kept. Ids are ours: 20 to 64 base62 characters, never a caller's text;
- * another one is a RangeError. Memory does not grow with the size of a medium.
+ * The storage of the bytes of inputs and results. An id has 20 to 64 base62 characters and never comes from a caller;
+ * other ids throw RangeError. Memory does not grow with the size of a medium.
  */
 export interface MediaFiles {
   /** For people: a folder, or `s3://BUCKET/PREFIX`. */
   readonly place: string;
   /**
-   * Durable when it resolves, with the size in bytes; when it rejects, nothing is left. A source is read at the pace at
-   * which it is kept; what it throws is thrown on as it is, and so is the signal's reason.
+   * Writes the bytes durably and resolves with their size. Leaves nothing behind if it rejects. Reads the source only
+   * as fast as it can write. Rejects with the source's own error or the signal's reason.
    */
   write(
     id: string,
     source: Uint8Array | AsyncIterable<Uint8Array>,
     options: { contentType: string; signal: AbortSignal },
   ): Promise<number>;
-  /** In bytes; null when there are no such bytes any more; rejects when that cannot be known. */
+  /** Returns the size in bytes, null if the bytes are gone. Rejects if the storage cannot tell. */
   size(id: string, options?: { signal?: AbortSignal }): Promise<number | null>;
-  /** Null when there are no such bytes any more; rejects when that cannot be known. The stream emits an error when it breaks off. */
+  /** Returns null if the bytes are gone. Rejects if the storage cannot tell. The stream emits an error if it ends too early. */
   read(id: string, options?: ReadMediaOptions): Promise<Readable | null>;
-  /** Durable when it resolves; so is the removal of what is not there. */
+  /** Removes the bytes durably; resolves also if there are none. */
   remove(id: string, options?: { signal?: AbortSignal }): Promise<void>;
-  /** Removes what writes that began before `olderThan` (epoch milliseconds) left when their process died; answers how many. */
+  /** Removes unfinished writes of dead processes that began before `olderThan` (epoch milliseconds). Returns how many. */
   removeLeftovers(options: { olderThan: number; signal: AbortSignal }): Promise<number>;
-  /** Resolves when the place answers; throws otherwise. */
+  /** Resolves if the storage answers; throws otherwise. */
   check(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Since when this place has been used (epoch milliseconds); who asks first marks it. What was written before is in another
-   * place, if anywhere: that it is not here does not say that it is lost.
+   * Returns the time of the first use of this storage (epoch milliseconds). The first call sets the mark. Older media
+   * were written elsewhere, so if they are not here, they are not lost.
    */
   usedSince(options?: { signal?: AbortSignal }): Promise<number>;
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export interface MediaFiles {
 
 const idPattern = /^[0-9A-Za-z]{20,64}$/;
 
-/** The id, when it is one: it becomes part of paths and keys. */
+/** Returns the id, or throws RangeError if it is not one. Ids become parts of paths and keys. */
 export const checkedMediaId = (id: string): string => {
   if (!idPattern.test(id)) throw new RangeError('a media id is 20 to 64 base62 characters');
   return id;

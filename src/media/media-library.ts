@@ -5,9 +5,9 @@ import type { MediaRole, Store } from '../store/store.ts';
 import type { MediaFiles, ReadMediaOptions } from './media-files.ts';
 import { extensionOf } from './media-types.ts';
 
-/** 43 base62 characters: in a result URL the id is the only authority to read the bytes. */
+/** Base62 characters. Whoever knows the id in a result URL may read the bytes. */
 const idLength = 43;
-/** Saved bytes that no job took by then are removed. */
+/** Saved bytes are removed after this time if no job took them. */
 const reservedMs = 24 * 3_600_000;
 
 export interface SaveMediaInput {
@@ -23,24 +23,24 @@ export interface SavedMedia {
   role: MediaRole;
   contentType: string;
   sizeBytes: number;
-  /** Where it is read without a key, once a job has it; images and inputs only. */
+  /** Public URL, valid when a job has the medium; images and inputs only. */
   url: string;
 }
 
-/** The bytes of inputs and results. A row is reserved before the first byte is written, so nothing is ever orphaned. */
+/** Inputs and results: rows and bytes. A row is reserved before its first byte is written, so no bytes are orphaned. */
 export interface MediaLibrary {
   /**
-   * Keeps the bytes durably. They go after a day unless a job takes them (`openJob`, `finishJob`). Throws what the source
-   * throws, as it is, and the signal's reason; then nothing is kept.
+   * Saves the bytes durably. They are removed after a day unless a job takes them (`openJob`, `finishJob`). If it
+   * throws, nothing is kept; it throws the source's own error or the signal's reason.
    */
   save(input: SaveMediaInput): Promise<SavedMedia>;
-  /** Gives up saved media that no job took. */
+  /** Lets saved media without a job expire now. */
   discard(ids: readonly string[]): Promise<void>;
-  /** In bytes; null when they are not there. For inputs, whose rows do not tell it. */
+  /** Returns the size in bytes, null if they are missing. For inputs, whose rows have no size. */
   size(id: string, options?: { signal?: AbortSignal }): Promise<number | null>;
-  /** Null when the bytes are not there. */
+  /** Null if the bytes are missing. */
   read(id: string, options?: ReadMediaOptions): Promise<Readable | null>;
-  /** Since when the place of the bytes has been used; what is older may be in another one. */
+  /** Returns the time of the storage's first use (epoch milliseconds). Older media may be in another storage. */
   usedSince(): Promise<number>;
   urlOf(media: { id: string; contentType: string }): string;
 }
@@ -49,7 +49,7 @@ export interface MediaLibraryOptions {
   store: Pick<Store, 'reserveMedia' | 'discardMedia'>;
   files: MediaFiles;
   clock: Clock;
-  /** `{base_url}`, known once the server listens. */
+  /** Returns the base URL, which is known when the server listens. */
   publicUrl: () => string;
 }
 
@@ -72,7 +72,7 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
         const sizeBytes = await files.write(id, source, { contentType, signal });
         return { id, role, contentType, sizeBytes, url };
       } catch (error) {
-        // Its row goes sooner than in a day; should the store not answer either, the day ends it.
+        // The row would expire after a day anyway, so a failure here does not matter.
         await Promise.allSettled([store.discardMedia({ ids: [id], now: clock.now() })]);
         throw error;
       }

@@ -1,4 +1,3 @@
-/** The types that are kept, with the extensions of their file names. */
 const extensions = new Map([
   ['image/png', 'png'],
   ['image/jpeg', 'jpg'],
@@ -9,5 +8,5 @@ const extensions = new Map([
   ['audio/wav', 'wav'],
 ]);
 
-/** The extension of a file of this type, without a dot; null for a type that is not kept. */
+/** Returns the file name extension of a content type, without a dot; null for a type that is not stored. */
 export const extensionOf = (contentType: string): string | null => extensions.get(contentType) ?? null;

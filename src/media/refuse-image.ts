@@ -5,7 +5,7 @@ import { expectedInput } from './sniff-input.ts';
 
 const retryAfterSeconds = 5;
 
-/** The 422 for an image with a problem; the 503 where nothing is known of it, and the same one may be taken later. */
+/** Makes the 422 for an image with a problem, or the 503 if it could not be checked now. */
 export const refuseImage = (problem: ImageProblem | 'busy', param: string): AppError => {
   switch (problem) {
     case 'other_type':

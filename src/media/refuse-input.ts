@@ -1,8 +1,8 @@
 import { AppError } from '../kit/errors.ts';
 
 /**
- * The 422 for an input that cannot be taken. `text` goes on after the parameter's name, as in "is not an image", and
- * never holds words of the address's server.
+ * Makes the 422 for a refused input. `text` follows the parameter's name, as in "is not an image", and never contains
+ * text of the server that was asked.
  */
 export const refuseInput = (param: string, text: string, cause?: unknown): AppError =>
   new AppError('invalid_parameter', `${param}: ${text}`, {
@@ -11,6 +11,6 @@ export const refuseInput = (param: string, text: string, cause?: unknown): AppEr
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** Inputs stand in arrays and in members whose names are words. */
+/** Converts `messages.0.content` to a path. Whole numbers are array indices. */
 const toPath = (param: string): (string | number)[] =>
   param.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));

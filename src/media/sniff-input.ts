@@ -4,7 +4,7 @@ import { videoContentType } from '../providers/video/video-content-type.ts';
 
 export type InputKind = 'image' | 'video' | 'audio';
 
-/** The types that a kind may be, in the words of a refusal. */
+/** The types of a kind, for the text of a refusal. */
 const kindNames: Record<InputKind, string> = {
   image: 'PNG, JPEG, WebP, GIF or AVIF image',
   video: 'MP4 or MOV video',
@@ -17,10 +17,10 @@ const contentTypeOf: Record<InputKind, (bytes: Uint8Array) => string | null> = {
   audio: audioContentType,
 };
 
-/** So many first bytes are enough to tell every type. */
+/** This number of first bytes identifies every type. */
 export const sniffedBytes = 4_096;
 
-/** The kind and type of a file by its first bytes; null for none of `kinds`. */
+/** Identifies the kind and type of a file by its first bytes; null if it is none of `kinds`. */
 export const sniffInput = (
   bytes: Uint8Array,
   kinds: readonly InputKind[],
@@ -32,11 +32,11 @@ export const sniffInput = (
   return null;
 };
 
-/** What was expected, as in "is not a PNG, JPEG, WebP, GIF or AVIF image". */
+/** Names the expected types, as in "a PNG, JPEG, WebP, GIF or AVIF image". */
 export const expectedInput = (kinds: readonly InputKind[]): string =>
   kinds.map((kind) => `${kind === 'image' ? 'a' : 'an'} ${kindNames[kind]}`).join(' or ');
 
-/** Other names under which the types are declared. */
+/** Other names of the types. */
 const aliases = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/pjpeg', 'image/jpeg'],
@@ -50,17 +50,17 @@ const aliases = new Map([
   ['audio/vnd.wave', 'audio/wav'],
 ]);
 
-/** Types that say nothing of what the bytes are. */
-const saysNothing = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
+/** Declared types that may contain anything. */
+const genericTypes = new Set(['', 'application/octet-stream', 'binary/octet-stream']);
 
-/** MP4 and MOV are one format with two names, and are mixed up everywhere. */
+/** MP4 and MOV are one format with two names, which many servers confuse. */
 const isoMedia = new Set(['video/mp4', 'video/quicktime']);
 
-/** Whether what was declared (a content type, with or without parameters; null: nothing) can be what the bytes are. */
+/** Tells whether the bytes' type fits the declared content type, which may have parameters or be null. */
 export const isDeclaredRight = (declared: string | null, contentType: string): boolean => {
   const [essence = ''] = (declared ?? '').split(';');
   const name = essence.trim().toLowerCase();
-  if (saysNothing.has(name)) return true;
+  if (genericTypes.has(name)) return true;
   const canonical = aliases.get(name) ?? name;
   return canonical === contentType || (isoMedia.has(canonical) && isoMedia.has(contentType));
 };

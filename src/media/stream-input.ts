@@ -7,29 +7,29 @@ import { expectedInput, isDeclaredRight, sniffedBytes, sniffInput, type InputKin
 export interface StreamInputOptions {
   kinds: readonly InputKind[];
   maxBytes: number;
-  /** The request's field, for refusals: `image`, `messages.0.content.1`. */
+  /** The request's field, for refusals, such as `image` or `messages.0.content.1`. */
   param: string;
-  /** From the first step to the last byte; 30 seconds unless told. */
+  /** Time limit from the first step to the last byte. Default: 30 seconds. */
   totalMs?: number;
   signal: AbortSignal;
-  /** For whom: nobody gets all of the places for downloads, nor of what they may take of memory. */
+  /** The account that the download counts for. One account gets only a share of the downloads and their memory. */
   accountId?: string | undefined;
 }
 
 export interface StreamedInput {
   kind: InputKind;
-  /** By the bytes' own magic number. */
+  /** The type that the first bytes show. */
   contentType: string;
   /**
-   * As `MediaLibrary.save` takes it. A stream must be read to its end or its signal aborted, and throws as `StreamInput`
-   * does when it breaks off or grows too large.
+   * The source for `MediaLibrary.save`. Read a stream to its end, or abort its signal. It throws as `StreamInput` does
+   * if it breaks off or grows too large.
    */
   source: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
 /**
- * Takes in what a caller named: a public `https://` URL or a `data:<mime>;base64,<data>` URI. Only the first bytes are
- * looked at. Throws AppError (`invalid_parameter` with the field; `overloaded`), or the signal's reason.
+ * Opens an input from a public `https://` URL or a `data:<mime>;base64,<data>` URI, and checks its first bytes. Throws
+ * AppError (`invalid_parameter` with the field; `overloaded`) or the signal's reason.
  */
 export type StreamInput = (text: string, options: StreamInputOptions) => Promise<StreamedInput>;
 
@@ -113,7 +113,7 @@ const recognise = (
   return found;
 };
 
-/** What an outbound step gives, or the refusal that its failure means. */
+/** Awaits an outbound step. Converts its failure into a refusal. */
 const refusing = async <Result>(
   step: Promise<Result>,
   { param, maxBytes, signal }: StreamInputOptions,

@@ -7,10 +7,10 @@ import type { MediaFiles } from './media-files.ts';
 
 const sweepEveryMs = 60_000;
 const leftoversEveryMs = 3_600_000;
-/** A write may take so long before what it left counts as forgotten. */
+/** An unfinished write that is older counts as left by a dead process. */
 const leftoverAgeMs = 24 * 3_600_000;
 const checkMs = 30_000;
-/** A video that was made here is known again for so long, far longer than it can be downloaded. */
+/** Videos made here are recognised for this long, far longer than they can be downloaded. */
 const madeClipKeptMs = 30 * 24 * 3_600_000;
 const rowBatch = 1_000;
 const maxRowBatches = 100;
@@ -21,23 +21,23 @@ export interface SweepsOptions {
   inputFolder: Pick<InputFolder, 'sweep'>;
   clock: Clock;
   log: Log;
-  /** How often the place of the media is asked whether it answers. */
+  /** How often the media storage is checked. */
   checkEveryMs?: number;
 }
 
 export interface Sweeps {
   /**
-   * Sweeps until the signal aborts; resolves when the last sweep has ended. Says in the log when the place of the
-   * media ceases to answer and when it answers again, which does not stop anything.
+   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
+   * and when it answers again.
    */
   begin(signal: AbortSignal): Promise<void>;
-  /** Whether the place of the media answered when it was last asked. */
+  /** Returns the result of the last check of the media storage. */
   place(): PlaceState;
 }
 
 export type PlaceState = 'unknown' | 'ready' | 'unavailable';
 
-/** What goes on in the background so that nothing outlives its time: bytes, leftovers of dead writes, rows. */
+/** Removes expired data in the background: bytes, unfinished writes, rows. */
 export const createSweeps = ({
   store,
   files,
@@ -115,7 +115,7 @@ const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: Abor
 
 const batchSize = 100;
 const removalsAtOnce = 8;
-/** One sweep ends after so many batches; the next one goes on. */
+/** A sweep ends after this many batches; the next one continues. */
 const maxBatches = 100;
 
 export interface SweepMediaOptions {
@@ -127,9 +127,9 @@ export interface SweepMediaOptions {
 }
 
 /**
- * Removes the bytes of media whose time is over; answers of how many. The bytes go first and durably, then the row says
- * so: after a crash, or beside another process, the worst is that the same bytes are removed twice. Bytes that cannot be
- * removed do not hold up the others, and are tried again by the next sweep.
+ * Removes the bytes of expired media. Returns how many. Removes the bytes durably before it marks the row. So after a
+ * crash, or beside another process, the same bytes may be removed twice, but never forgotten. Bytes that cannot be
+ * removed do not delay the others; the next sweep tries again.
  */
 export const sweepMedia = async ({
   store,
@@ -151,7 +151,7 @@ export const sweepMedia = async ({
     }
   };
 
-  /** False when nothing of the group could be removed because the place itself does not answer. */
+  /** Returns false if nothing could be removed because the storage does not answer. */
   const removeGroup = async (group: readonly string[]): Promise<boolean> => {
     await Promise.all(group.map(removeBytes));
     const gone = group.filter((id) => !stuck.has(id));
@@ -169,7 +169,7 @@ export const sweepMedia = async ({
   };
 
   for (let batch = 0; batch < maxBatches && !signal.aborted; batch += 1) {
-    // What is stuck comes first in the list, again and again.
+    // The list begins with the stuck media every time.
     const limit = batchSize + stuck.size;
     const expired = await store.listExpiredMedia({ now: clock.now(), limit });
     const ids = expired.map(({ id }) => id).filter((id) => !stuck.has(id));
@@ -185,7 +185,7 @@ const doesAnswer = async (files: Pick<MediaFiles, 'check'>, signal: AbortSignal)
     await files.check({ signal });
     return true;
   } catch {
-    // The failure to remove tells the log more.
+    // The removal's own error, which is logged, tells more.
     return false;
   }
 };

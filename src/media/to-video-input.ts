@@ -1,7 +1,7 @@
 import type { VideoInput } from '../providers/video/video-provider.ts';
 import type { MediaLibrary } from './media-library.ts';
 
-/** A saved input of a video, as adapters take it. `load` throws when its bytes are gone. */
+/** Converts a saved input to the adapters' form. `load` throws if its bytes are gone. */
 export const toVideoInput =
   (library: Pick<MediaLibrary, 'read' | 'urlOf'>) =>
   ({ role, id, contentType }: Pick<VideoInput, 'role' | 'contentType'> & { id: string }): VideoInput => ({

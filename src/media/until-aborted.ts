@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
 /**
- * The chunks of a source, until the signal aborts: then its reason is thrown at once, also while the source is silent.
- * A source that is not read to its end is let go.
+ * Yields the chunks of a source. Throws the signal's reason as soon as it aborts, also while the source is silent.
+ * Closes a source that was not read to its end.
  */
 export const untilAborted = async function* (
   source: AsyncIterable<Uint8Array>,
@@ -20,11 +20,11 @@ export const untilAborted = async function* (
       yield next.value;
     }
   } finally {
-    if (!isAtEnd) void letGo(source, iterator);
+    if (!isAtEnd) void closeSource(source, iterator);
   }
 };
 
-/** A promise of its own for each chunk: a race against one long-lived promise would keep every chunk in memory. */
+/** Makes a new promise for each chunk. A race against one long-lived promise would keep every chunk in memory. */
 const nextOf = (
   iterator: AsyncIterator<Uint8Array>,
   signal: AbortSignal,
@@ -39,8 +39,8 @@ const nextOf = (
       .finally(() => signal.removeEventListener('abort', stop));
   });
 
-/** Not waited for: a source that hangs would hold up whoever gave up on it. */
-const letGo = async (
+/** Closes the source. Do not await it, because a source may hang. */
+const closeSource = async (
   source: AsyncIterable<Uint8Array>,
   iterator: AsyncIterator<Uint8Array>,
 ): Promise<void> => {
@@ -48,6 +48,6 @@ const letGo = async (
     if (source instanceof Readable) source.destroy();
     await iterator.return?.();
   } catch {
-    // The reason why the reading ended is thrown already; what the source says to its end adds nothing.
+    // The reason of the end is already thrown.
   }
 };

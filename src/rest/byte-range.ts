@@ -1,12 +1,12 @@
 import type { ByteRange } from '../media/media-files.ts';
 
 const onePattern = /^bytes=(\d*)-(\d*)$/i;
-/** Another unit than bytes, which RFC 9110 (14.2) has a server ignore. */
+/** A unit other than bytes, which a server must ignore (RFC 9110, 14.2). */
 const otherUnitPattern = /^(?!bytes=)[!#$%&'*+.^_`|~\w-]+=/i;
 
 /**
- * What a Range header asks of `size` bytes: `whole` without one, or with a unit that is not ours. Several ranges, anything
- * malformed, and a range that has no byte within `size` are `unsatisfiable`.
+ * Reads a Range header for `size` bytes. Returns `whole` without one, or for another unit than bytes. Returns
+ * `unsatisfiable` for several ranges, for a malformed header, and for a range outside `size`.
  */
 export const parseByteRange = (
   header: string | undefined,

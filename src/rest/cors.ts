@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Operation } from '../operations/operation.ts';
 
-/** What a page may read of the answer; the rest of what it needs is in the body. */
+/** The response headers that a page may read. */
 const readable = [
   'PAYMENT-REQUIRED',
   'PAYMENT-RESPONSE',
@@ -13,21 +13,21 @@ const readable = [
   'X-Should-Retry',
 ];
 
-/** What it may send; x402's first clients send the last of these too, which is the name of an answer's header. */
+/** The request headers that a page may send. x402's first clients also send the last one, which names a response header. */
 const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Headers'];
 
 const keptSeconds = 86_400;
 
-/** Whether a page of any origin may call the operation: it is paid with a proof, and nothing else gives rights. */
+/** True if a page of any origin may call the operation: it is paid with a proof, and no cookie or key gives rights. */
 export const allowsAnyOrigin = ({ payment }: Operation): boolean => payment === 'x402';
 
-/** Lets a wallet in a page, wherever it comes from, read the terms, pay and read the answer (CORS). */
+/** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
 export const setCorsHeaders = (response: ServerResponse): void => {
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-expose-headers', readable.join(', '));
 };
 
-/** Answers the question that a browser asks before it sends a payment header. */
+/** Answers the preflight request that a browser sends before a payment header. */
 export const answerPreflight = (response: ServerResponse, { rest }: Operation): void => {
   response.writeHead(204, {
     'access-control-allow-methods': rest.method,

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What a client may need to send the rest of what was refused. */
+/** Time that a client may need to send the rest of a refused body. */
 const usualLongestMs = 15_000;
 
 /**
- * Reads and throws away what is left of a request's body when its answer has been written, for a while; then its
- * connection is cut. Were it closed at once, a client that is still sending would never see the answer.
+ * After the answer is written, reads and discards the rest of the request's body for a while, then cuts the connection.
+ * If it were closed at once, a client that is still sending would never see the answer.
  */
 export const discardUnread = (
   request: IncomingMessage,
   response: ServerResponse,
   { longestMs = usualLongestMs }: { longestMs?: number } = {},
 ): void => {
-  // Ahead of node's own listener, which closes the connection of a last answer whatever is still coming.
+  // Runs before node's own listener, which closes the connection after the last answer even if the client still sends.
   response.prependOnceListener('finish', () => {
     if (request.complete) return;
     const { socket } = request;

@@ -5,13 +5,13 @@ import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
 
 export interface HomePage {
-  /** For people at a browser. */
+  /** HTML for people. */
   page: string;
-  /** The same for programs, in Markdown. */
+  /** Markdown for programs. */
   text: string;
 }
 
-/** What the root address answers: what this service is, where its parts are, where a key goes and what a search costs. */
+/** Makes the answer of `/`: the service, the addresses of its parts, the use of a key, and the price of a search. */
 export const homePage = (operations: readonly Operation[], services: Services): HomePage => {
   const { config, publicUrl, leads } = services;
   const brand = brandTitle(config);
@@ -32,12 +32,12 @@ export const homePage = (operations: readonly Operation[], services: Services): 
     {
       title: 'API key',
       text:
-        'It goes into the header `Authorization: Bearer <API_KEY>`, over MCP and REST alike. ' +
+        'Send it in the header `Authorization: Bearer <API_KEY>`, over MCP and REST. ' +
         'The operator of this service issues keys.',
     },
     {
       title: 'Programs (REST)',
-      text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` tells models and prices.`,
+      text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` lists models and prices.`,
     },
     ...paid.map(({ title, description, rest }) => ({
       title,

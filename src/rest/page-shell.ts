@@ -1,6 +1,6 @@
 import { html, type Html } from './docs/docs-page-html.ts';
 
-/** What a page of ours may do: it needs no script, and nothing from elsewhere. Lower case names. */
+/** Headers of our pages, which need no script and nothing from other origins. Lower case names. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -10,13 +10,13 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 export interface PageShell {
   title: string;
-  /** The address of `/docs/style.css`, as seen from the page. */
+  /** The address of `/docs/style.css`, relative to the page. */
   style: string;
   /** The `<body>`. */
   body: Html;
 }
 
-/** A whole page around its body. */
+/** Makes a whole page from its body. */
 export const pageShell = ({ title, style, body }: PageShell): string =>
   html`<!doctype html>
     <html lang="en">

@@ -7,12 +7,12 @@ export interface ReadJsonBodyOptions {
   maxBytes: number;
   /** Waits until memory for a large body is free; `contentLength` as `bodyCost` takes it. */
   reserve(contentLength: string | undefined): Promise<void>;
-  /** How slow a sender may be. */
+  /** The minimum speed of a sender. */
   sender?: WatchSenderOptions;
 }
 
 /**
- * A request's JSON body, and its length in bytes. Throws AppError: payload_too_large, invalid_json,
+ * Reads a request's JSON body. Returns it with its length in bytes. Throws AppError: payload_too_large, invalid_json,
  * unsupported_media_type, overloaded.
  */
 export const readJsonBody = async (
@@ -32,9 +32,7 @@ export const readJsonBody = async (
     throw new AppError(
       'invalid_json',
       'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 };
@@ -42,7 +40,7 @@ export const readJsonBody = async (
 const tooLarge = (maxBytes: number): AppError =>
   new AppError('payload_too_large', `The body is larger than ${maxBytes} bytes. Send less.`);
 
-/** Of a body that does not tell its length, so much is read before memory is reserved for the largest. */
+/** A body without a Content-Length may have this size before memory is reserved for the largest body. */
 const unannouncedBytes = 64 * 1024;
 
 const readBody = async (
@@ -57,7 +55,7 @@ const readBody = async (
   let length = 0;
   let endWatch = watchSender(request, sender);
   try {
-    // A body that is refused midway leaves the connection open for the answer.
+    // If the body is refused midway, the connection stays open for the answer.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > maxBytes) throw tooLarge(maxBytes);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Operation } from '../operations/operation.ts';
 
 /**
- * Reads the query and path of one operation into input fields: text becomes a number or a boolean where the
- * operation's schema wants one and the text is one; everything else is left for the schema to refuse. Of an operation
- * that is paid call by call unknown parameters are read too, as they may be misspelt ones.
+ * Reads the query and path of one operation into input fields. Text becomes a number or boolean if the operation's
+ * schema wants one and the text is one; the schema refuses everything else. For an operation that is paid per call it
+ * also reads unknown parameters, because they may be misspelt.
  */
 export type ReadParameters = (
   query: URLSearchParams,

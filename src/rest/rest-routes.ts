@@ -13,16 +13,16 @@ import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeAnswer } from './write-answer.ts';
 import { writeError } from './write-error.ts';
 
-/** What is known of a request before its route is. */
+/** The facts of a request before its route is known. */
 export interface RequestContext {
   requestId: string;
   url: URL;
   clientAddress: string;
-  /** Null without a key; rejects with AppError on a wrong one. Called at most once, only where a route needs it. */
+  /** Null without a key; rejects with AppError on a wrong one. Called at most once, and only if a route needs it. */
   authenticate: () => Promise<Call['caller']>;
 }
 
-/** Serves the request when one of the operations has its path; else answers false and touches nothing. */
+/** Serves the request if an operation has its path; else returns false and touches nothing. */
 export type RestRoutes = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -35,7 +35,7 @@ interface Route {
   readParameters: ReadParameters;
 }
 
-/** One thin route an operation: read the request, `execute`, write the answer. */
+/** Makes one thin route per operation: read the request, `execute`, write the answer. */
 export const createRestRoutes = (operations: readonly Operation[], allServices: Services): RestRoutes => {
   const { media, clock, log, config } = allServices;
   const serveContent = createServeContent({ media, clock, log, streams: config.videoStreams });
@@ -57,7 +57,7 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
         return true;
       }
     }
-    // Node leaves out the body of an answer to HEAD by itself.
+    // Node itself omits the body of an answer to HEAD.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = onPath.find(({ operation }) => operation.rest.method === method);
     if (route === undefined) refuseMethod(response, onPath, context, services);
@@ -103,7 +103,7 @@ const serve = async (
       signal: gone.signal,
       accountId: caller?.accountId,
     });
-    // A client that has gone may leave work behind.
+    // Work may go on after its client has gone.
     for (const ended of [closed.promise, served.promise]) memory.holdUntil(ended);
     const input = await readInput(route, request, context, { services, memory });
     const call = toCall(request, context, { operation, caller, memory, signal: gone.signal });
@@ -145,7 +145,7 @@ const toCall = (
   clientAddress,
   idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
   proofs:
-    // HEAD asks what GET would say, and buys nothing.
+    // HEAD asks for the headers of GET, and buys nothing.
     operation.payment === 'x402' && method !== 'HEAD'
       ? {
           paymentSignature: headers['payment-signature']?.toString(),
@@ -180,7 +180,7 @@ const decodeGroups = (groups: Record<string, string>): Record<string, string> =>
       try {
         return [name, decodeURIComponent(value)];
       } catch {
-        // Not a percent-encoding: the text as it stands is an id that does not exist.
+        // Not a percent-encoding: keep the text, which is an id that does not exist.
         return [name, value];
       }
     }),

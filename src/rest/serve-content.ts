@@ -14,22 +14,22 @@ export interface ServeContentOptions {
   media: Pick<MediaLibrary, 'read'>;
   clock: Clock;
   log: Log;
-  /** How many contents this process streams at once: `config.videoStreams`. */
+  /** Maximum number of contents that this process streams at once: `config.videoStreams`. */
   streams: number;
-  /** After how long a reader that takes nothing is let go; a minute. */
+  /** A reader that takes nothing for this long is cut off. Default: a minute. */
   stalledMs?: number;
-  /** What a reader takes at least, on average of that time; 16 KiB. */
+  /** Minimum rate of a reader, averaged over `stalledMs`. Default: 16 KiB. */
   leastBytesPerSecond?: number;
 }
 
 export interface ServeContentInput {
-  /** Of the caller's own; that is checked already. */
+  /** A medium that belongs to the caller, which was checked before. */
   media: Media;
   /** GET or HEAD. */
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
-  /** By which the reader saves it. */
+  /** The name under which the reader saves it. */
   fileName: string;
   whenMissing?: ContentAnswer['whenMissing'];
 }
@@ -37,8 +37,9 @@ export interface ServeContentInput {
 export type ServeContent = (input: ServeContentInput) => Promise<void>;
 
 /**
- * Streams a medium to its owner, whole or one range of it. Writes its refusals itself: 410 `content_expired`,
- * 416 `range_not_satisfiable`, 502 `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never rejects.
+ * Streams a medium to its owner, whole or one range of it. Also writes refusals: 410 `content_expired`, 416
+ * `range_not_satisfiable`, 502 `upstream_error`, 503 `overloaded`. Resolves when the answer has ended, and never
+ * rejects.
  */
 export const createServeContent = ({
   media: library,
@@ -77,7 +78,7 @@ export const createServeContent = ({
 
 const longestName = 150;
 
-/** Content-Disposition by which a reader saves the content under this name (RFC 6266). */
+/** Makes the Content-Disposition header that saves the content under this name (RFC 6266). */
 const contentDisposition = (fileName: string): string => {
   const name = fileName.slice(0, longestName).toWellFormed();
   const plain = name.replace(/[^\x20-\x7e]|["\\%/]/g, '_');

@@ -16,7 +16,7 @@ export interface ServeResultOptions {
   media: Pick<MediaLibrary, 'read' | 'size'>;
   clock: Clock;
   log: Log;
-  /** Readers at once in this process; each has an open file or a connection to the bucket. */
+  /** Maximum number of readers at once in this process. Each has an open file or a connection to the bucket. */
   streams?: number;
 }
 
@@ -25,17 +25,17 @@ export interface ServeResultInput {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
-  /** By the trusted proxies. */
+  /** The address that the trusted proxies report. */
   clientAddress: string;
 }
 
-/** A result URL's last part: the media id with its extension. */
+/** The last part of a result URL: the media id with its extension. */
 const namePattern = /^([0-9A-Za-z]{20,64})\.([0-9a-z]{2,4})$/;
-/** What a URL alone may open; a video is read by its owner only. */
+/** Media that anybody with the URL may read. Only its owner may read a video. */
 const openRoles: readonly MediaRole[] = ['image', 'input'];
 const longestCacheSeconds = 86_400;
 
-/** Serves the bytes behind a result URL. The URL is the whole authority: it needs no key and cannot be guessed. */
+/** Serves the bytes of a result URL. The URL needs no key and cannot be guessed. */
 export const createServeResult = ({
   store,
   media: library,
@@ -45,7 +45,7 @@ export const createServeResult = ({
 }: ServeResultOptions) => {
   const streamMedium = createStreamMedium({ library, streams, stalledReaderMs });
 
-  /** Of an input, whose row does not tell it. */
+  /** Returns the size of an input, whose row does not have it. */
   const sizeOf = async (id: string): Promise<number> => {
     const size = await library.size(id);
     if (size === null)

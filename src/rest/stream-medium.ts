@@ -13,35 +13,35 @@ import { createThroughputGuard, type ThroughputGuard } from './throughput-guard.
 export interface StreamMediumOptions {
   library: Pick<MediaLibrary, 'read'>;
   /**
-   * How many are under way at once in this process at most, and a quarter of them for one reader; one more is refused with
-   * `overloaded`.
+   * Maximum number of streams at once in this process; one reader gets at most a quarter of them. One more is refused
+   * with `overloaded`.
    */
   streams: number;
-  /** A reader that takes nothing for so long is let go, */
+  /** A reader that takes nothing for this long is cut off. */
   stalledReaderMs: number;
-  /** and one that takes less than this on average of so long; 16 KiB unless told. */
+  /** A reader below this rate, averaged over `stalledReaderMs`, is cut off. Default: 16 KiB. */
   leastBytesPerSecond?: number | undefined;
 }
 
 export interface StreamMediumInput {
   media: Pick<Media, 'id' | 'contentType' | 'sizeBytes'>;
-  /** By whom the stream is counted: an account, or a network. */
+  /** The account or network that the stream counts for. */
   reader: string;
   request: Pick<IncomingMessage, 'method' | 'headers'>;
   response: ServerResponse;
-  /** Beside those of content, ranges and the tag; lower case names. */
+  /** Headers beside those of content, ranges and the tag; lower case names. */
   headers: Record<string, string>;
-  /** Asked for the refusal when the bytes are not there, which a try again would not mend. */
+  /** Makes the refusal for missing bytes, if a retry would not help. */
   whenMissing?: () => Promise<AppError>;
 }
 
-/** A tenth of what a slow mobile line carries. */
+/** A tenth of the rate of a slow mobile line. */
 const usualLeastBytesPerSecond = 16 * 1024;
 
 /**
- * Answers GET and HEAD with a medium, whole or one range of it, at the reader's pace, or with 304. Throws AppError
- * `range_not_satisfiable`, `overloaded`, and `upstream_error` when the bytes are not there or break off; once the answer
- * has begun, its connection is cut then. A reader who leaves ends it without an error.
+ * Answers GET and HEAD with a medium, whole or one range of it, at the reader's speed, or with 304. Throws AppError
+ * `range_not_satisfiable`, `overloaded`, or `upstream_error` if the bytes are missing or break off. If the answer has
+ * begun by then, the caller cuts the connection. A reader that leaves is not an error.
  */
 export const createStreamMedium = ({
   library,
@@ -115,7 +115,7 @@ export const createStreamMedium = ({
   };
 };
 
-/** The bytes, with the first of them there to be read. */
+/** Opens the bytes, and waits until the first of them can be read. */
 const openBytes = async ({
   library,
   id,
@@ -134,26 +134,26 @@ const openBytes = async ({
   if (!bytes.destroyed) await once(bytes, 'readable');
   if (bytes.readableLength > 0) return bytes;
   bytes.destroy();
-  throw bytes.errored ?? new Error('a medium has no byte where its row says so');
+  throw bytes.errored ?? new Error('a medium is shorter than its row says');
 };
 
-/** Lets through what should come, and fails when it ends sooner: the reader could not tell it from a slow line. */
+/** Passes the bytes on, and throws if there are too few or too many: the reader could not tell that from a slow line. */
 const exactly = (length: number, guard: ThroughputGuard) =>
   async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let left = length;
     for await (const chunk of bytes) {
       left -= chunk.byteLength;
       guard.begin();
-      // Until the connection takes more.
+      // Continues when the connection takes more.
       yield chunk;
       guard.took(chunk.byteLength);
     }
-    // What it has not taken yet is on its way to it.
+    // The last bytes are still on the way to the reader.
     guard.begin();
     if (left !== 0) throw new Error(`a medium ended ${left} bytes early`);
   };
 
-/** Its connection was closed, by the reader or because it stalled: nothing is wrong on this side. */
+/** True if the reader closed the connection, or it was closed because the reader stalled. */
 const isReaderGone = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
@@ -167,11 +167,11 @@ const brokenOff = (cause: unknown): AppError =>
 const notSatisfiable = (size: number): AppError =>
   new AppError(
     'range_not_satisfiable',
-    'Range must name one range of bytes within the content, such as "bytes=0-1023". Leave it out for all of it.',
+    'Range must name one range of bytes within the content, such as "bytes=0-1023". Omit it to get the whole content.',
     { headers: { 'content-range': `bytes */${size}`, 'accept-ranges': 'bytes' } },
   );
 
-/** Whether If-None-Match names the tag (or `*`): the reader has these bytes. Weak and strong tags compare alike here. */
+/** True if If-None-Match contains the tag or `*`: the reader has these bytes. A weak tag matches a strong one here. */
 const isNoneMatch = (header: string | undefined, etag: string): boolean =>
   header !== undefined &&
   header.split(',').some((part) => {
@@ -180,8 +180,8 @@ const isNoneMatch = (header: string | undefined, etag: string): boolean =>
   });
 
 /**
- * Whether a Range applies under If-Range: without one, or when it is exactly our strong tag. A date never matches, as we
- * send none to compare it with.
+ * True if a Range applies: without If-Range, or if it is exactly our strong tag. A date never matches, because we send
+ * none.
  */
 const isIfRangeMet = (header: string | undefined, etag: string): boolean =>
   header === undefined || header.trim() === etag;

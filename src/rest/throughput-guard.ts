@@ -1,20 +1,20 @@
 export interface ThroughputGuardOptions {
-  /** How long a reader may keep bytes waiting that are there for it. */
+  /** How long a reader may let available bytes wait. */
   longestMs: number;
-  /** What it takes gives time back at this rate, up to `longestMs`. */
+  /** The bytes it takes give time back at this rate, up to `longestMs`. */
   leastBytesPerSecond: number;
-  /** Called when it kept them waiting for longer. */
+  /** Called when the reader is too slow. */
   onOver: () => void;
 }
 
 /**
- * Watches that a reader takes bytes at a least rate, averaged over `longestMs`. Only the time in which it keeps bytes
- * waiting counts: that of the bytes' source is not its own.
+ * Checks that a reader takes bytes at a minimum rate, averaged over `longestMs`. Only the time in which bytes wait for
+ * the reader counts, not the time of the bytes' source.
  */
 export interface ThroughputGuard {
-  /** Bytes are there for it. */
+  /** Bytes are available. */
   begin(): void;
-  /** It took so many. */
+  /** The reader took these bytes. */
   took(bytes: number): void;
   end(): void;
 }
@@ -36,7 +36,7 @@ export const createThroughputGuard = ({
       clearTimeout(timer);
       const spentMs = performance.now() - begunAt;
       leftMs = Math.min(longestMs, leftMs - spentMs + (bytes / leastBytesPerSecond) * 1000);
-      // Where the event loop is busy, a reader that takes a little again and again would always come before the timer.
+      // If the event loop is busy, the timer may always come after a reader that takes a little again and again.
       if (leftMs <= 0) onOver();
     },
     end: () => clearTimeout(timer),

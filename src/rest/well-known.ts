@@ -1,16 +1,16 @@
 import { areOnSale } from '../operations/search/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 
-/** Where crawlers look: x402scan at the first, x402's own draft at the second. */
+/** Addresses for crawlers: the first for x402scan, the second by x402's draft. */
 const manifestPaths = ['/.well-known/x402', '/.well-known/x402.json'];
 
-/** Below the facilitator address of the terms. */
+/** Follows the facilitator's address in the terms. */
 const supportedPath = '/x402/supported';
 
-/** Where did:web puts the document of a host, and of a base URL with a path, which a proxy takes off. */
+/** Addresses of did:web: for a host, and for a base URL with a path, which a proxy removes. */
 const didPaths = ['/.well-known/did.json', '/did.json'];
 
-/** Readable from any page, and kept for as long as the facilitators are not asked anew. */
+/** Readable from any page, and cached until the facilitators are asked again. */
 export const wellKnownHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'cache-control': 'public, max-age=300',

@@ -9,12 +9,12 @@ import { writeJson } from './write-json.ts';
 
 export interface WriteAnswerOptions {
   log: Log;
-  /** That is answered; a content may be asked for in part. */
+  /** The request; it may ask for a part of a content. */
   request: IncomingMessage;
   requestId: string;
   brand: string;
   serveContent: ServeContent;
-  /** What a person at a browser is told of a request that is not paid for. */
+  /** The contents of the page that a person at a browser sees instead of an unpaid answer. */
   paywallSubject: () => PaywallSubject;
 }
 

@@ -9,11 +9,11 @@ import { writeJson } from './write-json.ts';
 export interface WriteErrorOptions {
   log: Log;
   requestId: string;
-  /** Who reads a 422 of this endpoint. */
+  /** The form of a 422 of this endpoint. */
   validation?: RestBinding['validation'];
 }
 
-/** Answers a refused or failed call in the contract's form; a stack or cause goes to the log only. */
+/** Answers a refused or failed call in the contract's form. The stack and cause go only to the log. */
 export const writeError = (
   response: ServerResponse,
   thrown: unknown,

@@ -7,7 +7,7 @@ import { pause } from '../kit/repeat.ts';
 
 const keepAliveEveryMs = 15_000;
 
-/** Writes a stream of server-sent events to its end, at the reader's pace, with a comment line every 15 s of silence. */
+/** Writes server-sent events to the end, at the reader's speed, with a comment line after 15 s of silence. */
 export const writeEvents = async (
   response: ServerResponse,
   { headers, events }: StreamAnswer,
@@ -17,7 +17,7 @@ export const writeEvents = async (
     'content-type': 'text/event-stream; charset=utf-8',
     ...headers,
     'cache-control': 'no-cache, no-transform',
-    // Proxies such as nginx would gather the events otherwise.
+    // Stops proxies such as nginx from buffering the events.
     'x-accel-buffering': 'no',
   });
   const keepAlive = setInterval(() => {
@@ -40,10 +40,10 @@ export const writeEvents = async (
 const toText = ({ event, data }: ServerSentEvent): string =>
   event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
 
-/** A reader that takes nothing for so long is let go; a job goes on. */
+/** A reader that takes nothing for this long is cut off; its job goes on. */
 export const stalledReaderMs = 60_000;
 
-/** False once the reader has gone. */
+/** Resolves with false if the reader has gone. */
 const write = async (response: ServerResponse, text: string): Promise<boolean> => {
   if (response.destroyed) return false;
   if (response.write(text)) return true;

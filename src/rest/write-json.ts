@@ -8,7 +8,7 @@ export interface JsonResponse {
   body: object;
 }
 
-/** Writes one whole JSON answer. */
+/** Writes a JSON answer. */
 export const writeJson = (response: ServerResponse, { status, headers, body }: JsonResponse): void => {
   const bytes = Buffer.from(toJsonText(body));
   response.writeHead(status, {

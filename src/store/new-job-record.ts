@@ -22,8 +22,8 @@ export const newJobRecord = ({ job, hold, now }: OpenJobInput): Job => ({
 const turnMs = 60_000;
 
 /**
- * SQL of both engines for the time of a queued job's turn, with the parameters of `toJobValues`: now, or one step after the
- * account's last queued job. So accounts take turns, and an account with a thousand jobs does not delay the others.
+ * SQL of both engines for the time of a queued job's turn, with the parameters of `toJobValues`: now, or one step after
+ * the account's last queued job. So accounts take turns, and an account with a thousand jobs does not delay the others.
  */
 export const newJobTurn = `case when $6 = 'queued' then (
     select max(turn) from (

@@ -9,8 +9,8 @@ import type { Store } from './store.ts';
 export const embeddedStoreFile = (dataDir: string): string => join(dataDir, 'causeway.db');
 
 /**
- * Opens PostgreSQL if the settings name it, else the embedded store, and creates its folder. Loads only the used engine.
- * Rejects with StoreError, or with ConfigError if the folder cannot be created.
+ * Opens PostgreSQL if the settings name it, else the embedded store, and creates its folder. Loads only the used
+ * engine. Rejects with StoreError, or with ConfigError if the folder cannot be created.
  */
 export const openStore = async (
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,

@@ -10,8 +10,8 @@ export interface RefundPlanFacts {
 }
 
 /**
- * On EVM the identity names who signed, `eip155:<chain>:<token>:<payer>:<nonce>`, while the payer may be a facilitator's
- * word. Other identities name nobody.
+ * On EVM the identity names who signed, `eip155:<chain>:<token>:<payer>:<nonce>`, while the payer may be a
+ * facilitator's word. Other identities name nobody.
  */
 const isNamedPayer = (identity: string, payer: string): boolean => {
   const [family, , , signer] = identity.split(':');

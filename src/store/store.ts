@@ -3,10 +3,10 @@ import type { Nano } from '../kit/money.ts';
 import type { paymentStates } from './payment-states.ts';
 
 /**
- * The one interface to durable state, with an adapter for SQLite (embedded) and one for PostgreSQL.
- * Every write is a named command and one atomic unit: when its promise resolves, the whole change is on disk (fsync'd).
- * Times are epoch milliseconds, amounts nano-dollars. Expected refusals are values (`outcome`). A thrown error means that
- * the store itself failed; the write may or may not have happened.
+ * The one interface to durable state, with an adapter for SQLite (embedded) and one for PostgreSQL. Every write is a
+ * named command and one atomic unit: when its promise resolves, the whole change is on disk (fsync'd). Times are epoch
+ * milliseconds, amounts nano-dollars. Expected refusals are values (`outcome`). A thrown error means that the store
+ * itself failed; the write may or may not have happened.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -60,9 +60,9 @@ export interface Store {
   checkLedger(): Promise<LedgerReport>;
 
   /**
-   * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the status
-   * and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`), the
-   * number of active jobs, the balance. So a replay is answered even if key, account or balance have changed. The
+   * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the
+   * status and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`),
+   * the number of active jobs, the balance. So a replay is answered even if key, account or balance have changed. The
    * idempotency key of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is gone.
    */
   openJob(input: OpenJobInput): Promise<OpenJobOutcome>;
@@ -145,7 +145,8 @@ export interface Store {
 
   /**
    * Writes the row of a medium, without a job, before its bytes are written, so that no bytes can be orphaned.
-   * `openJob` (`inputs`) and `finishJob` (`media`) give it its job and expiry. A medium without a job ends at `expiresAt`.
+   * `openJob` (`inputs`) and `finishJob` (`media`) give it its job and expiry. A medium without a job ends at
+   * `expiresAt`.
    */
   reserveMedia(input: ReservedMedia): Promise<void>;
   getMedia(id: string): Promise<Media | null>;
@@ -189,9 +190,9 @@ export interface Store {
   redeliverWebhook(input: { eventId: string; now: number }): Promise<WebhookEvent | null>;
 
   /**
-   * Reserves a payment proof by its identity before it is verified. `exists` returns the known payment. A `rejected` one
-   * is reserved again, because the reason may be gone. `payment_id_taken`: another proof, which was not refused, has the
-   * same buyer's identifier.
+   * Reserves a payment proof by its identity before it is verified. `exists` returns the known payment. A `rejected`
+   * one is reserved again, because the reason may be gone. `payment_id_taken`: another proof, which was not refused,
+   * has the same buyer's identifier.
    */
   reservePayment(
     input: NewPayment,
@@ -203,14 +204,14 @@ export interface Store {
    */
   advancePayment(input: AdvancePaymentInput): Promise<Payment | null>;
   /**
-   * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
-   * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
-   * as in `advancePayment`.
+   * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset.
+   * Payments that are a day old do not count, because they can never be settled. Calls for one source run one after
+   * another. Null as in `advancePayment`.
    */
   verifyPayment(input: VerifyPaymentInput): Promise<VerifyPaymentOutcome | null>;
   /**
-   * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if another
-   * payment has the same transaction, or if the unchecked payments would exceed the limit.
+   * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if
+   * another payment has the same transaction, or if the unchecked payments would exceed the limit.
    */
   settleUnchecked(input: SettleUncheckedInput): Promise<Payment | null>;
   getPayment(identity: string): Promise<Payment | null>;
@@ -245,8 +246,8 @@ export interface Store {
     limit: number;
   }): Promise<Payment[]>;
   /**
-   * Deletes rejected proofs last changed before `rejectedBefore`, and the answers (not the records) of payments delivered
-   * before `deliveredBefore`; at most `limit` of each. Returns how many.
+   * Deletes rejected proofs last changed before `rejectedBefore`, and the answers (not the records) of payments
+   * delivered before `deliveredBefore`; at most `limit` of each. Returns how many.
    */
   prunePayments(input: { rejectedBefore: number; deliveredBefore: number; limit: number }): Promise<number>;
   /** Lists payments settled from `from` (inclusive) to `to` (exclusive), ordered by settlement, after the row `after` if given. */
@@ -260,14 +261,14 @@ export interface Store {
   sumPayments(input: { from: number; to: number }): Promise<PaymentSum[]>;
   /**
    * Plans a refund to the payer. A fully refunded payment is not served any more, unless that refund fails. Refuses
-   * unless all of this holds: the payment is settled (or its outcome is unknown, if accepted); its payer is known and is
-   * the one in its identity; it has no other open refund; the amount is not more than what is left after refunds that did
-   * not fail. `amount` null refunds all that is left.
+   * unless all of this holds: the payment is settled (or its outcome is unknown, if accepted); its payer is known and
+   * is the one in its identity; it has no other open refund; the amount is not more than what is left after refunds
+   * that did not fail. `amount` null refunds all that is left.
    */
   planRefund(input: NewPaymentRefund): Promise<PlanRefundOutcome>;
   /**
-   * Changes a refund by compare-and-set on the state; null if that fails. To `sending` it also fails if the payment is no
-   * longer settled (nor of unknown outcome, if the plan accepts that).
+   * Changes a refund by compare-and-set on the state; null if that fails. To `sending` it also fails if the payment is
+   * no longer settled (nor of unknown outcome, if the plan accepts that).
    */
   advanceRefund(input: AdvanceRefundInput): Promise<PaymentRefund | null>;
   getRefund(id: string): Promise<PaymentRefund | null>;
@@ -488,8 +489,8 @@ export interface FinishJobInput {
   /** Id of the debit entry that is written when the charge is above zero. */
   entryId: string;
   /**
-   * Reserved or new media; they get this job and expiry. The job's inputs expire now. Rejects, and changes nothing, if a
-   * medium belongs to another account or already has a job.
+   * Reserved or new media; they get this job and expiry. The job's inputs expire now. Rejects, and changes nothing, if
+   * a medium belongs to another account or already has a job.
    */
   media: readonly NewMedia[];
   /** The event that announces the end, due at once; null for jobs without a `webhookUrl`. */
@@ -614,10 +615,10 @@ export interface WebhookAttemptInput {
 }
 
 /**
- * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator accepts
- * it. produced: the result is stored. broadcasting: the settlement may be under way (its hash is stored if known).
- * settled: the chain has it. delivered: the buyer got the answer. rejected: verification refused it. failed: proven not
- * to have happened. unknown: it may have happened; only the chain can tell.
+ * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator
+ * accepts it. produced: the result is stored. broadcasting: the settlement may be under way (its hash is stored if
+ * known). settled: the chain has it. delivered: the buyer got the answer. rejected: verification refused it. failed:
+ * proven not to have happened. unknown: it may have happened; only the chain can tell.
  */
 export type PaymentState = (typeof paymentStates)[number];
 
@@ -747,8 +748,8 @@ export interface PaymentSum {
 }
 
 /**
- * planned: recorded, nothing is signed. sending: the signed transaction is stored. It may be sent, or be on the chain where
- * a fork can still remove it. settled: final on the chain. failed: proven not to have happened.
+ * planned: recorded, nothing is signed. sending: the signed transaction is stored. It may be sent, or be on the chain
+ * where a fork can still remove it. settled: final on the chain. failed: proven not to have happened.
  */
 export type PaymentRefundState = 'planned' | 'sending' | 'settled' | 'failed';
 

@@ -2,7 +2,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** How long after each failed attempt the next one follows, in milliseconds. */
+/** Milliseconds from each failed attempt to the next. */
 const delays = [
   5 * second,
   30 * second,
@@ -14,12 +14,12 @@ const delays = [
   12 * hour,
 ] as const;
 
-/** Up to this share more or less, so that the receivers of one outage are not all called at once again. */
+/** Each delay varies by up to this share, so that after an outage not all receivers are called at once. */
 const jitter = 0.2;
 
 /**
- * Milliseconds from a failed attempt, the first being 1, to the next; null when there is none. `random` is in [0, 1).
- * `askedMs` is what the receiver asks to wait: it makes the delay longer, up to the next step of the schedule.
+ * Returns the milliseconds from a failed attempt to the next; null after the last one. The first attempt is 1. `random`
+ * is in [0, 1). The receiver may ask for a longer delay (`askedMs`), up to the next step of the schedule.
  */
 export const delayAfter = (attempt: number, random: number, askedMs = 0): number | null => {
   const delay = delays[attempt - 1];

@@ -5,8 +5,8 @@ import { newWebhookSecret } from './ensure-webhook-secret.ts';
 const overlapMs = 24 * 3_600_000;
 
 /**
- * Gives the account a new signing secret. The one before signs beside it for 24 hours, so that receivers have the time to
- * change over; one that was replaced earlier ends now. Null when there is no such account.
+ * Gives the account a new signing secret. The previous one also signs for 24 hours, so that receivers have time to
+ * change. An older one ends now. Null if there is no such account.
  */
 export const rotateWebhookSecret = (
   { store, clock }: { store: Pick<Store, 'rotateWebhookSecret'>; clock: Clock },

@@ -5,11 +5,11 @@ import type { WebhookEvent, WebhookSecrets } from '../store/store.ts';
 import { signWebhook } from './webhook-signature.ts';
 
 export interface WebhookAnswer {
-  /** Null when no answer came. */
+  /** Null if no answer came. */
   httpStatus: number | null;
-  /** A short reason code when it was not acknowledged, such as `timeout` or `http_500`. */
+  /** A short reason code such as `timeout` or `http_500`; null if it was acknowledged. */
   failure: string | null;
-  /** How long the receiver asked to wait, with status 429 or 503. */
+  /** The wait that the receiver asked for, with status 429 or 503. */
   retryAfterMs?: number | undefined;
 }
 
@@ -18,14 +18,14 @@ export interface SendOptions {
   brand: string;
   secrets: WebhookSecrets;
   now: number;
-  /** What the receiver has for its answer; making the connection counts. */
+  /** Time limit for the connection and the receiver's answer. */
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Posts an event once, signed with the time of now, and tells what the receiver said. Null when this process could not
- * send at all. Throws the signal's reason.
+ * Posts an event once, signed with the time `now`. Returns the receiver's answer, or null if this process had no free
+ * slot to send it. Throws the signal's reason.
  */
 export const sendWebhook = async (
   event: WebhookEvent,

@@ -9,14 +9,14 @@ export interface WebhookToSign {
   /** The exact body that is sent. */
   body: string;
   secrets: WebhookSecrets;
-  /** Epoch milliseconds; signed in whole seconds. */
+  /** Epoch milliseconds. The signed timestamp is in whole seconds. */
   now: number;
 }
 
 /**
- * The headers that prove where a webhook comes from, in both forms (docs/contract.md, "Webhooks"): `X-<Brand>-Signature`,
- * whose key is the whole text of the secret, and the three of Standard Webhooks, whose key is what the secret holds in
- * base64. During a rotation both secrets sign in each.
+ * Makes the signature headers in both forms (docs/contract.md, "Webhooks"). The key of `X-<Brand>-Signature` is the
+ * whole text of the secret. The key of the three headers of Standard Webhooks is the decoded base64 part of the secret.
+ * During a rotation both secrets sign.
  */
 export const signWebhook = ({
   brand,

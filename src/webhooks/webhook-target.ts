@@ -4,8 +4,8 @@ import { OutboundError } from '../http/outbound.ts';
 const maxCharacters = 2_048;
 
 /**
- * Why a `webhook_url` cannot be taken, as a sentence for the customer; null when it can, as far as can be told without a
- * look-up: every delivery checks the address that it connects to.
+ * Returns a sentence for the customer if a `webhook_url` is refused, else null. Does not resolve the host: every
+ * delivery checks the address that it connects to.
  */
 export const webhookTargetProblem = (
   url: string,

@@ -133,7 +133,7 @@ describe('account terms', () => {
     [
       'enable a SKU that there is not',
       { skus: ['imagemodel-9'] },
-      /^skus: there is no SKU "imagemodel-9"; there are textmodel-3\.5-flash, /,
+      /^skus: there is no SKU "imagemodel-9"; known SKUs are textmodel-3\.5-flash, /,
     ],
     [
       'price a SKU that there is not',

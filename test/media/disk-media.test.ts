@@ -20,9 +20,9 @@ describe('media on a volume that is away', () => {
     await rename(folder, join(parent, 'unplugged'));
     for (const isMountPointThere of [false, true]) {
       if (isMountPointThere) await mkdir(folder);
-      await expect(files.read(id)).rejects.toThrow(/are away/);
-      await expect(files.size(id)).rejects.toThrow(/are away/);
-      await expect(files.remove(id)).rejects.toThrow(/are away/);
+      await expect(files.read(id)).rejects.toThrow(/check that the volume is mounted/);
+      await expect(files.size(id)).rejects.toThrow(/check that the volume is mounted/);
+      await expect(files.remove(id)).rejects.toThrow(/check that the volume is mounted/);
     }
 
     await rm(folder, { recursive: true });

@@ -111,7 +111,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       const job = queuedJob(owner);
       const idempotency = idempotencyKey('k');
       const input = opening(job, { inputs: [good, gone], idempotency });
-      await expect(store.openJob(input)).rejects.toThrow(/not there any more/);
+      await expect(store.openJob(input)).rejects.toThrow(/do not exist any more/);
       expect(await store.getJob({ id: job.id, accountId: owner.accountId })).toBeNull();
       expect(await available(store, owner.accountId)).toBe(1_000n);
       expect(await store.getMedia(good)).toMatchObject({ jobId: null, expiresAt: start + day });

@@ -1,12 +1,12 @@
-/** Codes by which S3 asks for another try, whatever their status. */
+/** S3's codes that mean "try again", with any status. */
 const temporaryCodes = new Set(['RequestTimeout', 'SlowDown', 'InternalError', 'ServiceUnavailable']);
 
-/** A call to the bucket came to nothing. Holds no credentials, no headers and no text of the service's own but its code. */
+/** A failed call to the bucket. Contains no credentials, no headers, and of the service's text only its code. */
 export class S3Error extends Error {
   override readonly name = 'S3Error';
-  /** Null when no answer came. */
+  /** Null if no answer came. */
   readonly status: number | null;
-  /** S3's code, such as `NoSuchKey`; null when there was none. */
+  /** S3's code, such as `NoSuchKey`; null if there was none. */
   readonly code: string | null;
 
   constructor(message: string, facts: { status: number | null; code: string | null; cause?: unknown }) {
@@ -15,7 +15,7 @@ export class S3Error extends Error {
     this.code = facts.code;
   }
 
-  /** Whether the same call may go well later. */
+  /** True if the same call may succeed later. */
   get isTemporary(): boolean {
     if (this.status === null || (this.code !== null && temporaryCodes.has(this.code))) return true;
     return this.status === 429 || (this.status >= 500 && this.status !== 501);
@@ -23,8 +23,8 @@ export class S3Error extends Error {
 }
 
 /**
- * Null for a 404 with this code, which S3 alone writes: one without it may be a proxy's, and tells nothing of the object. The
- * answer to HEAD has none (null), and so proves nothing either.
+ * Resolves with null on a 404 with this code, which only S3 writes. A 404 without a code may come from a proxy and
+ * proves nothing about the object. The answer to HEAD never has a code (null), so it proves nothing either.
  */
 export const nullWhenMissing = async <T>(
   promise: Promise<T>,

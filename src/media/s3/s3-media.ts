@@ -8,13 +8,13 @@ import { abortUpload, beginMultipartUpload } from './s3-upload.ts';
 import { elementsOf, textOf } from './s3-xml.ts';
 import { chunkStream } from '../chunk-stream.ts';
 
-/** Streams are held in memory one part at a time; S3 takes 10,000 parts, so 78 GiB. */
+/** One part of a stream is in memory at a time. S3 allows 10,000 parts, so 78 GiB. */
 const partBytes = 8 * 1024 ** 2;
-/** An empty object whose time says since when the bucket and prefix have been used. */
+/** An empty object. Its time is the first use of the bucket and prefix. */
 const markName = 'used-since';
-/** Of uploads under way; the next time goes on. */
+/** Pages of unfinished uploads per sweep; the next sweep continues. */
 const maxPages = 100;
-/** How long a failed write may take to clean up behind itself. */
+/** Time limit for the clean-up after a failed write. */
 const undoMs = 10_000;
 
 export interface S3MediaOptions {
@@ -22,14 +22,14 @@ export interface S3MediaOptions {
   limits?: Partial<S3Limits>;
 }
 
-/** Media in a bucket of S3, or of a service with its interface; addressed by path. Throws ConfigError on a prefix that is no key. */
+/** Keeps media in a bucket of S3 or a compatible service, addressed by path. Throws ConfigError on an invalid prefix. */
 export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions): MediaFiles => {
   if (config.prefix.split('/').some((part) => part === '.' || part === '..'))
     throw new ConfigError('MEDIA_URL: the prefix must not have "." or ".." between its slashes');
   const client = createS3Client(config, { ...defaultS3Limits, ...limits });
   const keyOf = (id: string): string => config.prefix + checkedMediaId(id);
 
-  /** What cannot be undone now goes with its row, or as a leftover. */
+  /** Cleans up after a failed write. The sweep removes what this cannot remove now. */
   const undo = async (act: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     try {
       await act(AbortSignal.timeout(undoMs));
@@ -65,7 +65,7 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
       if (answer === null) return null;
       if (range !== undefined && answer.status !== 206) {
         answer.body.destroy();
-        throw new S3Error('GET object was answered without regard to its range', {
+        throw new S3Error('the answer to GET object ignored the requested range', {
           status: answer.status,
           code: null,
         });
@@ -94,7 +94,7 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
 const modifiedAt = ({ header }: S3Answer): number => {
   const at = Date.parse(header('last-modified') ?? '');
   if (Number.isNaN(at))
-    throw new S3Error('the answer to GET object has no time', { status: 200, code: null });
+    throw new S3Error('the answer to GET object has no valid Last-Modified', { status: 200, code: null });
   return at;
 };
 
@@ -115,7 +115,7 @@ interface Upload {
   undo: (act: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 }
 
-/** One PUT for what fits into a part, else an upload in parts; answers the size. */
+/** Uploads with one PUT if the source is smaller than a part, else in parts. Returns the size in bytes. */
 const upload = async ({ parts, undo, ...target }: Upload): Promise<number> => {
   const { client, key, contentType, signal } = target;
   const first = await parts.next();
@@ -131,7 +131,7 @@ const upload = async ({ parts, undo, ...target }: Upload): Promise<number> => {
       });
       return start.byteLength;
     } catch (error) {
-      // The service may have it all the same.
+      // The service may have stored it nevertheless.
       await undo((undoSignal) => removeObject(client, key, undoSignal));
       throw error;
     }
@@ -155,7 +155,7 @@ const upload = async ({ parts, undo, ...target }: Upload): Promise<number> => {
   }
 };
 
-/** Page by page: S3 tells of a thousand at a time. */
+/** Aborts unfinished uploads, page by page: S3 lists a thousand at a time. Returns how many. */
 const abortOldUploads = async ({
   client,
   prefix,
@@ -186,7 +186,7 @@ const abortOldUploads = async ({
   return removed;
 };
 
-/** The XML of the uploads under way; empty where the service does not tell of them. */
+/** Returns the XML list of unfinished uploads; empty if the service does not support it. */
 const listUploads = async ({
   client,
   query,
@@ -204,6 +204,6 @@ const listUploads = async ({
   }
 };
 
-/** A bucket may be shared: only keys as we make them are touched. */
+/** Other programs may use the bucket, so only keys of our own form are touched. */
 const isOurs = (key: string, prefix: string): boolean =>
   key.startsWith(prefix) && /^[0-9A-Za-z]{20,64}$/.test(key.slice(prefix.length));

@@ -9,9 +9,9 @@ export interface S3Upload {
   signal: AbortSignal;
 }
 
-/** An upload in parts that other calls do not see until it is complete. */
+/** An upload in parts. Its object becomes visible when it is complete. */
 export interface MultipartUpload {
-  /** Each but the last of at least 5 MiB, which S3 asks for. */
+  /** S3 requires at least 5 MiB for each part except the last. */
   addPart(part: Uint8Array): Promise<void>;
   complete(): Promise<void>;
   abort(signal: AbortSignal): Promise<void>;
@@ -60,15 +60,15 @@ export const beginMultipartUpload = async ({
         completeUpload({ client, key, uploadId, etags, signal }),
         'NoSuchUpload',
       );
-      // A completion that was answered to nobody ends the upload, and the next try finds it gone.
+      // If the answer to an earlier completion was lost, the upload is gone but the object is there.
       if (completed === null && !(await isThere()))
-        throw new S3Error('an upload was ended by somebody else', { status: 404, code: 'NoSuchUpload' });
+        throw new S3Error('another process ended the upload', { status: 404, code: 'NoSuchUpload' });
     },
     abort: (abortSignal) => abortUpload({ client, key, uploadId, signal: abortSignal }),
   };
 };
 
-/** Gives up an upload and its parts; also one that is not there any more. */
+/** Aborts an upload and removes its parts; does nothing if it does not exist. */
 export const abortUpload = async ({
   client,
   key,
@@ -100,4 +100,4 @@ const completeUpload = async ({
 };
 
 const notUnderstood = (what: string): S3Error =>
-  new S3Error(`the answer to ${what} was not understood`, { status: 200, code: null });
+  new S3Error(`the answer to ${what} could not be read`, { status: 200, code: null });

@@ -8,7 +8,7 @@ const entities = new Map([
   ['&amp;', '&'],
 ]);
 
-/** The text of the first element of that name, which holds no other element; null when there is none. */
+/** Returns the text of the first element of that name, which must contain no other element; null if there is none. */
 export const textOf = (xml: string, name: string): string | null => {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text === undefined
@@ -16,7 +16,7 @@ export const textOf = (xml: string, name: string): string | null => {
     : text.replace(/&(?:lt|gt|quot|apos|#34|#39|amp);/g, (entity) => entities.get(entity) ?? entity);
 };
 
-/** The insides of all elements of that name, which do not hold each other. */
+/** Returns the contents of all elements of that name, which must not be nested. */
 export const elementsOf = (xml: string, name: string): string[] =>
   xml
     .split(`<${name}>`)

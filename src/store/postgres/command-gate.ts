@@ -42,7 +42,8 @@ export const createCommandGate = ({ maxWaiting }: { maxWaiting: number }): Comma
 const diskFull = '53100';
 /**
  * SQLSTATEs that mean that the server cannot work now: connections (08), deadlocks (40), resources (53), shutdown and
- * time-outs (57), the system (58), log-ins (28), a missing database (3D), a standby (25006), idle transactions and locks.
+ * time-outs (57), the system (58), log-ins (28), a missing database (3D), a standby (25006), idle transactions and
+ * locks.
  */
 const outage = /^(?:08|28|3D|40|53|57|58)|^(?:25006|25P03|25P04|55P03)$/;
 

@@ -8,8 +8,8 @@ import { prepare, sqlOn, type NamedQuery } from './sql.ts';
 
 /**
  * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
- * the order job, hold, account, as everywhere. The empty string stops the planner from using the indexes on running jobs:
- * they look small to it, but contain all jobs that ended since the last vacuum.
+ * the order job, hold, account, as everywhere. The empty string stops the planner from using the indexes on running
+ * jobs: they look small to it, but contain all jobs that ended since the last vacuum.
  */
 const finishing = (more: string): string => `with j as (
       update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',

@@ -4,8 +4,8 @@ import { postgresEngine } from '../migrations/engine.ts';
 import { isCurrent } from '../migrations/migrations.ts';
 
 /**
- * Migrates `schema` to the newest version, and creates it if missing. An advisory lock of the database lets one process do
- * it while others wait. Loads Kysely only if there is a migration to run.
+ * Migrates `schema` to the newest version, and creates it if missing. An advisory lock of the database lets one process
+ * do it while others wait. Loads Kysely only if there is a migration to run.
  */
 export const migrateSchema = async (pool: Pool, schema: string): Promise<void> => {
   if (isCurrent(await executedMigrations(pool, schema))) return;
@@ -26,8 +26,8 @@ export const migrateSchema = async (pool: Pool, schema: string): Promise<void> =
 };
 
 /**
- * Reads only the table names of one schema. Kysely's own introspector reads every column of every table of the database,
- * and fails if a table is dropped at that moment.
+ * Reads only the table names of one schema. Kysely's own introspector reads every column of every table of the
+ * database, and fails if a table is dropped at that moment.
  */
 const introspectorOf = (pool: Pool, schema: string): DatabaseIntrospector => ({
   getSchemas: async () => {

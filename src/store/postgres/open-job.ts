@@ -14,9 +14,9 @@ import type { OpenJobInput, OpenJobOutcome } from '../store.ts';
 import { inTransaction, isUniqueViolation, prepare, sqlOn, type NamedQuery, type Sql } from './sql.ts';
 
 /**
- * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row if
- * the job cannot be admitted for any reason. If another process claims the idempotency key at the same moment, a unique
- * violation undoes the whole statement.
+ * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row
+ * if the job cannot be admitted for any reason. If another process claims the idempotency key at the same moment, a
+ * unique violation undoes the whole statement.
  */
 const admitAtOnce: NamedQuery = {
   name: 'open_job',
@@ -126,8 +126,8 @@ const admitUnlessRaced = async (admit: () => Promise<bigint | null>): Promise<bi
 };
 
 /**
- * Handles all other cases. Whoever opens a job must first lock the account's row, so nothing that is read here can change
- * under this lock.
+ * Handles all other cases. Whoever opens a job must first lock the account's row, so nothing that is read here can
+ * change under this lock.
  */
 const openUnderLock = async (
   sql: Sql,

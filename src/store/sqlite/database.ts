@@ -58,8 +58,8 @@ const useWriteAheadLog = (database: DatabaseSync, giveUpAt: number): void => {
 };
 
 /**
- * Writes a snapshot of `file` to the new file `copy`, synchronously. Others may read and write meanwhile. The copy contains
- * nothing of deleted rows. Throws SQLite's errors.
+ * Writes a snapshot of `file` to the new file `copy`, synchronously. Others may read and write meanwhile. The copy
+ * contains nothing of deleted rows. Throws SQLite's errors.
  */
 export const copyDatabase = (file: string, copy: string): void => {
   const database = openDatabase({ file, busyTimeoutMs: 5_000 });

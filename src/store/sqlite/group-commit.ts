@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toFailure, type Reply, type Request, type RunCommand } from './messages.ts';
 
 /**
- * Runs requests as one transaction, each in its own savepoint: a command that throws is undone and fails alone. When this
- * returns, the COMMIT is fsync'd, so send the replies only then. If the transaction itself fails, all replies are
+ * Runs requests as one transaction, each in its own savepoint: a command that throws is undone and fails alone. When
+ * this returns, the COMMIT is fsync'd, so send the replies only then. If the transaction itself fails, all replies are
  * failures and nothing was changed.
  */
 export const groupCommit = (database: DatabaseSync, run: RunCommand): ((requests: Request[]) => Reply[]) => {

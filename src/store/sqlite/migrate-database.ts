@@ -6,8 +6,8 @@ import { isCurrent } from '../migrations/migrations.ts';
 const lockTimeoutMs = 60_000;
 
 /**
- * Migrates the file to the newest schema. The process with the write lock does it; others wait for the lock and find the
- * work done. Loads Kysely only if there is a migration to run. Sets the busy timeout to `busyTimeoutMs` afterwards.
+ * Migrates the file to the newest schema. The process with the write lock does it; others wait for the lock and find
+ * the work done. Loads Kysely only if there is a migration to run. Sets the busy timeout to `busyTimeoutMs` afterwards.
  */
 export const migrateDatabase = async (database: DatabaseSync, busyTimeoutMs: number): Promise<void> => {
   if (isCurrent(executedMigrations(database))) return;

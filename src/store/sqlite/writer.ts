@@ -13,8 +13,8 @@ export interface RequestHandler {
 }
 
 /**
- * Commits the writes that have arrived as one group. The port delivers all messages that came during the last fsync before
- * the next turn of the loop, so groups grow with the load.
+ * Commits the writes that have arrived as one group. The port delivers all messages that came during the last fsync
+ * before the next turn of the loop, so groups grow with the load.
  */
 export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
   const run = byName({ ...writeCommands(database), ping: () => null, probe: probeCommand(database) });

@@ -40,10 +40,10 @@ const ofNetworkAndState: StateIndex = {
 };
 
 /**
- * Takes the newest of each state (`$5`, a JSON array) by this index, then the newest of these, so rare states are found as
- * fast as common ones. The form steers the planners. SQLite would read all states, so it is asked for the identities of
- * each. PostgreSQL would search all payments by age for a state that it thinks common; the order by `key` prevents that,
- * as long as `key` may have more than one value.
+ * Takes the newest of each state (`$5`, a JSON array) by this index, then the newest of these, so rare states are found
+ * as fast as common ones. The form steers the planners. SQLite would read all states, so it is asked for the identities
+ * of each. PostgreSQL would search all payments by age for a state that it thinks common; the order by `key` prevents
+ * that, as long as `key` may have more than one value.
  */
 const newestPerState = ({ key, wanted }: StateIndex): Record<Dialect['kind'], string> => ({
   sqlite: `select ${paymentColumns} from json_each($5) as wanted

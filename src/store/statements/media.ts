@@ -21,8 +21,8 @@ export const reserveMedia: Statement<ReservedMedia, never, void> = {
 };
 
 /**
- * Makes reserved media the inputs of a job. Returns how many it found. An expired one is not found, because its bytes may
- * be gone. The sum stops the planner from using the index on the expiry: the ids find the rows.
+ * Makes reserved media the inputs of a job. Returns how many it found. An expired one is not found, because its bytes
+ * may be gone. The sum stops the planner from using the index on the expiry: the ids find the rows.
  */
 export const attachInputs: Statement<
   { jobId: string; accountId: string; inputs: readonly string[]; expiresAt: number; now: number },
@@ -51,8 +51,8 @@ export const resultMediaColumns =
   'id, account_id, job_id, role, position, content_type, size_bytes, created_at, expires_at';
 
 /**
- * Completes a reserved row. A row that already has a job, or belongs to another account, would lose its account here. The
- * table refuses that, so the whole command fails.
+ * Completes a reserved row. A row that already has a job, or belongs to another account, would lose its account here.
+ * The table refuses that, so the whole command fails.
  */
 export const takeReserved = `on conflict (id) do update set
     account_id = case when media.job_id is null and media.account_id = excluded.account_id

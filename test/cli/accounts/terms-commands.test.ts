@@ -92,7 +92,7 @@ test('terms in JSON are checked against the SKUs of causeway.yaml', async () => 
   expect(await refusal(...set, bad)).toEqual({
     exitCode: 2,
     code: 'invalid_terms',
-    message: `${bad}: skus: there is no SKU "imagemodel-1.0"; there are draw-1`,
+    message: `${bad}: skus: there is no SKU "imagemodel-1.0"; known SKUs are draw-1`,
   });
 });
 

@@ -62,7 +62,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   });
 
   it('refuses a name that is not one of a schema', async () => {
-    await expect(open({ schema: 'public; drop table accounts' })).rejects.toThrow(/name of a schema/);
+    await expect(open({ schema: 'public; drop table accounts' })).rejects.toThrow(/not a valid schema name/);
   });
 
   it('keeps the options of the URL, and warns when the server may lose what it acknowledged', async () => {
