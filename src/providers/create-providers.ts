@@ -6,9 +6,9 @@ import {
   type ProviderConfig,
   type RouteConfig,
 } from '../config/config.ts';
+import type { CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Log } from '../kit/log.ts';
 import type { Outbound } from '../http/outbound.ts';
-import { createBreaker, type Breaker } from './breaker.ts';
 import { checkProvider, type RemoteConfig } from './check-provider.ts';
 import type { ImageProvider } from './image/image-provider.ts';
 import { createModelarkVideo } from './modelark/modelark-video.ts';
@@ -19,7 +19,7 @@ import { createOpenAiModerator } from './openai/openai-moderator.ts';
 import { createOpenAiText } from './openai/openai-text.ts';
 import { ProviderError } from './provider-error.ts';
 import { createRetryBudget } from './retry-budget.ts';
-import type { Route, RouterOptions } from './route-attempts.ts';
+import { createRouteBreaker, type Route, type RouterOptions } from './route-attempts.ts';
 import {
   createImageRouter,
   createTextRouter,
@@ -100,10 +100,10 @@ export const createProviders = (config: ProvidersConfig, options: CreateProvider
       { ...createSource(name, provider), budget: createRetryBudget() },
     ]),
   );
-  const breakers = new Map<string, Breaker>();
+  const breakers = new Map<string, CircuitBreaker>();
 
-  const breakerOf = (name: string): Breaker => {
-    const breaker = breakers.get(name) ?? createBreaker(options.clock);
+  const breakerOf = (name: string): CircuitBreaker => {
+    const breaker = breakers.get(name) ?? createRouteBreaker(options.clock);
     breakers.set(name, breaker);
     return breaker;
   };
