@@ -3,13 +3,13 @@ import { connect as connectTls } from 'node:tls';
 import type { CheckedUrl } from './check-url.ts';
 import { notPublic } from './check-url.ts';
 import { classifyAddress } from './classify-address.ts';
-import { OutboundError } from './outbound.ts';
+import { toConnectFailure } from './connect-failure.ts';
 import type { ResolveHost } from './resolve-host.ts';
 
 export interface ConnectOptions {
   resolve: ResolveHost;
   /** Certificate authorities (PEM) instead of the well-known ones. */
-  ca?: string;
+  ca?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -80,12 +80,3 @@ const untilConnected = (
     socket.on(event, connected).on('error', failed);
     signal.addEventListener('abort', abort, { once: true });
   });
-
-const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
-
-const toConnectFailure = (cause: Error): OutboundError => {
-  const code = 'code' in cause ? String(cause.code) : '';
-  return certificateCode.test(code)
-    ? new OutboundError('bad_certificate', 'The certificate of the host is not to be trusted.', { cause })
-    : new OutboundError('unreachable', 'The host does not accept a connection.', { cause });
-};

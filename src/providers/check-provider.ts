@@ -1,4 +1,5 @@
 import type { ProviderConfig } from '../config/config.ts';
+import { createHttpClient } from '../http/http-client.ts';
 import type { Log } from '../kit/log.ts';
 
 export type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
@@ -43,19 +44,22 @@ export const checkProvider = async (
       { provider: name, url: `${origin}${pathname}`, ...facts },
       `the provider ${name} ${trouble} (causeway.yaml)`,
     );
+  const http = createHttpClient({ connectMs: timeoutMs });
   try {
-    const response = await fetch(url, {
+    const { status } = await http.send(url, {
       headers: provider.apiKey === null ? {} : { authorization: `Bearer ${provider.apiKey}` },
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      timeouts: { totalMs: timeoutMs },
+      signal,
+      limits: () => ({ totalBytes: Infinity }),
     });
-    await response.body?.cancel();
-    const trouble = troubleOf(response.status, setting);
-    if (trouble !== null) tell(trouble, { status: response.status });
+    const trouble = troubleOf(status, setting);
+    if (trouble !== null) tell(trouble, { status });
   } catch (error) {
     if (signal.aborted) return;
     tell(`cannot be reached: requests to it fail until it can. Start it, or correct ${setting}.base_url`, {
       err: error,
     });
+  } finally {
+    await http.close();
   }
 };

@@ -1,9 +1,8 @@
-import type { Dispatcher } from 'undici';
-import { toConnectFailure } from '../../providers/openai/connect-failure.ts';
-import { startDeadlines, type Deadlines } from '../../providers/openai/deadlines.ts';
-import { guardedBody } from '../../providers/openai/guarded-body.ts';
+import { createHttpClient } from '../../http/http-client.ts';
+import { OutboundError } from '../../http/outbound.ts';
+import type { HttpAnswer } from '../../http/send-request.ts';
 import { createSlots } from '../../http/slots.ts';
-import { startDeadline } from '../../http/deadline.ts';
+import { startDeadline } from '../../kit/deadline.ts';
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST';
@@ -27,8 +26,8 @@ export interface UpstreamAnswer {
 /** HTTP to the address of an upstream that the operator configured. */
 export interface AskUpstream {
   /**
-   * Any status is an answer; redirects are not followed. Throws ProviderError or OutboundError (`busy`) whose messages
-   * hold nothing of the request, or the signal's reason after it aborts.
+   * Any status is an answer; redirects are not followed. Throws OutboundError, whose message holds nothing of the request,
+   * or the signal's reason after it aborts.
    */
   ask(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
   close(): Promise<void>;
@@ -50,7 +49,6 @@ const longestFailureMs = 500;
 const maxFailureBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
-/** Over undici, which is loaded with the first call. */
 export const createAskUpstream = ({
   timeoutMs,
   maxBytes,
@@ -58,97 +56,67 @@ export const createAskUpstream = ({
   waiting = 128,
 }: AskUpstreamOptions): AskUpstream => {
   const slots = createSlots({ atOnce, waiting });
-  let opening: ReturnType<typeof openAgent> | null = null;
+  const http = createHttpClient({ connectMs: Math.min(longestConnectMs, timeoutMs) });
 
-  const send = async (request: UpstreamRequest, deadlines: Deadlines): Promise<Dispatcher.ResponseData> => {
-    const { undici, dispatcher } = await (opening ??= openAgent(Math.min(longestConnectMs, timeoutMs)));
-    try {
-      const answer = undici.request(request.url, {
-        dispatcher,
-        method: request.method,
-        headers: {
-          'user-agent': 'causeway',
-          accept: 'application/json',
-          ...request.headers,
-          'accept-encoding': 'identity',
-          ...(request.body === null ? {} : { 'content-type': 'application/json' }),
-        },
-        body: request.body,
-        signal: deadlines.signal,
-      });
-      // While it connects, undici does not hear an abort.
-      return await Promise.race([answer, deadlines.expired]);
-    } catch (error) {
-      throw deadlines.signal.aborted ? deadlines.signal.reason : toConnectFailure(error);
-    }
-  };
-
-  const exchange = async (request: UpstreamRequest, deadlines: Deadlines): Promise<UpstreamAnswer> => {
-    const answer = await send(request, deadlines);
-    const { statusCode: status, headers } = answer;
-    // A body that is given up when all of it has come fails once more, when nobody listens any longer.
-    answer.body.on('error', () => undefined);
-    const read = (totalBytes: number): Promise<Buffer> =>
-      gather(guardedBody(answer.body, deadlines, { totalBytes, lineBytes: null }));
-    const readFailure = (): Promise<Buffer> => {
-      const giveUp = setTimeout(() => answer.body.destroy(), longestFailureMs);
-      return read(maxFailureBytes)
-        .catch(() => noBytes)
-        .finally(() => clearTimeout(giveUp));
-    };
-    const bytes = isGood(status) ? await read(maxBytes) : await readFailure();
+  const exchange = async (request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> => {
+    const { method, url, headers, body } = request;
+    const answer = await http.send(url, {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+      },
+      body,
+      timeouts: {},
+      signal,
+      limits: ({ status }) => ({ totalBytes: isGood(status) ? maxBytes : maxFailureBytes }),
+    });
     return {
-      status,
-      retryAfterSeconds: readSeconds(headers['retry-after']),
-      charset: readCharset(headers['content-type']),
-      bytes,
+      status: answer.status,
+      retryAfterSeconds: readSeconds(answer.headers['retry-after']),
+      charset: readCharset(answer.headers['content-type']),
+      bytes: isGood(answer.status) ? await readBytes(answer) : await readFailure(answer),
     };
   };
 
   return {
     ask: async (request, signal) => {
-      const waitingFor = startDeadline({ totalMs: timeoutMs, failure: 'busy', signals: [signal] });
-      const startMs = performance.now();
-      const release = await slots.take({ signal: waitingFor.signal }).finally(waitingFor.end);
-      const totalMs = Math.max(1, timeoutMs - (performance.now() - startMs));
-      const deadlines = startDeadlines(
-        { connectMs: totalMs, firstByteMs: totalMs, idleMs: totalMs, totalMs },
-        signal,
-      );
+      const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal], toError: toTimeout });
       try {
-        const answer = await exchange(request, deadlines);
-        signal.throwIfAborted();
-        return answer;
+        const release = await slots.take({ signal: deadline.signal });
+        try {
+          const answer = await exchange(request, deadline.signal);
+          signal.throwIfAborted();
+          return answer;
+        } finally {
+          release();
+        }
       } finally {
-        deadlines.end();
-        release();
+        deadline.end();
       }
     },
-    close: async () => {
-      if (opening !== null) await (await opening).dispatcher.destroy();
-    },
+    close: () => http.close(),
   };
 };
 
+const toTimeout = (totalMs: number): OutboundError =>
+  new OutboundError('timeout', `The call took longer than ${totalMs} ms.`);
+
+const readBytes = async ({ body }: HttpAnswer): Promise<Buffer> => Buffer.from(await body.arrayBuffer());
+
+const readFailure = async (answer: HttpAnswer): Promise<Buffer> => {
+  const giveUp = setTimeout(() => answer.body.destroy(), longestFailureMs);
+  try {
+    return await readBytes(answer);
+  } catch {
+    return noBytes;
+  } finally {
+    clearTimeout(giveUp);
+  }
+};
+
 export const isGood = (status: number): boolean => status >= 200 && status <= 299;
-
-const openAgent = async (connectMs: number) => {
-  const undici = await import('undici');
-  const dispatcher: Dispatcher = new undici.Agent({
-    connect: { timeout: connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Shorter than what servers and their proxies commonly allow, so that no request meets a closing connection.
-    keepAliveTimeout: 4_000,
-  });
-  return { undici, dispatcher };
-};
-
-const gather = async (body: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-};
 
 const readSeconds = (header: string | string[] | undefined): number | null =>
   typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : null;
