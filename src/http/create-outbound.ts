@@ -9,15 +9,15 @@ import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send
 import { createSlots, type Slots } from './slots.ts';
 
 export interface OutboundOptions {
-  /** For development: lets plain http and any port on addresses of this machine in as well. */
+  /** For development: also allows addresses of this machine, over plain http and on any port. */
   allowsLoopback: boolean;
-  /** Names the service to whoever is called, where the headers of a call do not. */
+  /** The User-Agent of calls whose own headers have none. */
   userAgent: string;
-  /** How many downloads of inputs, of results, and how many posts, run at once. */
+  /** The most downloads of inputs that run at once. Downloads of results and posts have the same limit each. */
   atOnce?: number;
-  /** How many more inputs, and how many more posts, may wait; then OutboundError `busy`. */
+  /** The most inputs, and the most posts, that wait for their turn. One more fails with OutboundError `busy`. */
   waiting?: number;
-  /** How long each of these may wait; then the same. */
+  /** How long each of these waits before it fails so. */
   longestWaitMs?: number;
   resolve?: ResolveHost;
   /** Certificate authorities (PEM) instead of the well-known ones. */
@@ -34,7 +34,7 @@ interface Call {
 /** Calls that wait for the same places. */
 interface Lane {
   slots: Slots;
-  /** Beside the time that the call has once it runs. */
+  /** Does not count as time of the call itself. */
   longestWaitMs: number;
 }
 
@@ -44,7 +44,7 @@ interface BeginOptions {
   accountId?: string | undefined;
 }
 
-/** For results: as long as an upstream may take to hand one over. */
+/** Results wait as long as an upstream may take to hand one over. */
 const longestResultWaitMs = 600_000;
 const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -59,10 +59,10 @@ export const createOutbound = ({
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
-  // Apart, so that slow hosts that users name never keep posts waiting, nor results that are made and paid for.
+  // Each has its own places, so that slow hosts that users name hold up neither posts nor results that are paid for.
   const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
     inputs: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
-    // As many as there are jobs, and none is refused.
+    // There are as many as there are jobs, and none is refused.
     results: { slots: createSlots({ atOnce, waiting: Infinity }), longestWaitMs: longestResultWaitMs },
     posts: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
   };

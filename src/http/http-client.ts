@@ -1,4 +1,3 @@
-import { Agent, buildConnector, interceptors } from 'undici';
 import { toConnectFailure } from './connect-failure.ts';
 import { sendRequest, type HttpAnswer, type HttpRequest } from './send-request.ts';
 
@@ -19,11 +18,23 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-export const createHttpClient = ({
-  connectMs,
-  maxRedirects = 0,
-  allowsHttp2 = true,
-}: HttpClientOptions): HttpClient => {
+/** Loads undici with the first request. */
+export const createHttpClient = (options: HttpClientOptions): HttpClient => {
+  let opening: ReturnType<typeof openAgent> | null = null;
+  return {
+    send: async (url, { headers, ...request }) => {
+      const { dispatcher } = await (opening ??= openAgent(options));
+      const usual = { 'user-agent': 'causeway', accept: '*/*' };
+      return sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher);
+    },
+    close: async () => {
+      if (opening !== null) await (await opening).agent.destroy();
+    },
+  };
+};
+
+const openAgent = async ({ connectMs, maxRedirects = 0, allowsHttp2 = true }: HttpClientOptions) => {
+  const { Agent, buildConnector, interceptors } = await import('undici');
   const connect = buildConnector({ timeout: connectMs, allowH2: allowsHttp2 });
   const agent = new Agent({
     connect: (options, callback) =>
@@ -38,15 +49,6 @@ export const createHttpClient = ({
     // Shorter than what servers and their proxies commonly allow, so that few requests meet a closing connection.
     keepAliveTimeout: 4_000,
   });
-  const dispatcher =
-    maxRedirects === 0 ? agent : agent.compose(interceptors.redirect({ maxRedirections: maxRedirects }));
-  return {
-    send: (url, { headers, ...request }) =>
-      sendRequest(
-        url,
-        { ...request, headers: { 'user-agent': 'causeway', accept: '*/*', ...headers } },
-        dispatcher,
-      ),
-    close: () => agent.destroy(),
-  };
+  const redirect = interceptors.redirect({ maxRedirections: maxRedirects });
+  return { agent, dispatcher: maxRedirects === 0 ? agent : agent.compose(redirect) };
 };

@@ -43,7 +43,7 @@ export interface DownloadOptions {
   signal: AbortSignal;
   /** `results` for what an upstream made: it has places of its own. `inputs` unless told. */
   lane?: 'inputs' | 'results';
-  /** For whom, where that is known: nobody gets more than a share of the places. */
+  /** The account that the call is for, if that is known. No account gets more than a share of the places. */
   accountId?: string | undefined;
 }
 

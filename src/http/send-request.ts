@@ -1,4 +1,4 @@
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { startDeadline, type Deadline } from '../kit/deadline.ts';
 import { OutboundError } from './outbound.ts';
 
@@ -56,13 +56,15 @@ export const sendRequest = async (
     signals: signal === undefined || signal === null ? [] : [signal],
     toError: (ms) => tooLate(`it took longer than ${ms} ms`),
   });
+  const { origin, pathname, search } = new URL(url);
   const guarded = dispatcher.compose(
     (dispatch) => (options, handler) => dispatch(options, guard(handler, { deadline, timeouts, limits })),
   );
   try {
     deadline.signal.throwIfAborted();
-    const answering = request(url, {
-      dispatcher: guarded,
+    const answering = guarded.request({
+      origin,
+      path: pathname + search,
       method,
       headers: { ...headers, 'accept-encoding': 'identity' },
       body,

@@ -15,9 +15,9 @@ export interface UpstreamRequest {
 
 export interface UpstreamAnswer {
   status: number;
-  /** What the upstream asks us to wait; null when it does not say, or by a date. */
+  /** How long the upstream asks us to wait; null when it does not say, or says it by a date. */
   retryAfterSeconds: number | null;
-  /** In which the body says that it is encoded, in lower case; null when it does not say. */
+  /** The encoding that the headers name, in lower case; null when they name none. */
   charset: string | null;
   /** The body; empty for a failure whose page is too long or too slow. */
   bytes: Buffer;
@@ -34,9 +34,9 @@ export interface AskUpstream {
 }
 
 export interface AskUpstreamOptions {
-  /** From the connection to the last byte, a wait for a place before it included. */
+  /** Up to the last byte; a wait for a place counts too. */
   timeoutMs: number;
-  /** Of an answer with a good status; others are read a little, for what they say of themselves. */
+  /** The limit of an answer with a good status. Only the beginning of others is read, as they may explain the failure. */
   maxBytes: number;
   /** Calls at once, and more that may wait for them. */
   atOnce?: number;
@@ -44,7 +44,7 @@ export interface AskUpstreamOptions {
 }
 
 const longestConnectMs = 5_000;
-/** Of a failure the status says what matters: its page is not waited for, as the next source is to be asked. */
+/** The status of a failure says what matters. Its page is not waited for, as the next source is to be asked. */
 const longestFailureMs = 500;
 const maxFailureBytes = 65_536;
 const noBytes = Buffer.alloc(0);

@@ -37,14 +37,14 @@ export interface S3Client {
 
 export interface S3Limits {
   connectMs: number;
-  /** Of one attempt, up to the end of a short answer or the beginning of a streamed one. */
+  /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
   attemptMs: number;
-  /** The same for an attempt that carries bytes there. */
+  /** The same for an attempt that uploads bytes. */
   uploadMs: number;
-  /** Silence within a streamed answer. */
+  /** The longest silence within a streamed answer. */
   idleMs: number;
   attempts: number;
-  /** Before the second attempt; four times as long before each further one. */
+  /** The pause before the second attempt. Each further one is four times as long. */
   pauseMs: number;
 }
 
@@ -121,7 +121,7 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
 interface Exchange<T> {
   /** Makes the time-outs of an attempt from its time. */
   timeouts: (attemptMs: number) => HttpTimeouts;
-  /** Of a good answer. */
+  /** The limit of a good answer. */
   maxBytes: number;
   use: (answer: HttpAnswer) => Promise<T>;
 }

@@ -1,6 +1,6 @@
 import type { OpenAI } from 'openai';
 import type { ProviderTimeouts } from '../../config/config.ts';
-import type { Fetch, UpstreamFetch } from './upstream-fetch.ts';
+import { createUpstreamFetch, type Fetch } from './upstream-fetch.ts';
 
 export interface OpenAiClientOptions {
   /** With the version part, as in `https://api.openai.com/v1`. */
@@ -8,7 +8,7 @@ export interface OpenAiClientOptions {
   /** Null for upstreams that want none. */
   apiKey: string | null;
   timeouts: ProviderTimeouts;
-  /** In place of the fetch over undici, which keeps the time-outs. */
+  /** By default one that keeps the time-outs. */
   fetch?: Fetch;
 }
 
@@ -16,19 +16,15 @@ export interface OpenAiClientOptions {
 export interface OpenAiClient {
   baseUrl: string;
   /** The package's client, loaded when first needed. */
-  open(): Promise<OpenAiConnection>;
+  open(): Promise<{ api: OpenAI }>;
   close(): Promise<void>;
 }
 
-interface OpenAiConnection {
-  api: OpenAI;
-}
-
-/** The package's timers measure the headers only; ours measure all, so its own wait as long as a timer can. */
+/** Our time-outs cover the whole answer, the package's only the headers. So its timer waits as long as a timer can. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
-  let opening: Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> | null = null;
+  let opening: ReturnType<typeof connect> | null = null;
   return {
     baseUrl: options.baseUrl,
     open: () => (opening ??= connect(options)),
@@ -38,11 +34,10 @@ export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient =
   };
 };
 
-const connect = async (
-  options: OpenAiClientOptions,
-): Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> => {
-  const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
-  const { baseUrl, apiKey } = options;
+const connect = async ({ baseUrl, apiKey, timeouts, fetch }: OpenAiClientOptions) => {
+  const { OpenAI } = await import('openai');
+  const upstream =
+    fetch === undefined ? createUpstreamFetch(timeouts) : { fetch, close: () => Promise.resolve() };
   // Every setting that the package would otherwise take from the environment is given.
   const api = new OpenAI({
     baseURL: baseUrl,
@@ -58,10 +53,4 @@ const connect = async (
     ...(apiKey === null ? { defaultHeaders: { authorization: null } } : {}),
   });
   return { api, close: upstream.close };
-};
-
-const openFetch = async ({ fetch, timeouts }: OpenAiClientOptions): Promise<UpstreamFetch> => {
-  if (fetch !== undefined) return { fetch, close: () => Promise.resolve() };
-  const { createUpstreamFetch } = await import('./upstream-fetch.ts');
-  return createUpstreamFetch(timeouts);
 };
