@@ -3,7 +3,8 @@ import { startDeadline } from './deadline.ts';
 export interface CallWithinOptions<T> {
   /** Its signal aborts when the time is over or the caller aborts. */
   call: (signal: AbortSignal) => Promise<T>;
-  timeoutMs: number;
+  /** By default no limit of time. */
+  timeoutMs?: number;
   signal?: AbortSignal;
 }
 

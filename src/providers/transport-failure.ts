@@ -26,4 +26,4 @@ export const toTransportFailure = (error: unknown): unknown => {
 
 /** The other side speaks no TLS, or not ours, and will not the next time either. */
 const isTlsFault = (cause: unknown): boolean =>
-  cause instanceof Error && 'code' in cause && String(cause.code).startsWith('ERR_SSL');
+  cause instanceof Error && 'code' in cause && /^ERR_(?:SSL|TLS)/.test(String(cause.code));

@@ -1,5 +1,4 @@
 import { createHttpClient } from '../../http/http-client.ts';
-import { OutboundError } from '../../http/outbound.ts';
 import type { HttpAnswer } from '../../http/send-request.ts';
 import { createSlots } from '../../http/slots.ts';
 import { startDeadline } from '../../kit/deadline.ts';
@@ -26,8 +25,8 @@ export interface UpstreamAnswer {
 /** HTTP to the address of an upstream that the operator configured. */
 export interface AskUpstream {
   /**
-   * Any status is an answer; redirects are not followed. Throws OutboundError, whose message holds nothing of the request,
-   * or the signal's reason after it aborts.
+   * Any status is an answer; redirects are not followed. Throws OutboundError or a `TimeoutError`, whose messages hold
+   * nothing of the request, or the signal's reason after it aborts.
    */
   ask(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
   close(): Promise<void>;
@@ -82,7 +81,7 @@ export const createAskUpstream = ({
 
   return {
     ask: async (request, signal) => {
-      const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal], toError: toTimeout });
+      const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal] });
       try {
         const release = await slots.take({ signal: deadline.signal });
         try {
@@ -99,9 +98,6 @@ export const createAskUpstream = ({
     close: () => http.close(),
   };
 };
-
-const toTimeout = (totalMs: number): OutboundError =>
-  new OutboundError('timeout', `The call took longer than ${totalMs} ms.`);
 
 const readBytes = async ({ body }: HttpAnswer): Promise<Buffer> => Buffer.from(await body.arrayBuffer());
 
