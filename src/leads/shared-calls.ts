@@ -1,5 +1,3 @@
-import { callWithin } from '../kit/call-within.ts';
-
 /** Calls with equal keys, made once while one is under way. */
 export interface SharedCalls<T> {
   /**
@@ -37,7 +35,7 @@ export const createSharedCalls = <T>(): SharedCalls<T> => {
       const flight = flights.get(key) ?? start(key, call);
       flight.waiting += 1;
       try {
-        return await callWithin({ call: () => flight.outcome, signal });
+        return await unlessAborted(flight.outcome, signal);
       } finally {
         flight.waiting -= 1;
         if (flight.waiting === 0) {
@@ -47,4 +45,15 @@ export const createSharedCalls = <T>(): SharedCalls<T> => {
       }
     },
   };
+};
+
+const unlessAborted = async <T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const abort = Promise.withResolvers<never>();
+  const onAbort = (): void => abort.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([outcome, abort.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 };
