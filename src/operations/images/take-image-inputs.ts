@@ -1,4 +1,3 @@
-import { startDeadline } from '../../kit/deadline.ts';
 import type { ImageJobInput } from './run-image.ts';
 import { mostInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
@@ -28,11 +27,12 @@ export const takeImageInputs = async (
   services: Pick<Services, 'fetchInput' | 'media'>,
 ): Promise<ImageJobInput[]> => {
   if (images.length === 0) return [];
-  const deadline = startDeadline({
-    totalMs: deadlineMs,
-    signals: [signal],
-    toError: () => refuseInput('image', 'could not be read in time; send fewer or smaller images'),
-  });
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  const timer = setTimeout(
+    () => failed.abort(refuseInput('image', 'could not be read in time; send fewer or smaller images')),
+    deadlineMs,
+  );
   const taken: (ImageJobInput | undefined)[] = images.map(() => undefined);
   let bytesTogether = 0;
 
@@ -42,7 +42,7 @@ export const takeImageInputs = async (
       maxBytes: mostInputBytes.image,
       param,
       totalMs: deadlineMs,
-      signal: deadline.signal,
+      signal: ended,
       accountId: caller.accountId,
     });
     bytesTogether += bytes.byteLength;
@@ -53,7 +53,7 @@ export const takeImageInputs = async (
       role: 'input',
       contentType,
       source: bytes,
-      signal: deadline.signal,
+      signal: ended,
     });
     return { id, contentType, sizeBytes };
   };
@@ -64,14 +64,14 @@ export const takeImageInputs = async (
       for (const [index, image] of waiting) taken[index] = await take(image);
     } catch (error) {
       // The first failure ends the others; all are waited for, so that what they kept can be given up.
-      deadline.abort(error);
+      failed.abort(error);
     }
   };
   await Promise.all(Array.from({ length: fetchedAtOnce }, takeSome));
-  deadline.end();
+  clearTimeout(timer);
 
   const kept = taken.filter((input) => input !== undefined);
   if (kept.length === images.length) return kept;
   await services.media.discard(kept.map(({ id }) => id));
-  throw deadline.signal.reason;
+  throw ended.reason;
 };
