@@ -3,10 +3,10 @@ import { defineConfig } from 'oxlint';
 /** The folders of src, from the lowest rank to the highest. A file imports only from lower ranks or its own folder. */
 const ranks: readonly (readonly string[])[] = [
   ['kit'],
-  ['config'],
   ['http'],
   ['payments', 'providers', 'store', 'limits', 'cache'],
   ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
+  ['config'],
   ['operations'],
   ['mcp', 'rest', 'auth'],
 ];
@@ -17,7 +17,8 @@ const forbiddenTo = (folder: string, rank: number): string[] => [
   ...ranks
     .slice(rank)
     .flat()
-    .filter((other) => other !== folder),
+    // Configuration merges the settings of the folders below it, which read its types.
+    .filter((other) => other !== folder && other !== 'config'),
   ...(rank > ranks.findIndex((one) => one.includes('payments')) && folder !== 'purchases'
     ? ['payments']
     : []),

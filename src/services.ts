@@ -4,7 +4,7 @@ import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { brandTitle, isSandboxModel, type Config, type ModelConfig } from './config/config.ts';
+import { brandTitle, type Config, type ModelConfig } from './config/config.ts';
 import { randomBase62 } from './kit/ids.ts';
 import { ifSold } from './jobs/if-sold.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
@@ -37,6 +37,7 @@ import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/core/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
+import { isSandboxModel } from './providers/index.ts';
 import { createX402Gate } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -99,7 +100,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
-  const providers = createProviders(config, { clock, log, outbound });
+  const providers = await createProviders(config, { clock, log, outbound });
   const mediaFiles = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });

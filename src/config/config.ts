@@ -2,11 +2,20 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { keyFileSettings } from '../kit/key-files.ts';
-import { leadsEnvironment, leadsFileSchema, readLeads, type LeadsConfig } from './leads-config.ts';
+import { leadsEnvironment, leadsFileSchema, readLeads, type LeadsConfig } from '../leads/leads-settings.ts';
 import { parseRate, parseUsd, type Nano, type Rate } from '../kit/money.ts';
 import { findUnknown, refuseMisspelt } from './setting-names.ts';
 import { unknownKey } from '../kit/unknown-key.ts';
-import { httpUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
+import { plainUrl } from '../kit/url-settings.ts';
+import {
+  definitionOf,
+  isSandboxModel,
+  providerDefinitions,
+  providersSection,
+  readProviders,
+} from '../providers/index.ts';
+import { modelKinds, type ModelKind, type ProviderConfig, type RouteConfig } from '../providers/provider.ts';
+import { videoResolutions, type VideoResolution } from '../providers/video/video-provider.ts';
 import { readX402, x402Environment, x402FileSchema, type X402Config } from './x402-config.ts';
 
 export type {
@@ -86,30 +95,10 @@ export interface S3Config {
   secretAccessKey: string;
 }
 
-/** `openai`: text and images. `modelark` and `videos` (the `/v1/videos` shape of resellers): video. `sandbox`: all. */
-export type ProviderConfig =
-  | { type: 'sandbox' }
-  | {
-      type: 'openai' | 'modelark' | 'videos';
-      baseUrl: string;
-      apiKey: string | null;
-      timeouts: ProviderTimeouts;
-    };
-
-export interface ProviderTimeouts {
-  connectMs: number;
-  firstByteMs: number;
-  idleMs: number;
-  totalMs: number;
-}
-
 export type Price =
   | { unit: 'token'; input: Rate; output: Rate }
   | { unit: 'call'; price: Nano }
   | { unit: 'second'; rates: ResolutionRate[] };
-
-export const videoResolutions = ['480p', '720p', '1080p', '4k'] as const;
-export type VideoResolution = (typeof videoResolutions)[number];
 
 /** Prices of an output second. */
 export interface ResolutionRate {
@@ -119,17 +108,9 @@ export interface ResolutionRate {
   withVideoPrice: Nano | null;
 }
 
-export interface RouteConfig {
-  /** A name in `providers`. */
-  provider: string;
-  /** The upstream's name of the model. */
-  model: string;
-}
-
 export interface ModelConfig {
   sku: string;
-  /** `chat` SKUs serve chat completions and responses. */
-  kind: 'chat' | 'image' | 'video';
+  kind: ModelKind;
   price: Price;
   /** Of chat SKUs: the most output tokens that are held and asked of an upstream. */
   maxOutputTokens: number;
@@ -320,32 +301,13 @@ const durationSchema = z
     edits: rule.edits,
   }));
 
-/** At most a day: beyond 24.8 days a timer would fire at once. */
-const timeoutMs = z.int().min(1).max(86_400_000);
-
 const fileSchema = z.strictObject({
-  providers: z
-    .record(
-      z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a lower-case name'),
-      z.discriminatedUnion('type', [
-        z.strictObject({ type: z.literal('sandbox') }),
-        z.strictObject({
-          type: z.enum(['openai', 'modelark', 'videos']),
-          base_url: httpUrl.transform(withoutTrailingSlash),
-          api_key_env: z.string().min(1).optional(),
-          connect_ms: timeoutMs.default(5_000),
-          first_byte_ms: timeoutMs.default(120_000),
-          idle_ms: timeoutMs.default(60_000),
-          total_ms: timeoutMs.default(600_000),
-        }),
-      ]),
-    )
-    .default({}),
+  providers: providersSection,
   models: z
     .record(
       z.string().min(1).max(128),
       z.strictObject({
-        kind: z.enum(['chat', 'image', 'video']),
+        kind: z.enum(modelKinds),
         price: priceSchema,
         max_output_tokens: z.int().min(1).max(65_536).optional(),
         duration: durationSchema.optional(),
@@ -435,48 +397,11 @@ const readFileSettings = (yamlText: string | null): z.infer<typeof fileSchema> =
 
 type FileSettings = z.infer<typeof fileSchema>;
 
-const readProviders = (
-  settings: FileSettings['providers'],
-  env: Record<string, string | undefined>,
-): Record<string, ProviderConfig> => {
-  const providers: Record<string, ProviderConfig> = { sandbox: { type: 'sandbox' } };
-  for (const [name, provider] of Object.entries(settings)) {
-    if (provider.type === 'sandbox') {
-      providers[name] = provider;
-      continue;
-    }
-    const apiKey = provider.api_key_env === undefined ? null : env[provider.api_key_env];
-    if (apiKey === undefined || apiKey === '')
-      throw new ConfigError(
-        `causeway.yaml: providers.${name}.api_key_env: the environment variable ${provider.api_key_env} is not set`,
-      );
-    providers[name] = {
-      type: provider.type,
-      baseUrl: provider.base_url,
-      apiKey,
-      timeouts: {
-        connectMs: provider.connect_ms,
-        firstByteMs: provider.first_byte_ms,
-        idleMs: provider.idle_ms,
-        totalMs: provider.total_ms,
-      },
-    };
-  }
-  return providers;
-};
-
 /** The unit that each kind of SKU may be priced in. */
-export const pricedBy: Record<ModelConfig['kind'], readonly Price['unit'][]> = {
+export const pricedBy: Record<ModelKind, readonly Price['unit'][]> = {
   chat: ['token', 'call'],
   image: ['call'],
   video: ['second'],
-};
-
-const servedBy: Record<ProviderConfig['type'], readonly ModelConfig['kind'][]> = {
-  sandbox: ['chat', 'image', 'video'],
-  openai: ['chat', 'image'],
-  modelark: ['video'],
-  videos: ['video'],
 };
 
 const readModels = (
@@ -485,7 +410,7 @@ const readModels = (
 ): ModelConfig[] => {
   if (settings === undefined) return defaultModels();
   return Object.entries(settings).map(([sku, model]) => {
-    const named = new Set(model.routes.map((route) => providers[route.provider]?.type === 'sandbox'));
+    const named = new Set(model.routes.map((route) => isSandboxModel({ routes: [route] }, providers)));
     if (named.size > 1)
       throw new ConfigError(
         `causeway.yaml: models.${sku}.routes: names a real provider and the sandbox; nobody pays for what the sandbox made, so take one of them out, or give the sandbox a SKU of its own`,
@@ -512,7 +437,7 @@ const readModels = (
           throw new ConfigError(
             `causeway.yaml: models.${sku}.routes: there is no provider "${route.provider}"`,
           );
-        if (!servedBy[provider.type].includes(model.kind))
+        if (!definitionOf(provider).serves.includes(model.kind))
           throw new ConfigError(
             `causeway.yaml: models.${sku}.routes: a provider of type ${provider.type} serves no ${model.kind} models`,
           );
@@ -527,10 +452,13 @@ const readModeration = (
   providers: Record<string, ProviderConfig>,
 ): RouteConfig | null => {
   if (settings === undefined) return null;
+  const types = providerDefinitions
+    .filter(({ serves }) => serves.includes('moderation'))
+    .map(({ type }) => type);
   const type = Object.hasOwn(providers, settings.provider) ? providers[settings.provider]?.type : undefined;
-  if (type !== 'openai')
+  if (type === undefined || !types.includes(type))
     throw new ConfigError(
-      `causeway.yaml: moderation.provider: there is no provider "${settings.provider}" of type openai`,
+      `causeway.yaml: moderation.provider: there is no provider "${settings.provider}" of type ${types.join(' or ')}`,
     );
   return settings;
 };
@@ -631,10 +559,6 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
     x402,
   };
 };
-
-/** Whether only the sandbox serves a SKU: no real model answers, and it costs the operator nothing. */
-export const isSandboxModel = ({ routes }: ModelConfig, providers: Config['providers']): boolean =>
-  routes.every(({ provider }) => providers[provider]?.type === 'sandbox');
 
 /** The brand as people read it. */
 export const brandTitle = ({ brand }: Pick<Config, 'brand'>): string =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { parseUsd, type Nano } from '../kit/money.ts';
 import { unknownKey } from '../kit/unknown-key.ts';
-import { nodeUrl, plainUrl, withoutTrailingSlash } from './url-settings.ts';
+import { nodeUrl, plainUrl, withoutTrailingSlash } from '../kit/url-settings.ts';
 
 export interface X402Config {
   /** None: nothing is sold for x402 payments. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
 import type { Config } from '../config/config.ts';
-import type { LeadSourceConfig } from '../config/leads-config.ts';
+import type { LeadSourceConfig } from './leads-settings.ts';
 import type { Log } from '../kit/log.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';

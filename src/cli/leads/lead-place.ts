@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { leadsEnvironment } from '../../config/leads-config.ts';
+import { leadsEnvironment } from '../../leads/leads-settings.ts';
 import { refuseMisspelt } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { userName } from '../../kit/user-name.ts';

@@ -1,4 +1,4 @@
-import type { ApifyLeadsConfig } from '../../config/leads-config.ts';
+import type { ApifyLeadsConfig } from '../leads-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamAnswer, UpstreamRequest } from './ask-upstream.ts';

@@ -1,10 +1,5 @@
 import type { Json } from '../../kit/json.ts';
-import {
-  fieldsOf,
-  type JsonTemplate,
-  type QueryField,
-  type TextTemplate,
-} from '../../config/query-template.ts';
+import { fieldsOf, type JsonTemplate, type QueryField, type TextTemplate } from './query-template.ts';
 import type { LeadQuery } from '../lead-source.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { HttpLeadsConfig } from '../../config/leads-config.ts';
+import type { HttpLeadsConfig } from '../leads-settings.ts';
 import type { Log } from '../../kit/log.ts';
-import type { JsonTemplate } from '../../config/query-template.ts';
+import type { JsonTemplate } from './query-template.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamRequest } from './ask-upstream.ts';
 import { fieldsIn, fillJson, fillText } from './fill-template.ts';

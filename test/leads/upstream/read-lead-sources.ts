@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { readConfig } from '../../../src/config/config.ts';
-import type { ApifyLeadsConfig, HttpLeadsConfig } from '../../../src/config/leads-config.ts';
+import type { ApifyLeadsConfig, HttpLeadsConfig } from '../../../src/leads/leads-settings.ts';
 
 const hasWords = (section: Record<string, unknown>): boolean => JSON.stringify(section).includes('{query}');
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ConfigError } from '../kit/errors.ts';
-import { sha256 } from '../kit/ids.ts';
-import { canonicalJson, type Json } from '../kit/json.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import { sha256 } from '../../kit/ids.ts';
+import { canonicalJson, type Json } from '../../kit/json.ts';
 import {
   fieldsOf,
   hasField,
@@ -11,8 +11,8 @@ import {
   type JsonTemplate,
   type TextTemplate,
 } from './query-template.ts';
-import { httpUrl, plainUrl } from './url-settings.ts';
-import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from './lead-fields.ts';
+import { httpUrl, plainUrl } from '../../kit/url-settings.ts';
+import { defaultableFields, leadFields, type LeadDefaults, type LeadField } from '../lead-fields.ts';
 
 /** What all services of somebody else have in common. */
 export interface UpstreamLeadsConfig {

@@ -8,9 +8,9 @@ import {
   readHttp,
   type ApifyLeadsConfig,
   type HttpLeadsConfig,
-} from './leads-upstream-config.ts';
+} from './upstream/upstream-settings.ts';
 
-export type { ApifyLeadsConfig, HttpLeadsConfig, LeadFieldPointers } from './leads-upstream-config.ts';
+export type { ApifyLeadsConfig, HttpLeadsConfig, LeadFieldPointers } from './upstream/upstream-settings.ts';
 
 /** Where searches are answered from. */
 export interface LeadsConfig {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
-import type { LeadsConfig } from '../../src/config/leads-config.ts';
+import type { LeadsConfig } from '../../src/leads/leads-settings.ts';
 
 const http = { url: 'https://leads.example/find', parameters: { q: '{query}' } };
 const apify = { actor: 'someone/some-actor', input: { search: '{query}' } };

@@ -1,5 +1,5 @@
-import { ConfigError } from '../kit/errors.ts';
-import type { Json } from '../kit/json.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import type { Json } from '../../kit/json.ts';
 
 /** What of a search a request to an upstream can be made of, under the contract's names. */
 export const queryFields = [
