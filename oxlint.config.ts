@@ -6,9 +6,9 @@ const ranks: readonly (readonly string[])[] = [
   ['http'],
   ['payments', 'providers', 'store', 'limits', 'cache'],
   ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
-  ['config'],
   ['operations'],
   ['mcp', 'rest', 'auth'],
+  ['config'],
 ];
 /** The files above all ranks. */
 const top = ['main', 'cli', 'app', 'services', 'first-start'];
@@ -17,9 +17,8 @@ const forbiddenTo = (folder: string, rank: number): string[] => [
   ...ranks
     .slice(rank)
     .flat()
-    // Configuration merges the settings of the folders below it, which read its types.
-    .filter((other) => other !== folder && other !== 'config'),
-  ...(rank > ranks.findIndex((one) => one.includes('payments')) && folder !== 'purchases'
+    .filter((other) => other !== folder),
+  ...(rank > ranks.findIndex((one) => one.includes('payments')) && !['purchases', 'config'].includes(folder)
     ? ['payments']
     : []),
 ];
@@ -35,7 +34,7 @@ const rankRules = ranks.flatMap((folders, rank) =>
             {
               regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
               message:
-                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases (ARCHITECTURE.md).',
+                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases and src/config (ARCHITECTURE.md).',
             },
             {
               regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,

@@ -4,7 +4,9 @@ import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { brandTitle, type Config, type ModelConfig } from './config/config.ts';
+import type { ModelConfig } from './catalog/model.ts';
+import type { Config } from './config/config.ts';
+import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
 import { ifSold } from './jobs/if-sold.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
@@ -46,6 +48,7 @@ import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
+  config: Config;
   operations: readonly Operation[];
   readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
+import { postgresUrl, wholeNumber } from '../kit/variables.ts';
 import {
   apifySettings,
   httpSettings,
@@ -38,14 +39,6 @@ export interface PostgresLeadsConfig {
 
 const sourceKinds = ['embedded', 'postgres', 'http', 'apify'] as const satisfies LeadSourceKind[];
 
-const wholeNumber = (minimum: number, maximum: number, initial: number) =>
-  z
-    .string()
-    .regex(/^\d{1,15}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(minimum).max(maximum))
-    .default(initial);
-
 /** The environment variables of leads. */
 export const leadsEnvironment = {
   LEADS_SOURCES: z
@@ -53,14 +46,25 @@ export const leadsEnvironment = {
     .transform((text) => (text === 'none' ? [] : text.split(',').map((part) => part.trim())))
     .pipe(z.array(z.enum(sourceKinds, `must be of ${sourceKinds.join(', ')}, divided by commas, or none`)))
     .refine((kinds) => new Set(kinds).size === kinds.length, 'names a source twice')
-    .default(['embedded']),
-  LEADS_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }).optional(),
-  LEADS_TIMEOUT_MS: wholeNumber(100, longestSearchMs, 10_000),
-  LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60),
+    .prefault('embedded')
+    .describe(
+      'sources of searches in this order: `embedded`, `postgres`, `http`, `apify`, divided by commas; ' +
+        '`none` switches the search off; see [The sources of leads](#the-sources-of-leads)',
+    ),
+  LEADS_DATABASE_URL: postgresUrl
+    .optional()
+    .describe('database of the source `postgres`, `DATABASE_URL` when unset'),
+  LEADS_TIMEOUT_MS: wholeNumber(100, longestSearchMs, 10_000).describe(
+    'how long a search may take in all sources together, 100 to 120000',
+  ),
+  LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
+    'how long a page of results is kept, 0 to 86400; 0 keeps none',
+  ),
   APIFY_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{1,512}$/, 'must be one word')
-    .optional(),
+    .optional()
+    .describe('token for the source `apify`, sent to `leads.apify.base_url` alone'),
 };
 
 /** The section `leads` of causeway.yaml. */

@@ -2,8 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
-import type { Config } from '../config/config.ts';
-import type { LeadSourceConfig } from './leads-settings.ts';
+import type { LeadsConfig, LeadSourceConfig } from './leads-settings.ts';
 import type { Log } from '../kit/log.ts';
 import { createCachedLeads } from './cached-leads.ts';
 import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';
@@ -19,7 +18,11 @@ export interface OpenLeadsOptions {
   log: Log;
 }
 
-type LeadsSettings = Pick<Config, 'leads' | 'dataDir' | 'search'>;
+interface LeadsSettings {
+  leads: LeadsConfig;
+  dataDir: string;
+  search: { syntheticProfiles: number };
+}
 
 /** Of each source. */
 const cacheEntries = 500;

@@ -110,7 +110,11 @@ describe('a wrong setting of the leads', () => {
     [{ LEADS_DATABASE_URL: 'mysql://x' }, undefined, /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
-    [{ LEADS_CACHE_SECONDS: '-1' }, undefined, /^LEADS_CACHE_SECONDS: must be a whole number$/],
+    [
+      { LEADS_CACHE_SECONDS: '-1' },
+      undefined,
+      /^LEADS_CACHE_SECONDS: must be a whole number from 0 to 86400$/,
+    ],
     [
       { ...onHttp, LEADS_SOURCE: 'x' },
       { http: { ...http, headers: { 'x-a': 'LEADS_SOURCES' } } },

@@ -1,5 +1,5 @@
 import { accountLimits } from '../../catalog/account-limits.ts';
-import type { ModelConfig } from '../../config/config.ts';
+import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import type { VideoJobRequest } from './run-video.ts';

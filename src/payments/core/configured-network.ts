@@ -1,4 +1,4 @@
-import type { AssetConfig } from '../../config/config.ts';
+import type { AssetConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { addressProblem } from './address-problem.ts';
 import { requireNetwork, type PaymentNetwork } from './networks.ts';

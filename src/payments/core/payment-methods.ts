@@ -1,4 +1,4 @@
-import type { AssetConfig, FacilitatorConfig } from '../../config/config.ts';
+import type { AssetConfig, FacilitatorConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from './challenge.ts';

@@ -1,4 +1,4 @@
-import type { AssetConfig, Config } from '../../config/config.ts';
+import type { AssetConfig, X402Config } from '../../payments/x402-settings.ts';
 import { addressProblem } from '../../payments/core/address-problem.ts';
 import { configuredNetwork } from '../../payments/core/configured-network.ts';
 import type { PaymentNetwork } from '../../payments/core/networks.ts';
@@ -53,7 +53,7 @@ export const openRefundPlace = async (
  * ConfigError.
  */
 export const findRefundPlace = async (
-  { networks, refundKeys }: Config['x402'],
+  { networks, refundKeys }: Pick<X402Config, 'networks' | 'refundKeys'>,
   payment: Pick<Payment, 'network' | 'asset' | 'payer'>,
   now: () => number,
 ): Promise<RefundPlace> => {

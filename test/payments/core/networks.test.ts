@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { AssetConfig } from '../../../src/payments/x402-settings.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { addressProblem } from '../../../src/payments/core/address-problem.ts';
 import { configuredNetwork } from '../../../src/payments/core/configured-network.ts';

@@ -9,7 +9,7 @@ import {
 } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { AssetConfig } from '../../../src/payments/x402-settings.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import type { NetworkStatus, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';

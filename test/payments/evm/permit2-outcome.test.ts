@@ -13,7 +13,7 @@ import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'vi
 import { bscTestnet } from 'viem/chains';
 import { x402ExactPermit2ProxyABI } from '@x402/evm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { AssetConfig } from '../../../src/payments/x402-settings.ts';
 import { parseProof } from '../../../src/payments/core/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../../src/payments/evm/evm-chain.ts';
 import { findEvmOutcome, type EvmOrder } from '../../../src/payments/evm/evm-outcome.ts';
