@@ -2,7 +2,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { keyFileSettings } from '../kit/key-files.ts';
-import { leadsEnvironment, leadsFileSchema, readLeads, type LeadsConfig } from '../leads/leads-settings.ts';
+import { leadsSection, leadsVariables, readLeads, type LeadsConfig } from '../leads/leads-settings.ts';
 import { parseRate, parseUsd, type Nano, type Rate } from '../kit/money.ts';
 import { findUnknown, refuseMisspelt } from './setting-names.ts';
 import { unknownKey } from '../kit/unknown-key.ts';
@@ -217,7 +217,7 @@ const environmentSchema = z.object({
     (profiles) => profiles === 0 || profiles >= 100,
     'must be 0, or 100 to 5000000',
   ),
-  ...leadsEnvironment,
+  ...leadsVariables,
   ...x402Environment,
 });
 
@@ -317,7 +317,7 @@ const fileSchema = z.strictObject({
     .refine((models) => Object.keys(models).length > 0, 'names no model; leave it out for the default ones')
     .optional(),
   moderation: z.strictObject({ provider: z.string(), model: z.string().min(1) }).optional(),
-  leads: leadsFileSchema,
+  leads: leadsSection,
   x402: x402FileSchema,
 });
 
@@ -513,7 +513,12 @@ export const readConfig = (env: Record<string, string | undefined>, yamlText: st
   const settings = parsed.data;
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, present);
-  const leads = readLeads({ settings, file: file.leads, variables: present });
+  const leads = readLeads({
+    values: settings,
+    section: file.leads,
+    environment: present,
+    maxLimit: settings.SEARCH_MAX_LIMIT,
+  });
   const x402 = readX402(settings, file.x402);
   return {
     host: settings.HOST,

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import { leadsEnvironment } from '../../leads/leads-settings.ts';
+import { leadsVariables } from '../../leads/leads-settings.ts';
 import { refuseMisspelt } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { userName } from '../../kit/user-name.ts';
@@ -41,7 +41,7 @@ const placeSettings = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'D
 
 /** What LEADS_SOURCES names that is kept here. Throws ConfigError, but where the operator has named the place. */
 const readPlaceNames = (all: Environment, isNeeded: boolean): LeadPlaceName[] | null => {
-  const { success, data, error } = leadsEnvironment.LEADS_SOURCES.safeParse(all.LEADS_SOURCES || undefined);
+  const { success, data, error } = leadsVariables.LEADS_SOURCES.safeParse(all.LEADS_SOURCES || undefined);
   if (success) return leadPlaceNames.filter((name) => data.includes(name)).sort(by(data));
   if (!isNeeded) return null;
   throw new ConfigError(`LEADS_SOURCES: ${error.issues[0]?.message ?? 'is wrong'}`, { cause: error });
