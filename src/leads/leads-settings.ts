@@ -33,14 +33,15 @@ export const leadsVariables = {
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .default(['embedded'])
     .describe(
-      `where searches are answered from, in this order: ${kinds.map((kind) => `\`${kind}\``).join(', ')}, divided by ` +
-        'commas; `none` switches the search off; see [The sources of leads](#the-sources-of-leads)',
+      'sources of searches in the order in which they are asked, divided by commas: ' +
+        leadSourceDefinitions.map(({ kind, text }) => `\`${kind}\` (${text})`).join(', ') +
+        '; `none` switches the search off; see [The sources of leads](#the-sources-of-leads)',
     ),
   LEADS_TIMEOUT_MS: wholeNumber(100, maxSearchMs, 10_000).describe(
-    'longest search in all sources together; see [The sources of leads](#the-sources-of-leads)',
+    'longest search in all sources together, 100 to 120000',
   ),
   LEADS_CACHE_SECONDS: wholeNumber(0, 86_400, 60).describe(
-    'how long a page of results is kept; 0 keeps none. After an import, and when somebody is forgotten, no earlier page is given out',
+    'how long a page of results is kept, 0 to 86400; 0 keeps none',
   ),
   ...sourceVariables,
 };
@@ -49,8 +50,8 @@ export const leadsVariables = {
 export const leadsSection = z
   .strictObject(
     Object.fromEntries(
-      leadSourceDefinitions.flatMap(({ kind, section }) =>
-        section === null ? [] : [[kind, section.optional()]],
+      leadSourceDefinitions.flatMap(({ kind, text, section }) =>
+        section === null ? [] : [[kind, section.optional().describe(text)]],
       ),
     ),
   )

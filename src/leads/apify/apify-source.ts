@@ -50,7 +50,7 @@ const section = z.strictObject({
 /** The lead source that is an actor of apify.com. */
 export const apifySource: LeadSourceDefinition<ApifyLeadsConfig> = {
   kind: 'apify',
-  text: 'an actor of [Apify](https://docs.apify.com/api/v2/act-run-sync-get-dataset-items-post), run for each search',
+  text: 'an actor of apify.com, run for each search',
   variables: {
     APIFY_TOKEN: z
       .string()

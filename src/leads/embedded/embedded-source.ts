@@ -10,7 +10,7 @@ const firstSearchWaitMs = 10_000;
 /** The lead source that is an index in the data folder. */
 export const embeddedSource: LeadSourceDefinition<EmbeddedLeadsConfig> = {
   kind: 'embedded',
-  text: 'the profiles imported into `DATA_DIR/leads` ([operations](operations.md#profiles-leads))',
+  text: 'the profiles imported into `DATA_DIR/leads`',
   variables: {},
   section: null,
   erasesForgotten: true,

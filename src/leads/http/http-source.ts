@@ -66,7 +66,10 @@ const section = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe('headers of the request; `${NAME}` is an environment variable'),
-  body: z.json().optional().describe('JSON body of the request'),
+  body: z
+    .json()
+    .optional()
+    .describe('JSON body of the request; its texts have the same places as `parameters`'),
   results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
   filtered_rows: filteredRows.describe(
     '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
@@ -77,9 +80,7 @@ const section = z.strictObject({
 /** The lead source that is an HTTP service, asked for each search. */
 export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
   kind: 'http',
-  text:
-    'an HTTP service, asked for each search by GET, or by POST with a JSON `body` whose texts have the same places ' +
-    'as `parameters`',
+  text: 'an HTTP service that answers JSON, asked for each search',
   variables: {},
   section,
   erasesForgotten: false,

@@ -15,7 +15,7 @@ interface Values {
 /** The lead source that is a PostgreSQL database. */
 export const postgresSource: LeadSourceDefinition<PostgresLeadsConfig> = {
   kind: 'postgres',
-  text: 'the profiles imported into PostgreSQL, for several gateways',
+  text: 'the profiles imported into PostgreSQL',
   variables: {
     LEADS_DATABASE_URL: z
       .url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
