@@ -35,7 +35,12 @@ export const readConfig = (environment: Environment, yamlText: string | null) =>
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, environment);
-  const leads = readLeads({ settings: values, file: file.leads, variables: environment });
+  const leads = readLeads({
+    values,
+    section: file.leads,
+    environment,
+    maxLimit: values.SEARCH_MAX_LIMIT,
+  });
   const x402 = readX402Settings(values, file.x402);
   const isSearchOn = leads.sources.length > 0 && x402.networks.length > 0;
   return {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { modelsSection, moderationSection } from '../catalog/model-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { unknownKey } from '../kit/unknown-key.ts';
-import { leadsFileSchema } from '../leads/leads-settings.ts';
+import { leadsSection } from '../leads/leads-settings.ts';
 import { x402Section } from '../payments/x402-settings.ts';
 import { providersSection } from '../providers/index.ts';
 import { firstIssue } from './first-issue.ts';
@@ -13,7 +13,7 @@ export const fileSchema = z.strictObject({
   providers: providersSection,
   models: modelsSection,
   moderation: moderationSection,
-  leads: leadsFileSchema,
+  leads: leadsSection,
   x402: x402Section,
 });
 

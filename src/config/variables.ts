@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { jobVariables } from '../jobs/job-settings.ts';
 import { keyFileVariables } from '../kit/key-files.ts';
-import { leadsEnvironment } from '../leads/leads-settings.ts';
+import { leadsVariables } from '../leads/leads-settings.ts';
 import { limitVariables } from '../limits/limit-settings.ts';
 import { mediaVariables } from '../media/media-settings.ts';
 import { searchVariables } from '../operations/search/search-settings.ts';
@@ -19,7 +19,7 @@ export const variableTables = {
   Jobs: jobVariables,
   'Callbacks and addresses': webhookVariables,
   'The search': searchVariables,
-  'Lead sources': leadsEnvironment,
+  'Lead sources': leadsVariables,
   'x402 payments': x402Variables,
   'Keys in files': keyFileVariables,
 };

@@ -33,8 +33,8 @@ export const isSandboxModel = (
     return config !== undefined && isSandbox(config);
   });
 
-const withType = ({ type, settings }: ProviderDefinition) =>
-  z.strictObject({ type: z.literal(type), ...settings.shape });
+const withType = ({ type, text, settings }: ProviderDefinition) =>
+  z.strictObject({ type: z.literal(type).describe(`\`${type}\`: ${text}`), ...settings.shape });
 const [first, ...others] = providerDefinitions;
 
 /** The section `providers` of causeway.yaml. */

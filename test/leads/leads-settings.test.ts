@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
-import type { LeadsConfig } from '../../src/leads/leads-settings.ts';
+import { leadSourceDefinitions } from '../../src/leads/index.ts';
+import { leadsVariables, type LeadsConfig } from '../../src/leads/leads-settings.ts';
 
 const http = { url: 'https://leads.example/find', parameters: { q: '{query}' } };
 const apify = { actor: 'someone/some-actor', input: { search: '{query}' } };
@@ -235,5 +236,13 @@ describe('a wrong setting of the leads', () => {
     expect(reading).toThrow(ConfigError);
     expect(reading).toThrow(line);
     expect(reading).not.toThrow(/\n|topsecret/);
+  });
+});
+
+describe.each(leadSourceDefinitions)('the lead source $kind', ({ kind, text, variables, section }) => {
+  it('describes itself and each of its settings', () => {
+    expect(leadsVariables.LEADS_SOURCES.description).toContain(`\`${kind}\` (${text})`);
+    for (const [name, setting] of Object.entries({ ...variables, ...section?.shape }))
+      expect({ [name]: setting.description }).toEqual({ [name]: expect.stringMatching(/^[a-zA-Z`].{9,}/) });
   });
 });

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import { leadsEnvironment } from '../../leads/leads-settings.ts';
+import { leadsVariables } from '../../leads/leads-settings.ts';
+import { postgresSource } from '../../leads/postgres/postgres-source.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { storeVariables } from '../../store/store-settings.ts';
@@ -38,7 +38,7 @@ export interface LeadPlaceOptions extends SettingOptions {
   to?: LeadPlaceName;
 }
 
-const { LEADS_SOURCES, LEADS_DATABASE_URL } = leadsEnvironment;
+const { LEADS_SOURCES } = leadsVariables;
 const { DATA_DIR, DATABASE_URL } = storeVariables;
 const placeVariables = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'DATA_DIR'];
 
@@ -55,11 +55,9 @@ const readPlaceNames = (all: Environment, isNeeded: boolean): LeadPlaceName[] | 
 };
 
 const readUrl = (all: Environment): string => {
-  const values = readVariables({ LEADS_DATABASE_URL, DATABASE_URL }, all);
-  const url = values.LEADS_DATABASE_URL ?? values.DATABASE_URL;
-  if (url === undefined)
-    throw new ConfigError('LEADS_DATABASE_URL: must be set (or DATABASE_URL) for profiles in PostgreSQL');
-  return url;
+  const values = readVariables({ ...postgresSource.variables, DATABASE_URL }, all);
+  const times = { totalMs: 0, shareMs: 0 };
+  return postgresSource.read({}, { values, environment: all, maxLimit: 0, ...times }).url;
 };
 
 /**

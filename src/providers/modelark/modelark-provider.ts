@@ -5,7 +5,7 @@ import { tasksUrl } from './tasks-url.ts';
 /** The provider that asks ModelArk's API of generation tasks. */
 export const modelarkProvider: ProviderDefinition<RemoteConfig> = {
   type: 'modelark',
-  text: 'the task API of ModelArk; `base_url` may end with `/api/v3` or not',
+  text: 'video by the task API of ModelArk; `base_url` may leave out `/api/v3`',
   settings: remoteSettings,
   serves: ['video'],
   read: readRemote,

@@ -4,7 +4,7 @@ import { readRemote, remoteSettings, type RemoteConfig } from '../remote-setting
 /** The provider that asks an OpenAI-compatible service. */
 export const openAiProvider: ProviderDefinition<RemoteConfig> = {
   type: 'openai',
-  text: 'any OpenAI-compatible service; `base_url` has the version part, such as `/v1`',
+  text: 'chat, images and moderation by an OpenAI-compatible service; `base_url` ends with its version, such as `/v1`',
   settings: remoteSettings,
   serves: ['chat', 'image', 'moderation'],
   read: readRemote,

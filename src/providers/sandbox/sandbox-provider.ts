@@ -5,7 +5,7 @@ import type { ProviderDefinition } from '../provider.ts';
 /** The provider that needs no upstream: it makes example answers in this process, at no cost. */
 export const sandboxProvider: ProviderDefinition = {
   type: 'sandbox',
-  text: 'example answers, made by the gateway itself; a provider named `sandbox` is always there',
+  text: 'chat, images and video without a model, for trials; a provider named `sandbox` is always there',
   settings: z.strictObject({}),
   serves: ['chat', 'image', 'video'],
   read: () => ({}),

@@ -4,7 +4,7 @@ import { readRemote, remoteSettings, type RemoteConfig } from '../remote-setting
 /** The provider that asks a reseller's `/v1/videos`. */
 export const videosProvider: ProviderDefinition<RemoteConfig> = {
   type: 'videos',
-  text: 'the `/v1/videos` form of resellers, such as another Causeway; `base_url` may end with `/v1` or not',
+  text: 'video in the `/v1/videos` form of resellers, such as another Causeway; `base_url` may leave out `/v1`',
   settings: remoteSettings,
   serves: ['video'],
   read: readRemote,
