@@ -36,7 +36,7 @@ export const modelsSection = z
     z.string().min(1).max(128),
     z.strictObject({
       kind: z.enum(modelKinds).describe('chat, image or video'),
-      price: priceSchema.describe('unit `token` or `call` for chat, `call` for image, `second` for video'),
+      price: priceSchema.describe('`token` or `call` for chat, `call` for image, `second` for video'),
       max_output_tokens: z
         .int()
         .min(1)

@@ -42,7 +42,7 @@ const usdAmount = decimal(parseUsd).pipe(z.bigint().min(0n));
 export const priceSchema = z.discriminatedUnion('unit', [
   z
     .strictObject({
-      unit: z.literal('token'),
+      unit: z.literal('token').describe('`token`: by prompt and output tokens'),
       input_usd_per_1m: decimal(parseRate).describe('USD for a million prompt tokens'),
       output_usd_per_1m: decimal(parseRate).describe('USD for a million output tokens'),
     })
@@ -52,11 +52,14 @@ export const priceSchema = z.discriminatedUnion('unit', [
       output: price.output_usd_per_1m,
     })),
   z
-    .strictObject({ unit: z.literal('call'), price_usd: usdAmount.describe('USD for a call') })
+    .strictObject({
+      unit: z.literal('call').describe('`call`: one price for each call'),
+      price_usd: usdAmount.describe('USD for a call'),
+    })
     .transform((price) => ({ unit: price.unit, price: price.price_usd })),
   z
     .strictObject({
-      unit: z.literal('second'),
+      unit: z.literal('second').describe('`second`: by second of output'),
       rates: z
         .array(
           z.strictObject({

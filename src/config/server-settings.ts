@@ -29,9 +29,7 @@ export const serverVariables = {
     .describe('prefix of keys and headers, lower-case letters'),
   LOG_LEVEL: oneOf('debug', 'info', 'warn', 'error', 'silent')
     .default('info')
-    .describe(
-      '`debug`, `info`, `warn`, `error` or `silent`; JSON lines on standard error ([operations](operations.md#the-log))',
-    ),
+    .describe('`debug`, `info`, `warn`, `error` or `silent`; see [The log](operators.md#the-log)'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' })
     .optional()
@@ -43,7 +41,7 @@ export const serverVariables = {
   CAUSEWAY_API_KEY: z
     .string()
     .optional()
-    .describe('key that `--stdio` acts with; see [The key of --stdio](#the-key-of---stdio)'),
+    .describe('key that `--stdio` acts with; see [The key of stdio](#the-key-of-stdio)'),
   CAUSEWAY_LAUNCHED: z
     .string()
     .optional()

@@ -47,7 +47,8 @@ export const leadsSection = z
       ),
     ),
   )
-  .default({});
+  .default({})
+  .describe('services that are searched, by kind of source');
 
 export interface LeadsOrigin {
   /** The checked variables. */

@@ -107,7 +107,7 @@ export const x402Variables = {
     .describe('key for a facilitator at `https://api.cdp.coinbase.com`'),
   X402_CDP_API_KEY_SECRET: z.string().max(4_096).optional().describe('its secret, sent to that host alone'),
   X402_HEADER_BYTES: wholeNumber(1_000, 14_000, defaultHeaderBytes).describe(
-    'longest `PAYMENT-REQUIRED` header; see [Proxies](#proxies)',
+    'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
   ),
   X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
     'how long a settlement may take, waiting for the chain or the facilitator included; then it is `payment_pending`',
@@ -119,7 +119,7 @@ export const x402Variables = {
     .prefault('0')
     .describe(
       'USD of one network that may be delivered on a remote facilitator’s word while no node answers; ' +
-        'see [The payment networks](#the-payment-networks)',
+        'see [Settling](#settling)',
     ),
   X402_EVM_PAY_TO: evmAddress
     .optional()
@@ -133,7 +133,9 @@ export const x402Variables = {
   X402_EVM_REFUND_KEY: evmKey
     .optional()
     .describe('key that EVM refunds are signed with; only the operator’s commands use it'),
-  X402_SOLANA_PAY_TO: solanaAddress.optional().describe('the same for Solana, as are the next three'),
+  X402_SOLANA_PAY_TO: solanaAddress
+    .optional()
+    .describe('wallet for payments on Solana, generated when unset; the main network needs yours'),
   X402_SOLANA_RPC_URL: nodeUrl.optional().describe('node of the Solana network'),
   X402_SOLANA_FACILITATOR_KEY: solanaKey
     .optional()
@@ -220,4 +222,5 @@ export const x402Section = z
       })
       .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),
   })
-  .default({ networks: {} });
+  .default({ networks: {} })
+  .describe('x402 payments');

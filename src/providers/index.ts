@@ -43,7 +43,8 @@ export const providersSection = z
     z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a lower-case name'),
     z.discriminatedUnion('type', [withType(first), ...others.map(withType)]),
   )
-  .default({});
+  .default({})
+  .describe('providers by name');
 
 /** The providers by name. `sandbox` is always among them. Throws ConfigError with one line that names the setting. */
 export const readProviders = (

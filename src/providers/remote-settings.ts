@@ -18,6 +18,7 @@ export interface RemoteConfig extends ProviderConfig {
   timeouts: ProviderTimeouts;
 }
 
+const connectMs = 5_000;
 /** At most a day: beyond 24.8 days a timer would fire at once. */
 const timeoutMs = z.int().min(1).max(86_400_000);
 
@@ -29,7 +30,6 @@ export const remoteSettings = z.strictObject({
     .min(1)
     .optional()
     .describe('environment variable that holds the key; without it no key is sent'),
-  connect_ms: timeoutMs.default(5_000).describe('how long a connection may take'),
   first_byte_ms: timeoutMs.default(120_000).describe('how long the first byte of an answer may take'),
   idle_ms: timeoutMs.default(60_000).describe('how long an answer may pause'),
   total_ms: timeoutMs.default(600_000).describe('how long a whole answer may take'),
@@ -50,7 +50,7 @@ export const readRemote = (
     baseUrl: settings.base_url,
     apiKey,
     timeouts: {
-      connectMs: settings.connect_ms,
+      connectMs,
       firstByteMs: settings.first_byte_ms,
       idleMs: settings.idle_ms,
       totalMs: settings.total_ms,

@@ -34,7 +34,7 @@ const section = z.strictObject({
     .record(z.string(), z.json())
     .default({})
     .describe('input of a run, with places as in `parameters`'),
-  base_url: plainUrl.default('https://api.apify.com').describe('address of the service'),
+  base_url: plainUrl.prefault('https://api.apify.com').describe('address of the service'),
   max_charge_usd: z
     .number()
     .positive()
