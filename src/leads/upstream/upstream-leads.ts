@@ -7,11 +7,11 @@ import { InconclusiveError } from '../inconclusive-error.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
-import { createBlindFilters } from './blind-filters.ts';
+import { createUnsupportedFilters } from './unsupported-filters.ts';
 import type { DialectName } from './dialects.ts';
+import { fieldsSearched } from './fill-template.ts';
 import { filtersOf, type FilterField } from './filter-fields.ts';
 import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
-import { rowsToAsk } from './rows-to-ask.ts';
 
 export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
   /** For the log. */
@@ -45,7 +45,7 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
   const { name, timeoutMs, maxResponseBytes, revision, log } = options;
   const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes });
   const reader = createAnswerReader({ timeoutMs });
-  const blindFilters = createBlindFilters(options);
+  const unsupportedFilters = createUnsupportedFilters(options);
   const reportRefused = atMostEvery<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
     (what, leftOut) => log.warn({ source: name, ...what, leftOut }, 'rows of a lead source are no profiles'),
@@ -80,10 +80,12 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
   return {
     search: async (query, { signal }) => {
       signal.throwIfAborted();
-      const blind = blindFilters.refused(query);
+      const blind = unsupportedFilters.refused(query);
       if (blind !== null) throw notTold(blind, { wasAsked: false });
       const sent = options.fieldsSent(query);
-      const rowsAsked = rowsToAsk(query, { sent, filteredRows: options.filteredRows });
+      // Most rows do not pass a filter that the upstream does not know of, so more are asked for.
+      const isFullySent = fieldsSearched(query).every((field) => sent.has(field));
+      const rowsAsked = isFullySent ? query.limit : Math.max(query.limit, options.filteredRows);
       const answer = await ask({ ...query, limit: rowsAsked }, signal);
       if (!isGood(answer.status)) {
         const reason = options.explain?.(answer) ?? null;
@@ -96,7 +98,7 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
       const found = await read(answer, { query, rules: { ...rulesOf(options), words } }, signal);
       const { leads, profiles, refused, firstProblem } = found;
       const rows = profiles + refused;
-      blindFilters.learn(query, found);
+      unsupportedFilters.learn(query, found);
       if (refused > 0) reportRefused({ refused, rows, firstProblem });
       if (refused > 0 && profiles === 0) throw unavailable(new Error(`none of ${refused} rows is a profile`));
       if (leads.length === 0 && rows > 0) {

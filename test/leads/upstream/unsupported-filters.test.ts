@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LeadQuery } from '../../../src/leads/lead-source.ts';
-import { createBlindFilters } from '../../../src/leads/upstream/blind-filters.ts';
+import { createUnsupportedFilters } from '../../../src/leads/upstream/unsupported-filters.ts';
 import { filterFields } from '../../../src/leads/upstream/filter-fields.ts';
 
 const inFood = (query: string): LeadQuery => ({ query, category: 'Food', limit: 20 });
@@ -10,7 +10,7 @@ const withNone = { profiles: 10, untoldFields: [...filterFields] };
 
 const open = () => {
   const clock = { ms: 1_000 };
-  return { clock, filters: createBlindFilters({ fields: {}, nowMs: () => clock.ms }) };
+  return { clock, filters: createUnsupportedFilters({ fields: {}, nowMs: () => clock.ms }) };
 };
 
 describe('a filter on a field that an upstream does not tell', () => {

@@ -5,13 +5,13 @@ import { filterFields, filtersOf, type FilterField } from './filter-fields.ts';
 import type { FoundLeads } from './to-leads.ts';
 
 /** What is known of the filters that an upstream's profiles cannot pass, as they do not have the field. */
-export interface BlindFilters {
+export interface UnsupportedFilters {
   /** A filter of the query for which asking is of no use now; null when there is none. */
   refused(query: LeadQuery): FilterField | null;
   learn(query: LeadQuery, found: Pick<FoundLeads, 'profiles' | 'untoldFields'>): void;
 }
 
-export interface BlindFiltersOptions {
+export interface UnsupportedFiltersOptions {
   fields: LeadFieldPointers;
   /** A clock that never goes back. */
   nowMs?: () => number;
@@ -32,10 +32,10 @@ interface Misses {
   search: string;
 }
 
-export const createBlindFilters = ({
+export const createUnsupportedFilters = ({
   fields,
   nowMs = () => performance.now(),
-}: BlindFiltersOptions): BlindFilters => {
+}: UnsupportedFiltersOptions): UnsupportedFilters => {
   const missed = new Map<FilterField, Misses>();
   const seenAtMs = new Map<FilterField, number>();
 
