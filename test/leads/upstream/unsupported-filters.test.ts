@@ -4,9 +4,9 @@ import { createUnsupportedFilters } from '../../../src/leads/upstream/unsupporte
 import { filterFields } from '../../../src/leads/upstream/filter-fields.ts';
 
 const inFood = (query: string): LeadQuery => ({ query, category: 'Food', limit: 20 });
-const withoutCategory = { profiles: 10, untoldFields: ['category' as const] };
-const withAll = { profiles: 1, untoldFields: [] };
-const withNone = { profiles: 10, untoldFields: [...filterFields] };
+const withoutCategory = { profiles: 10, missingFields: ['category' as const] };
+const withAll = { profiles: 1, missingFields: [] };
+const withNone = { profiles: 10, missingFields: [...filterFields] };
 
 const open = () => {
   const clock = { ms: 1_000 };
