@@ -1,4 +1,4 @@
-/** The fields of a profile, under the contract's names and in the order of an answer (`Lead` in leads/lead-source.ts). */
+/** The fields of a profile, in the order of an answer (`Lead` in lead-source.ts). */
 export const leadFields = [
   'username',
   'full_name',
@@ -18,7 +18,7 @@ export const leadFields = [
 
 export type LeadField = (typeof leadFields)[number];
 
-/** Values that an operator names for required fields which a row may lack. */
+/** Values that an operator sets for required fields which a row may lack. */
 export interface LeadDefaults {
   full_name?: string;
   following?: number;

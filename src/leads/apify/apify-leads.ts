@@ -20,7 +20,7 @@ export const createApifyLeads = (config: ApifyLeadsConfig, { log }: { log: Log }
     results: '',
     dialect: 'apify',
     toRequest: (query) => toRequest(config, { query, fields }),
-    // `maxItems` says nothing to an actor that has a number of its own.
+    // `maxItems` does not count as a sent limit: an actor may have a number of its own.
     fieldsSent: (query) => fieldsIn([config.input], query),
     refusesSearch: (answer) => answer.status === 400 && errorType(answer) === 'invalid-input',
     explain,
@@ -35,12 +35,12 @@ const toRequest = (
   const url = new URL(`${baseUrl}/v2/acts/${actor}/run-sync-get-dataset-items`);
   url.search = new URLSearchParams({
     format: 'json',
-    // Profiles come with their last posts, which are many times longer.
+    // Without this list, profiles come with their last posts, which are many times longer.
     fields,
-    // Rows that are read, and rows that an actor which is paid by the row may charge for.
+    // `limit`: rows that are read. `maxItems`: rows that an actor with a price per row may charge for.
     limit: String(maxRows),
     maxItems: String(query.limit),
-    // A run goes on, and costs, when whoever asked for it has gone.
+    // A run goes on, and costs money, after its caller has left.
     timeout: String(Math.max(1, Math.floor(timeoutMs / 1_000))),
     ...(maxChargeUsd === null ? {} : { maxTotalChargeUsd: String(maxChargeUsd) }),
   }).toString();
@@ -54,11 +54,11 @@ const toRequest = (
 
 const advice: Record<number, string> = {
   401: 'APIFY_TOKEN is not accepted',
-  402: 'the account has used up what it may use',
+  402: 'the account has used up its allowance',
   403: 'the account may not run this actor',
   404: 'there is no such actor (leads.apify.actor in causeway.yaml)',
   408: 'the run took too long',
-  429: 'asked too often',
+  429: 'too many requests',
 };
 
 const errorType = ({ bytes }: UpstreamAnswer): string | null => {

@@ -22,7 +22,7 @@ export const createHttpLeads = (config: HttpLeadsConfig, { log }: { log: Log }):
   });
 };
 
-/** Statuses that speak of the search, not of the service. */
+/** Statuses that concern the search, not the service. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 const toRequest = (

@@ -1,5 +1,11 @@
 import type { Json } from '../../kit/json.ts';
-import { fieldsOf, type JsonTemplate, type QueryField, type TextTemplate } from './query-template.ts';
+import {
+  fieldsOf,
+  queryFields,
+  type JsonTemplate,
+  type QueryField,
+  type TextTemplate,
+} from './query-template.ts';
 import type { LeadQuery } from '../lead-source.ts';
 
 /**
@@ -49,6 +55,10 @@ export const fillJson = (template: JsonTemplate, query: LeadQuery): Json | undef
 /** Returns the fields of a search that the filled templates hold. */
 export const fieldsIn = (templates: readonly JsonTemplate[], query: LeadQuery): Set<QueryField> =>
   new Set(templates.flatMap((template) => fieldsOf(template, (text) => fillText(text, query) !== undefined)));
+
+/** Returns the fields of the words and filters that a search has. */
+export const fieldsSearched = (query: LeadQuery): QueryField[] =>
+  queryFields.filter((field) => field !== 'limit' && readField(query, field) !== undefined);
 
 /** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;

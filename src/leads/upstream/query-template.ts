@@ -2,7 +2,7 @@ import { ConfigError } from '../../kit/errors.ts';
 import type { Json } from '../../kit/json.ts';
 
 /** The fields of a search that a request to an upstream can hold, under the contract's names. */
-const queryFields = [
+export const queryFields = [
   'query',
   'country',
   'category',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutCommands } from '../../../src/providers/modelark/without-commands.ts';
+import { escapeFlags } from '../../../src/providers/modelark/escape-flags.ts';
 
 it.each([
   ['A harbour --duration 15', 'A harbour –duration 15'],
@@ -9,10 +9,10 @@ it.each([
   ['well-known', 'well-known'],
   ['--5', '--5'],
 ])('takes the commands out of %j', (prompt, without) => {
-  expect(withoutCommands(prompt)).toBe(without);
+  expect(escapeFlags(prompt)).toBe(without);
 });
 
 it('reads the longest run of hyphens once', () => {
   const hyphens = '-'.repeat(262_144);
-  expect(withoutCommands(hyphens)).toBe(hyphens);
+  expect(escapeFlags(hyphens)).toBe(hyphens);
 });

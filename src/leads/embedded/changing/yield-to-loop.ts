@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const workMs = 50;
 
 /**
- * To be called between small pieces of a long work: lets the event loop turn when 50 ms have passed, so that signals
- * and timers get through, and resolves with whether it did. Rejects with the reason of `signal` when that aborts.
+ * Returns a function to call between small pieces of long work. It yields to the event loop once 50 ms have passed, so
+ * that signals and timers are handled, and resolves with true when it did. Rejects with the reason of `signal`.
  */
-export const createBreather = (signal: AbortSignal): (() => Promise<boolean>) => {
+export const createYieldToLoop = (signal: AbortSignal): (() => Promise<boolean>) => {
   let lastMs = performance.now();
   return async () => {
     signal.throwIfAborted();

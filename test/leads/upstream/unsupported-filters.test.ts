@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { LeadQuery } from '../../../src/leads/lead-source.ts';
-import { createBlindFilters } from '../../../src/leads/upstream/blind-filters.ts';
+import { createUnsupportedFilters } from '../../../src/leads/upstream/unsupported-filters.ts';
 import { filterFields } from '../../../src/leads/upstream/filter-fields.ts';
 
 const inFood = (query: string): LeadQuery => ({ query, category: 'Food', limit: 20 });
-const withoutCategory = { profiles: 10, untoldFields: ['category' as const] };
-const withAll = { profiles: 1, untoldFields: [] };
-const withNone = { profiles: 10, untoldFields: [...filterFields] };
+const withoutCategory = { profiles: 10, missingFields: ['category' as const] };
+const withAll = { profiles: 1, missingFields: [] };
+const withNone = { profiles: 10, missingFields: [...filterFields] };
 
 const open = () => {
   const clock = { ms: 1_000 };
-  return { clock, filters: createBlindFilters({ fields: {}, nowMs: () => clock.ms }) };
+  return { clock, filters: createUnsupportedFilters({ fields: {}, nowMs: () => clock.ms }) };
 };
 
 describe('a filter on a field that an upstream does not tell', () => {
