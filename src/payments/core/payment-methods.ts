@@ -4,7 +4,7 @@ import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from './challenge.ts';
 import { configuredNetwork } from './configured-network.ts';
 import { defaultFacilitatorTimeouts, type Facilitator, type FacilitatorTimeouts } from './facilitator.ts';
-import { createFacilitatorGroup } from './facilitator-group.ts';
+import { createFacilitatorGroup } from '../remote/facilitator-group.ts';
 import { createJsonRpc } from './json-rpc.ts';
 import { createLocalFacilitator } from './local-facilitator.ts';
 import { createRemoteFacilitator, type RemoteFacilitator } from '../remote/remote-facilitator.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findFirstBlock } from '../core/find-first-block.ts';
+import { findFirstBlock } from './find-first-block.ts';
 import { createEvmChain, quantity, toHex } from './evm-chain.ts';
 import { askWithin, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 

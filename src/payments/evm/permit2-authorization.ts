@@ -9,7 +9,7 @@ import {
 import { permit2Contracts } from './permit2-contracts.ts';
 import type { PaymentRequirements, Permit2Payload } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
-import { findFirstBlock } from '../core/find-first-block.ts';
+import { findFirstBlock } from './find-first-block.ts';
 import { readBlockLogs } from './evm-block-logs.ts';
 import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
 import type { FoundOutcome } from '../core/facilitator.ts';

@@ -6,7 +6,7 @@ import {
   type SupportedKind,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import type { Trouble } from '../core/facilitator-condition.ts';
+import type { Trouble } from './facilitator-condition.ts';
 import type { RemoteAnswer } from './remote-http.ts';
 
 const verifyAnswer = z.object({

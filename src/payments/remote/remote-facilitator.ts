@@ -10,7 +10,7 @@ import type {
   SupportedKind,
   VerifyOutcome,
 } from '../core/facilitator.ts';
-import { createFacilitatorCondition, type Trouble } from '../core/facilitator-condition.ts';
+import { createFacilitatorCondition, type Trouble } from './facilitator-condition.ts';
 import { findTrouble, readSettlement, readSupported, readVerification } from './remote-answers.ts';
 import { createRemoteHttp, type RemoteAnswer } from './remote-http.ts';
 import type { RemoteOutcome } from './remote-outcome.ts';

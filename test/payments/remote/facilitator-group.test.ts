@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createFacilitatorGroup } from '../../../src/payments/core/facilitator-group.ts';
+import { createFacilitatorGroup } from '../../../src/payments/remote/facilitator-group.ts';
 import type {
   Facilitator,
   OutgoingTransaction,

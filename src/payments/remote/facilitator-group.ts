@@ -8,9 +8,9 @@ import type {
   SettleOutcome,
   SupportedKind,
   VerifyOutcome,
-} from './facilitator.ts';
-import type { RemoteFacilitator } from '../remote/remote-facilitator.ts';
-import type { RemoteOutcome } from '../remote/remote-outcome.ts';
+} from '../core/facilitator.ts';
+import type { RemoteFacilitator } from './remote-facilitator.ts';
+import type { RemoteOutcome } from './remote-outcome.ts';
 
 export interface FacilitatorGroupOptions {
   /** In order of preference. */
