@@ -3,7 +3,8 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer } from '../extensions/offer-receipt.ts';
 import type { OfferBook, SignedOffers } from '../extensions/signed-offers.ts';
-import { toSmallestUnit, type PaymentNetwork } from './networks.ts';
+import type { PaymentNetwork } from './network-family.ts';
+import { toSmallestUnit } from './networks.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
   Extensions,
@@ -44,9 +45,8 @@ const nothingWrong = 'Payment required';
 const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements | null => {
   const { network, payTo, facilitator } = method;
   const { asset } = network;
-  const supported = facilitator.supports();
-  // EVM terms need nothing from the facilitator, so they hold before it was first asked.
-  if (supported === 'unsupported' || (supported === null && network.family !== 'evm')) return null;
+  const supported = facilitator.supports() ?? network.family.readSupported(undefined);
+  if (supported === 'unsupported') return null;
   return {
     scheme: 'exact',
     network: network.id,
@@ -55,7 +55,7 @@ const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements
     payTo,
     maxTimeoutSeconds,
     extra: {
-      ...supported?.extra,
+      ...supported.extra,
       ...asset.eip712,
       // Without it clients sign ERC-3009.
       ...(asset.transfer === 'permit2' ? { assetTransferMethod: asset.transfer } : {}),

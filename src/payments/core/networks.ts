@@ -1,44 +1,9 @@
 import { ConfigError } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
-
-export type NetworkFamily = 'evm' | 'solana';
-
-/**
- * How EVM buyers authorize a transfer: by the token's own ERC-3009, or through the Permit2 contract where the token
- * has none.
- */
-export type TransferMethod = 'eip3009' | 'permit2';
-
-/** A token that is taken as payment, one token being one USD. */
-export interface PaymentAsset {
-  symbol: string;
-  /** EVM: the contract, in checksum form. Solana: the mint. */
-  address: string;
-  /** Decimal places of the smallest unit. */
-  decimals: number;
-  /** The token's domain, that EVM buyers sign under; null on Solana, and for a token that signs nothing itself. */
-  eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
-  transfer: TransferMethod | null;
-}
-
-export interface PaymentNetwork {
-  /** CAIP-2, the name in x402 v2. */
-  id: `${string}:${string}`;
-  /** The name in x402 v1, or the usual one where v1 has none. */
-  v1Name: string;
-  /** Whether v1 clients know that name: they refuse all terms that come with one that they do not know. */
-  isInV1: boolean;
-  family: NetworkFamily;
-  /** For people. */
-  label: string;
-  isTest: boolean;
-  /** A node that everybody may ask, slowly. */
-  publicRpcUrl: string;
-  /** EVM: the most that one settlement may cost of the chain's coin, in wei; null on Solana. */
-  maxGasCost: bigint | null;
-  asset: PaymentAsset;
-}
+import { evmFamily } from '../evm/evm-family.ts';
+import { solanaFamily } from '../solana/solana-family.ts';
+import type { Coin } from '../refunds/refund-transfer.ts';
+import type { PaymentAsset, PaymentNetwork } from './network-family.ts';
 
 const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
   symbol: 'USDC',
@@ -65,7 +30,13 @@ const solanaUsdc = (address: string): PaymentAsset => ({
   transfer: null,
 });
 
-/** In wei. Hundreds of times the usual cost on Base and BNB Chain; on Ethereum that of 180 gwei a unit of gas. */
+const coins = {
+  eth: { symbol: 'ETH', decimals: 18 },
+  bnb: { symbol: 'BNB', decimals: 18 },
+  sol: { symbol: 'SOL', decimals: 9 },
+} satisfies Record<string, Coin>;
+
+/** In wei. Hundreds of times the usual cost on Base and BNB Chain; on Ethereum the cost at 180 gwei a unit of gas. */
 const maxGasCosts = { cheap: 5_000_000_000_000_000n, ethereum: 20_000_000_000_000_000n };
 
 /**
@@ -79,10 +50,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:8453',
     v1Name: 'base',
     isInV1: true,
-    family: 'evm',
+    family: evmFamily,
     label: 'Base',
     isTest: false,
     publicRpcUrl: 'https://mainnet.base.org',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 'USD Coin'),
   },
@@ -90,10 +62,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:84532',
     v1Name: 'base-sepolia',
     isInV1: true,
-    family: 'evm',
+    family: evmFamily,
     label: 'Base Sepolia',
     isTest: true,
     publicRpcUrl: 'https://sepolia.base.org',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x036CbD53842c5426634e7929541eC2318f3dCF7e', 'USDC'),
   },
@@ -101,10 +74,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:1',
     v1Name: 'ethereum',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'Ethereum',
     isTest: false,
     publicRpcUrl: 'https://ethereum-rpc.publicnode.com',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin'),
   },
@@ -112,10 +86,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:11155111',
     v1Name: 'sepolia',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'Ethereum Sepolia',
     isTest: true,
     publicRpcUrl: 'https://ethereum-sepolia-rpc.publicnode.com',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238', 'USDC'),
   },
@@ -123,10 +98,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:56',
     v1Name: 'bsc',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'BNB Chain',
     isTest: false,
     publicRpcUrl: 'https://bsc-dataseed.bnbchain.org',
+    coin: coins.bnb,
     maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'),
   },
@@ -134,10 +110,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:97',
     v1Name: 'bsc-testnet',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'BNB Chain test net',
     isTest: true,
     publicRpcUrl: 'https://bsc-testnet-dataseed.bnbchain.org',
+    coin: coins.bnb,
     maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x64544969ed7EBf5f083679233325356EbE738930'),
   },
@@ -145,10 +122,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
     v1Name: 'solana',
     isInV1: true,
-    family: 'solana',
+    family: solanaFamily,
     label: 'Solana',
     isTest: false,
     publicRpcUrl: 'https://api.mainnet-beta.solana.com',
+    coin: coins.sol,
     maxGasCost: null,
     asset: solanaUsdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
   },
@@ -156,10 +134,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
     v1Name: 'solana-devnet',
     isInV1: true,
-    family: 'solana',
+    family: solanaFamily,
     label: 'Solana devnet',
     isTest: true,
     publicRpcUrl: 'https://api.devnet.solana.com',
+    coin: coins.sol,
     maxGasCost: null,
     asset: solanaUsdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
   },
@@ -182,6 +161,19 @@ export const requireNetwork = (id: string): PaymentNetwork => {
   if (network !== undefined) return network;
   const known = paymentNetworks.map((candidate) => candidate.id).join(', ');
   throw new ConfigError(`X402_NETWORKS: ${id} cannot take payments; the known networks are ${known}`);
+};
+
+/**
+ * The network of that CAIP-2 name, with the configured token in place of its USDC; null: the USDC. Throws ConfigError for
+ * a network that this service does not know, and for a token whose address cannot be right.
+ */
+export const configuredNetwork = (id: string, asset: PaymentAsset | null): PaymentNetwork => {
+  const network = requireNetwork(id);
+  if (asset === null) return network;
+  const problem = network.family.addressProblem(asset.address);
+  if (problem !== null)
+    throw new ConfigError(`causeway.yaml: x402.networks.${id}.asset.address: ${asset.address} ${problem}`);
+  return { ...network, asset };
 };
 
 const nanoDecimals = 9;

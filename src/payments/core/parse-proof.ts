@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { decodeBase64Json } from './base64-json.ts';
 import { readPaymentIdentifier } from '../extensions/payment-identifier.ts';
-import { findNetwork, type PaymentNetwork } from './networks.ts';
-import type { EvmPayload, SolanaPayload } from './wire.ts';
+import type { PaymentNetwork } from './network-family.ts';
+import { findNetwork, requireNetwork } from './networks.ts';
+import { integerText, type SignedPayload } from './wire.ts';
 
 /** Proofs as a transport found them, unread. */
 export interface Proofs {
@@ -28,65 +29,13 @@ export interface AcceptedTerms {
 export interface Proof {
   network: PaymentNetwork;
   accepted: AcceptedTerms | null;
-  payload: EvmPayload | SolanaPayload;
+  payload: SignedPayload;
   /** The buyer's own identifier of the payment; null for none. */
   paymentId: string | null;
 }
 
 /** Proofs are 1.0 to 1.6 KB. */
 const maxProofCharacters = 16_384;
-/** A Solana transaction has at most 1232 bytes, in base64. */
-const maxTransactionCharacters = 1_644;
-const maxSignatureCharacters = 2_050;
-
-const wordBits = 256n;
-
-const hex = (digits: string, message: string) =>
-  z
-    .string()
-    .max(maxSignatureCharacters)
-    .regex(new RegExp(`^0x[0-9a-fA-F]${digits}$`), message)
-    .toLowerCase()
-    .pipe(z.templateLiteral(['0x', z.string()]));
-const address = hex('{40}', 'must be an EVM address');
-const integer = z
-  .string()
-  .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'must be a whole number in decimal digits', abort: true })
-  .refine((digits) => BigInt(digits) < 1n << wordBits, 'is too big');
-const signature = hex('{130,}', 'must be a hex signature').refine(
-  (text) => text.length % 2 === 0,
-  'must be whole bytes',
-);
-const eip3009Payload = z.object({
-  signature,
-  authorization: z.object({
-    from: address,
-    to: address,
-    value: integer,
-    validAfter: integer,
-    validBefore: integer,
-    nonce: hex('{64}', 'must be 32 bytes in hex'),
-  }),
-});
-const permit2Payload = z.object({
-  signature,
-  permit2Authorization: z.object({
-    from: address,
-    permitted: z.object({ token: address, amount: integer }),
-    spender: address,
-    nonce: integer,
-    deadline: integer,
-    witness: z.object({ to: address, validAfter: integer }),
-  }),
-});
-/** The one of the two shapes that a payload shows: whether it is the one that was asked for is for the terms to say. */
-const hasPermit2 = z.object({ permit2Authorization: z.unknown().refine((value) => value !== undefined) });
-const solanaPayload = z.object({
-  transaction: z
-    .string()
-    .max(maxTransactionCharacters)
-    .regex(/^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, 'must be base64'),
-});
 const shortText = z.string().min(1).max(128);
 const exact = z.literal('exact', 'must be "exact"');
 const envelope = z.discriminatedUnion('x402Version', [
@@ -97,7 +46,7 @@ const envelope = z.discriminatedUnion('x402Version', [
       scheme: exact,
       network: shortText,
       asset: shortText,
-      amount: integer,
+      amount: integerText,
       payTo: shortText,
       extra: z.looseObject({ feePayer: shortText.optional() }).nullish(),
     }),
@@ -148,13 +97,6 @@ export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
     isPresent(proofs.paymentSignature) ||
     (proofs.meta !== undefined && proofs.meta !== null));
 
-const readPayload = ({ family }: PaymentNetwork, payload: unknown): EvmPayload | SolanaPayload => {
-  if (family === 'solana') return check(solanaPayload, payload, 'payload');
-  return hasPermit2.safeParse(payload).success
-    ? check(permit2Payload, payload, 'payload')
-    : check(eip3009Payload, payload, 'payload');
-};
-
 /**
  * Reads a proof of either version; its own `x402Version` says which. `configured` are the networks as they are offered;
  * others that this service knows are read too, as their payments may be older than the configuration. Throws AppError
@@ -165,7 +107,7 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
   const { network: name } = proof.x402Version === 1 ? proof : proof.accepted;
   const network = findNetwork(name, configured);
   if (network === null) throw malformed('its network is not one that this service knows');
-  const payload = readPayload(network, proof.payload);
+  const payload = check(network.family.payloadSchema(proof.payload), proof.payload, 'payload');
   if (proof.x402Version === 1) return { network, accepted: null, payload, paymentId: null };
   const { asset, amount, payTo, extra } = proof.accepted;
   return {
@@ -174,4 +116,17 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
     payload,
     paymentId: readPaymentIdentifier(proof.extensions),
   };
+};
+
+/**
+ * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or Permit2),
+ * payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a payload that
+ * cannot be read.
+ */
+export const paymentIdentity = async ({ network, payload }: Proof): Promise<string> => {
+  try {
+    return await network.family.identify(payload, requireNetwork(network.id));
+  } catch (cause) {
+    throw malformed('payload.transaction is not valid', cause);
+  }
 };

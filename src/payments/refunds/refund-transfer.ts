@@ -1,3 +1,9 @@
+/** The currency in which a chain takes its fees. */
+export interface Coin {
+  symbol: string;
+  decimals: number;
+}
+
 /** A transfer of tokens that gives money back. */
 export interface RefundTransfer {
   /** Of the refund: it makes this transfer another than one that is alike, so that a chain takes both. */
@@ -59,12 +65,6 @@ export interface TransferPreview {
 /** The node names the price, and the wallet pays it: a lying or overloaded node must not empty the wallet. */
 export class FeesTooHigh extends Error {
   override readonly name = 'FeesTooHigh';
-}
-
-/** What fees are paid in. */
-export interface Coin {
-  symbol: string;
-  decimals: number;
 }
 
 /** The wallet that refunds are paid from. Its methods throw RpcOutage and RpcRefusal. */

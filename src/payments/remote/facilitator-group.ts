@@ -9,10 +9,12 @@ import type {
   SupportedKind,
   VerifyOutcome,
 } from '../core/facilitator.ts';
+import type { NetworkFamily } from '../core/network-family.ts';
 import type { RemoteFacilitator } from './remote-facilitator.ts';
 import type { RemoteOutcome } from './remote-outcome.ts';
 
 export interface FacilitatorGroupOptions {
+  family: NetworkFamily;
   /** In order of preference. */
   members: readonly [RemoteFacilitator, ...RemoteFacilitator[]];
   outcome: RemoteOutcome;
@@ -59,20 +61,13 @@ const createVerifiers = () => {
   };
 };
 
-/** The account that pays a Solana transaction's fees, by the transaction itself; null on other chains. */
-const readFeePayer = async ({ payload: { payload } }: PaymentOrder): Promise<string | null> => {
-  if (!('transaction' in payload)) return null;
-  const { readSolanaTransaction } = await import('../solana/solana-transaction.ts');
-  return readSolanaTransaction(payload.transaction).accounts[0] ?? null;
-};
-
 /**
  * Facilitators elsewhere as one. Verifying falls over to the next when nothing was learnt, and never after a verdict.
  * A settlement belongs to the one that was asked first, for ever: two that settle the same payment could not both
  * tell what became of it.
  */
 export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facilitator => {
-  const { members, outcome, timeouts, now } = options;
+  const { family, members, outcome, timeouts, now } = options;
   const [first] = members;
   const verifiers = createVerifiers();
   let offered: { member: Member; kind: SupportedKind } | null = null;
@@ -88,7 +83,7 @@ export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facili
 
   /** Who may be asked about a proof; a reason when the proof is for nobody here. */
   const findCandidates = async (order: PaymentOrder): Promise<Member[] | { reason: string }> => {
-    const feePayer = await readFeePayer(order);
+    const feePayer = await family.readFeePayer(order.payload.payload);
     if (feePayer === null) {
       const unasked = members.filter((member) => member.supports() === null);
       return [...listSupporting(members).map(({ member }) => member), ...unasked];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PaymentNetwork } from '../core/networks.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import {
   toReasonCode,
   type SettleOutcome,
@@ -78,11 +78,6 @@ export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
     : { outcome: 'invalid', reason, payer: payer ?? null };
 };
 
-const transactionPatterns = {
-  evm: /^0x[0-9a-fA-F]{64}$/,
-  solana: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
-} as const;
-
 export interface SettlementQuestion {
   network: PaymentNetwork;
   /** Whether an earlier try may have sent the payment; then no refusal proves that nothing moved. */
@@ -106,7 +101,7 @@ export const readSettlement = (
   if (!parsed.success) return unknown(unavailable.reason);
   const { success, errorReason, payer, transaction: named } = parsed.data;
   const transaction =
-    typeof named === 'string' && transactionPatterns[network.family].test(named) ? named : null;
+    typeof named === 'string' && network.family.transactionPattern.test(named) ? named : null;
   if (success) {
     if (answer.status !== ok) return unknown(unavailable.reason, transaction);
     return transaction === null
@@ -134,8 +129,5 @@ export const readSupported = (
   const kind = parsed.data.kinds.find(
     ({ x402Version, scheme, network: id }) => x402Version === 2 && scheme === 'exact' && id === network.id,
   );
-  if (kind === undefined) return 'unsupported';
-  if (network.family === 'evm') return { extra: {} };
-  const feePayer = kind.extra?.['feePayer'];
-  return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
+  return kind === undefined ? 'unsupported' : network.family.readSupported(kind.extra);
 };

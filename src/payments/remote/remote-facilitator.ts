@@ -1,6 +1,6 @@
 import type { FacilitatorEndpoint } from '../../config/config.ts';
 import type { Log } from '../../kit/log.ts';
-import type { PaymentNetwork } from '../core/networks.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import { createCdpSigner } from './cdp-jwt.ts';
 import type {
   FacilitatorTimeouts,
@@ -83,20 +83,6 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Remo
   const post = (path: string, order: PaymentOrder, signal: AbortSignal): Promise<RemoteAnswer> =>
     http.post(path, toRequest(order), signal);
 
-  /** The facilitator's word is not taken for a transfer that the proof itself shows not to be the one that is sold. */
-  const judge = async (verified: VerifyOutcome, order: PaymentOrder): Promise<VerifyOutcome> => {
-    const { payload } = order.payload;
-    if (verified.outcome !== 'valid' || !('transaction' in payload)) return verified;
-    const { findSolanaTransfer } = await import('../solana/find-solana-transfer.ts');
-    return (await findSolanaTransfer(payload.transaction, order.requirements)) !== null
-      ? verified
-      : {
-          outcome: 'invalid',
-          reason: 'invalid_exact_svm_payload_no_transfer_instruction',
-          payer: verified.payer,
-        };
-  };
-
   return {
     url,
     supports: () => supported,
@@ -123,7 +109,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Remo
       const verified = readVerification(answer);
       const own = verified.outcome === 'unavailable' ? cannot('verify', verified.reason) : null;
       if (!isGivenUp(signal)) condition.noteWork(findTrouble(answer) ?? own);
-      return judge(verified, order);
+      return verified;
     },
     settle: async (order, { earlier, beforeBroadcast }) => {
       await beforeBroadcast({
