@@ -43,7 +43,7 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-/** Whole or not at all, for this user only, and never over another: false when there is one by now. */
+/** Writes the file whole or not at all, for this user only. Returns false when there is one already, and keeps that. */
 const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean> => {
   await mkdir(dataDir, { recursive: true });
   const temporary = join(dataDir, `.${fileName}.${randomUUID()}`);
@@ -82,8 +82,8 @@ const findOrCreate = async (dataDir: string): Promise<{ wallets: Wallets; isNew:
 };
 
 /**
- * The addresses that every process on one store offers: those of the first that asked. Only they are shared, as being
- * paid takes no key. The key is on the disk of its maker before anybody is told the address.
+ * Agrees on the addresses that every process on one store offers: those of the first process that asked. Only addresses
+ * are shared, as being paid takes no key. The key is on the disk of its process before an address is offered.
  */
 const agreeOnAddresses = async (
   dataDir: string,
@@ -92,14 +92,14 @@ const agreeOnAddresses = async (
   const { wallets, isNew } = await findOrCreate(dataDir);
   const own = JSON.stringify(addressesOf(wallets));
   const agreed = await agreeOn(own);
-  // Nobody was told of this wallet, and nobody ever will be.
+  // This wallet was never offered, and never will be.
   if (agreed !== own && isNew) await rm(join(dataDir, fileName), { force: true });
   return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
 
 export interface AssignedWallets {
   networks: PayableNetwork[];
-  /** A sentence for the log that says where payments go; null when every wallet was configured. */
+  /** A sentence for the log about where payments go; null when every wallet was configured. */
   notice: string | null;
 }
 
@@ -113,9 +113,9 @@ const refuseWrongWallet = (network: string, payTo: string | null): void => {
 };
 
 /**
- * Returns the networks with a wallet each. Those without one in the configuration (test networks only) get a wallet that
- * is generated into `dataDir` and kept; `agreeOn` stores the first value that any process gives it, and returns that.
- * Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
+ * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a wallet
+ * that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and returns the
+ * stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];

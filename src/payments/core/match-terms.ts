@@ -6,9 +6,9 @@ import type { PaymentRequirements } from './wire.ts';
 
 export type TermsMatch =
   | { outcome: 'match'; method: PaymentMethod; requirements: PaymentRequirements }
-  /** `reason` is a stable code, safe to show. */
+  /** `reason`: a stable code that may be shown. */
   | { outcome: 'mismatch'; reason: string }
-  /** The network is one of ours, and its terms are not known right now. */
+  /** The network is configured, and its terms are not known right now. */
   | { outcome: 'unavailable' };
 
 /** Returns the first contradiction between a proof and our terms; null when the proof pays them, by its own words. */
@@ -26,8 +26,8 @@ const findMismatch = (
 };
 
 /**
- * Finds the terms of ours that a proof answers. Terms do not change while a process runs, except for a Solana fee
- * payer, so a proof made at the challenge still answers them; `recentFeePayers` has those that were offered lately.
+ * Finds our terms that a proof answers. Terms do not change while a process runs, except for a Solana fee payer;
+ * `recentFeePayers` has the fee payers of recent offers.
  */
 export const matchTerms = (
   proof: Proof,

@@ -40,10 +40,10 @@ const coins = {
 const maxGasCosts = { cheap: 5_000_000_000_000_000n, ethereum: 20_000_000_000_000_000n };
 
 /**
- * The networks on which this service can be paid. Base, Ethereum and Solana: assets and v1 names are those of x402's
- * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com), and that of BNB Chain is
- * Binance-Peg USD Coin and its sister on the test net. x402 v1 has no official names for BNB Chain: these are the usual
- * ones. The self-check at start asks the chain itself whether all this is so.
+ * The networks on which this service can be paid. On Base, Ethereum and Solana, assets and v1 names are those of x402's
+ * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg USD
+ * Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones. The
+ * self-check compares all this with the chain at the start.
  */
 export const paymentNetworks: readonly PaymentNetwork[] = [
   {
@@ -145,8 +145,8 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
 ];
 
 /**
- * The network of that CAIP-2 or v1 name; null for one that this service does not know. `configured` come first: their
- * asset may be another than the built-in one.
+ * Finds the network of a CAIP-2 or v1 name; null for one that this service does not know. The networks of `configured`
+ * come first, as their asset may differ from the built-in one.
  */
 export const findNetwork = (
   name: string,
@@ -155,7 +155,7 @@ export const findNetwork = (
   [...configured, ...paymentNetworks].find((network) => network.id === name || network.v1Name === name) ??
   null;
 
-/** The network of that CAIP-2 name. Throws ConfigError for one that this service does not know. */
+/** Returns the network of a CAIP-2 name. Throws ConfigError for one that this service does not know. */
 export const requireNetwork = (id: string): PaymentNetwork => {
   const network = paymentNetworks.find((candidate) => candidate.id === id);
   if (network !== undefined) return network;
@@ -164,8 +164,8 @@ export const requireNetwork = (id: string): PaymentNetwork => {
 };
 
 /**
- * The network of that CAIP-2 name, with the configured token in place of its USDC; null: the USDC. Throws ConfigError for
- * a network that this service does not know, and for a token whose address cannot be right.
+ * Returns the network of a CAIP-2 name, with the configured token in place of its USDC unless that is null. Throws
+ * ConfigError for a network that this service does not know, and for a token whose address cannot be right.
  */
 export const configuredNetwork = (id: string, asset: PaymentAsset | null): PaymentNetwork => {
   const network = requireNetwork(id);
@@ -181,8 +181,8 @@ const nanoDecimals = 9;
 const maxAmount = 2n ** 63n - 1n;
 
 /**
- * A price in the asset's smallest unit, exactly. Throws RangeError for one that is not above zero, that is
- * finer than the smallest unit, as rounding would charge another price than was named, or too big to be stored.
+ * Converts a price to the asset's smallest unit, exactly. Throws RangeError for a price that is not above zero, that is
+ * too big to be stored, or that is finer than the smallest unit, as rounding would charge another price.
  */
 export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
   if (price <= 0n) throw new RangeError('a price must be above zero');

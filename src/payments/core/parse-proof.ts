@@ -6,7 +6,7 @@ import type { PaymentNetwork } from './network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
 import { integerText, type SignedPayload } from './wire.ts';
 
-/** Proofs as a transport found them, unread. */
+/** Proofs as a transport received them. */
 export interface Proofs {
   /** The header `X-PAYMENT`. */
   xPayment?: string | undefined;
@@ -16,7 +16,7 @@ export interface Proofs {
   meta?: unknown;
 }
 
-/** The terms that a v2 proof says it answers; v1 proofs do not say. */
+/** The terms that a v2 proof names; v1 proofs name none. */
 export interface AcceptedTerms {
   asset: string;
   amount: string;
@@ -25,7 +25,7 @@ export interface AcceptedTerms {
   feePayer: string | null;
 }
 
-/** A well-formed proof; nothing about it has been verified. */
+/** A well-formed proof. Nothing about it is verified. */
 export interface Proof {
   network: PaymentNetwork;
   accepted: AcceptedTerms | null;
@@ -76,13 +76,13 @@ const decodeText = (text: string, where: string): unknown => {
   }
 };
 
-/** An empty header is how some clients say that they have none. */
+/** Some clients send an empty header in place of none. */
 const isPresent = (header: string | undefined): header is string =>
   header !== undefined && header.trim() !== '';
 
 /**
- * The one proof that counts. Some wallets send both headers for one purchase, in both dialects and perhaps signed
- * apart, and the buyer is charged once: the v2 header wins, always, so that a repetition is the same payment.
+ * Picks the proof that counts. Some wallets send both headers for one purchase, perhaps with two signatures, and the buyer
+ * is charged once. The v2 header always wins, so that a repetition is the same payment.
  */
 const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   if (isPresent(paymentSignature)) return decodeText(paymentSignature, 'PAYMENT-SIGNATURE');
@@ -90,7 +90,7 @@ const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   return typeof meta === 'string' ? decodeText(meta, 'x402/payment') : meta;
 };
 
-/** Whether there is any proof to read. */
+/** Tells whether there is a proof to read. */
 export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   proofs !== null &&
   (isPresent(proofs.xPayment) ||
@@ -98,9 +98,9 @@ export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
     (proofs.meta !== undefined && proofs.meta !== null));
 
 /**
- * Reads a proof of either version; its own `x402Version` says which. `configured` are the networks as they are offered;
- * others that this service knows are read too, as their payments may be older than the configuration. Throws AppError
- * `invalid_payment` with what is wrong, and nothing else.
+ * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs of
+ * other known networks are read too, as their payments may be older than the configuration. Throws only AppError
+ * `invalid_payment`, which says what is wrong.
  */
 export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[] = []): Proof => {
   const proof = check(envelope, pickProof(proofs), '');

@@ -12,7 +12,7 @@ import type { AccountLease, PaymentNetwork } from './network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './self-check.ts';
 
-/** A network of the configuration whose wallet is known. */
+/** A configured network with its wallet. */
 export interface PayableNetwork {
   /** CAIP-2. */
   network: string;
@@ -24,7 +24,7 @@ export interface PayableNetwork {
 
 export interface PaymentMethodsOptions {
   networks: readonly PayableNetwork[];
-  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that are settled in this process. */
+  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that this process settles. */
   publicUrl: () => string;
   log: Log;
   now: () => number;

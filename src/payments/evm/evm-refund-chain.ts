@@ -101,15 +101,8 @@ export const createEvmRefundChain = ({
   secondLookMs = defaultSecondLookMs,
 }: Pick<RefundOptions, 'rpc' | 'secondLookMs'>): RefundChain => ({
   nonceOf,
-  send: async ({ rawTransaction }, signal) => {
-    try {
-      await createEvmChain(rpc, signal).sendRaw(rawTransaction);
-      return null;
-    } catch (error) {
-      // "Nonce too low" may mean that it landed. Only the receipt tells.
-      return readRefusal(error);
-    }
-  },
+  // "Nonce too low" may mean that it landed. Only the receipt tells.
+  send: ({ rawTransaction }, signal) => readRefusal(createEvmChain(rpc, signal).sendRaw(rawTransaction)),
   findOutcome: async (transfer, signal) => {
     const chain = createEvmChain(rpc, signal);
     const { sender: account, landmark, transaction } = transfer;

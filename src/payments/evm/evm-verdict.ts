@@ -2,7 +2,7 @@ import type { EvmAuthorization } from './evm-authorization.ts';
 import { askEvmOutcome, authorizationOf, type EvmOrder } from './evm-outcome.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmCallRecord } from './evm-signer.ts';
-import { toReasonCode, type SettleOutcome } from '../core/facilitator.ts';
+import { toReasonCode, toSettleOutcome, type SettleOutcome } from '../core/facilitator.ts';
 
 /**
  * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a look
@@ -44,16 +44,8 @@ const judgeUnsent = async (
   // The nonce was free a moment ago, so somebody else handed the authorization in, and the money may be here.
   if (refused !== authorization.usedReason) return { outcome: 'failed', reason: refused, transaction: null };
   const found = await askEvmOutcome(chain, order, null);
-  switch (found.outcome) {
-    case 'settled':
-      return { ...found, payer: authorization.payer };
-    case 'open':
-      // One node says used, and another one, which is behind, says free. That proves nothing.
-      return { outcome: 'unknown', reason: 'authorization_used', transaction: null };
-    case 'failed':
-    case 'unknown':
-      return { ...found, transaction: null };
-  }
+  // One node says used, and another one, which is behind, says free: then nothing is proven.
+  return toSettleOutcome(found, { openReason: 'authorization_used', payer: authorization.payer });
 };
 
 /**
@@ -75,10 +67,6 @@ export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence)
   const isPaid = await authorization.isPaidBy(chain, { transaction, receipt }).catch(() => false);
   if (isPaid) return { outcome: 'settled', transaction, payer };
   const found = await askEvmOutcome(chain, order, transaction);
-  if (found.outcome === 'settled') return { ...found, payer };
-  if (found.outcome === 'open') {
-    const reason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
-    return { outcome: 'unknown', reason, transaction };
-  }
-  return { ...found, transaction };
+  const openReason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
+  return toSettleOutcome(found, { openReason, payer, transaction });
 };

@@ -31,27 +31,27 @@ const supportedAnswer = z.object({
   ),
 });
 
-/** Reasons that speak of the facilitator's own trouble and not of the proof. */
+/** Reasons about the facilitator's own trouble, not about the proof. */
 const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|_rpc_/;
-/** Refusals of the proof by checks that come before anything is sent. */
+/** Refusals of the proof by checks before anything is sent. */
 const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed|permit2_)/;
-/** Refusals that also come when this very payment is, or may be, on the chain. */
+/** Refusals that also occur when this very payment is, or may be, on the chain. */
 const mayHaveMoved =
   /transaction_failed|nonce_already_used|invalid_nonce|transaction_state|simulation_failed|already|expired/;
 
 const isFinalRefusal = (reason: string): boolean =>
   refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
 
-/** Statuses that speak of us and not of the proof: who we are, and how often we ask. */
+/** Statuses about our credentials, not about the proof. */
 const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 const tooOften = 429;
 const ok = 200;
-/** Statuses under which facilitators refuse a proof; all others are said by whatever stands in front of them. */
+/** Statuses with which facilitators refuse a proof. All others come from a proxy in front of them. */
 const refusalStatuses: ReadonlySet<number> = new Set([ok, 400, 402, 412, 422]);
 
 const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
 
-/** What an answer says of the facilitator itself, whatever was asked; null: it answered as it should. */
+/** Finds the fault of a facilitator in its answer to any question; null for none. */
 export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
   if (answer.kind !== 'answered') return { kind: 'silent', text: 'does not answer', why: answer.why };
   const { status, body } = answer;
@@ -65,7 +65,7 @@ export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
     : trouble('broken', 'answers with something else than x402');
 };
 
-/** What it says of a proof. */
+/** Reads the answer to a verification. */
 export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
   if (answer.kind !== 'answered' || !refusalStatuses.has(answer.status)) return unavailable;
   const parsed = verifyAnswer.safeParse(answer.body);
@@ -80,11 +80,11 @@ export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
 
 export interface SettlementQuestion {
   network: PaymentNetwork;
-  /** Whether an earlier try may have sent the payment; then no refusal proves that nothing moved. */
+  /** True when an earlier attempt may have sent the payment; then no refusal proves that nothing moved. */
   isRepeated: boolean;
 }
 
-/** What it says of a settlement, which is a claim: a lie and an honest mistake look the same. */
+/** Reads the answer to a settlement. It is a claim: a lie and an honest mistake look the same. */
 export const readSettlement = (
   answer: RemoteAnswer,
   { network, isRepeated }: SettlementQuestion,
@@ -113,12 +113,12 @@ export const readSettlement = (
     !isRepeated &&
     refusalStatuses.has(answer.status) &&
     isFinalRefusal(reason) &&
-    // A transaction that it names, in whatever form, may be under way.
+    // A transaction that the answer names, in whatever form, may be under way.
     (named ?? '') === '';
   return isRefused ? { outcome: 'failed', reason, transaction } : unknown(reason, transaction);
 };
 
-/** What it settles on that network; null when it does not say. */
+/** Reads the support for a network; null when the answer does not tell. */
 export const readSupported = (
   answer: RemoteAnswer,
   network: PaymentNetwork,

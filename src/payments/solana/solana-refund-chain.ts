@@ -24,15 +24,8 @@ const fromStatus = ({ commitment, error }: SolanaStatus, ageMs: number): Transfe
 /** Opens one Solana cluster for refunds. */
 export const createSolanaRefundChain = ({ rpc, now }: Pick<RefundOptions, 'rpc' | 'now'>): RefundChain => ({
   nonceOf: () => null,
-  send: async ({ rawTransaction }, signal) => {
-    try {
-      await createSolanaChain(rpc, signal).send(rawTransaction);
-      return null;
-    } catch (error) {
-      // An earlier sending may have landed. Only the status tells.
-      return readRefusal(error);
-    }
-  },
+  // An earlier sending may have landed. Only the status tells.
+  send: ({ rawTransaction }, signal) => readRefusal(createSolanaChain(rpc, signal).send(rawTransaction)),
   findOutcome: async (transfer, signal) => {
     const chain = createSolanaChain(rpc, signal);
     const ageMs = now() - transfer.signedAt;
