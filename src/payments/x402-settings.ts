@@ -18,12 +18,8 @@ export interface X402Config {
   refundKeys: RefundKeys;
 }
 
-export interface RefundKeys {
-  /** 0x and 64 hex digits. */
-  evm: string | null;
-  /** Base58 of 64 bytes. */
-  solana: string | null;
-}
+/** By the names of the networks' families; null for a key that is not set. */
+export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
   /** CAIP-2, one of the networks known to src/payments/core/networks.ts. */

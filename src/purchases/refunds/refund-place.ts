@@ -1,7 +1,6 @@
 import type { AssetConfig, X402Config } from '../../payments/x402-settings.ts';
-import { addressProblem } from '../../payments/core/address-problem.ts';
-import { configuredNetwork } from '../../payments/core/configured-network.ts';
-import type { PaymentNetwork } from '../../payments/core/networks.ts';
+import type { PaymentNetwork } from '../../payments/core/network-family.ts';
+import { configuredNetwork } from '../../payments/core/networks.ts';
 import { openRefundChain, type OpenedRefundChain } from '../../payments/refunds/open-refund-chain.ts';
 import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment } from '../../store/store.ts';
@@ -60,14 +59,14 @@ export const findRefundPlace = async (
   const place = await openRefundPlace(networks, payment, now);
   if (typeof place === 'string') return { outcome: place };
   const { network, opened } = place;
-  if (payment.payer === null || addressProblem(network.family, payment.payer) !== null)
-    return { outcome: 'no_payer' };
-  const key = refundKeys[network.family];
+  const { family } = network;
+  if (payment.payer === null || family.addressProblem(payment.payer) !== null) return { outcome: 'no_payer' };
+  const key = refundKeys[family.name] ?? null;
   return {
     outcome: 'found',
     label: network.label,
     opened,
     openWallet: async () => (key === null ? null : opened.openWallet(key)),
-    keySetting: `X402_${network.family.toUpperCase()}_REFUND_KEY`,
+    keySetting: `${family.settingPrefix}_REFUND_KEY`,
   };
 };

@@ -23,7 +23,7 @@ import {
   type ReconcileOptions,
   type ReconcileReport,
 } from './x402-reconcile.ts';
-import { createSenderTurns } from './x402-sender-turns.ts';
+import { createAccountLeases } from './x402-account-lease.ts';
 import { createSettlements } from './x402-settlement.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
@@ -130,7 +130,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     takesUnchecked: uncheckedLimit > 0n,
     log,
     now: () => clock.now(),
-    turnOf: createSenderTurns({ store, owner, clock, log }),
+    accountLeaseOf: createAccountLeases({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),
   });
   const describe = options.describe ?? (() => 'Influencer search');

@@ -18,7 +18,7 @@ import { parseProof } from '../../../src/payments/core/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../../src/payments/evm/evm-chain.ts';
 import { findEvmOutcome, type EvmOrder } from '../../../src/payments/evm/evm-outcome.ts';
 import { createJsonRpc, type JsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import type { Permit2Payload } from '../../../src/payments/core/wire.ts';
+import { toEvmPayload, type Permit2Payload } from '../../../src/payments/evm/evm-payload.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import { batchCode } from '../support/batch-transfer.ts';
@@ -49,7 +49,7 @@ type Order = EvmOrder & { payload: Permit2Payload };
 const order = async (buyer: BnbBuyer, asset: AssetConfig | null = null): Promise<Order> => {
   const networks = [{ ...fixture.network, asset }];
   const challenge = fixture.openGate({ networks }).challenge({ price, resource: 'rest' });
-  const { payload } = parseProof(await buyer.prove(challenge));
+  const payload = toEvmPayload(parseProof(await buyer.prove(challenge)).payload);
   const [requirements] = challenge.paymentRequired.accepts;
   if (requirements === undefined || !('permit2Authorization' in payload)) throw new Error('no Permit2 proof');
   return { payload, requirements };

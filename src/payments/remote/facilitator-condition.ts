@@ -1,35 +1,35 @@
 import { createCircuitBreaker } from '../../kit/circuit-breaker.ts';
 import type { Log } from '../../kit/log.ts';
 
-/** What is wrong with a facilitator. */
+/** A fault of a facilitator. */
 export interface Trouble {
-  /** `silent`: no answer. `refused`: it does not accept us, which only we can mend. `broken`: a useless answer. */
+  /** `silent`: no answer. `refused`: it does not accept our credentials. `broken`: a useless answer. */
   kind: 'silent' | 'refused' | 'broken';
-  /** For the operator, to be read after the facilitator's address. */
+  /** For the operator; it follows the facilitator's address. */
   text: string;
   /** A short code, for the log. */
   why: string;
 }
 
-/** How one facilitator fares, as its answers show. */
+/** The condition of one facilitator, by its answers. */
 export interface FacilitatorCondition {
-  /** Whether it is to be asked ahead of others that rest; a rest ends with one call that may try. */
+  /** Tells whether to ask it before facilitators that rest. One call may try at the end of a rest. */
   allows(): boolean;
-  /** What is wrong with it; null for nothing. */
+  /** Returns its fault; null for none. */
   trouble(): string | null;
-  /** Notes how a verification or settlement was answered. */
+  /** Notes the fault in the answer to a verification or settlement. */
   noteWork(found: Trouble | null): void;
-  /** Notes how the question for what it supports was answered. */
+  /** Notes the fault in the answer to the question for what it supports. */
   noteRefresh(found: Trouble | null): void;
 }
 
-/** Two, as one may be a connection that the other side closed for idleness. */
+/** Two, because one may be an idle connection that the other side closed. */
 const maxFailures = 2;
 const restMs = 30_000;
 
 type Source = 'work' | 'refresh';
 
-/** Each change is logged once, and `onTrouble` told when trouble begins. */
+/** Logs each change once, and calls `onTrouble` at the first fault. */
 export const createFacilitatorCondition = (options: {
   url: string;
   log: Log;
@@ -57,7 +57,10 @@ export const createFacilitatorCondition = (options: {
     log.info({ facilitator: url }, 'a payment facilitator works again');
   };
 
-  /** That it tells what it supports says little of its work, which is tried again in a while; nothing if it is refused. */
+  /**
+   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when our
+   * credentials are refused.
+   */
   const answersRefresh = (): void => {
     if (current === null) return;
     if (current.source === 'refresh') works();

@@ -1,34 +1,31 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
-import type { SenderTurn } from '../../payments/core/sender-turn.ts';
+import type { AccountLease } from '../../payments/core/network-family.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A process that died in its turn keeps it no longer than this. */
-const turnMs = 5_000;
+/** A process that died with the lease keeps it no longer than this. */
+const leaseMs = 5_000;
 const pollMs = 40;
 
-/** Turns by the store, for all processes on it. `sender` names the account: CAIP-2 and address. */
-export const createSenderTurns =
+/** Creates leases in the store, for all processes on it. `sender` names the account: CAIP-2 and address. */
+export const createAccountLeases =
   (context: {
     store: Pick<Store, 'takeSenderTurn' | 'endSenderTurn'>;
     owner: string;
     clock: Clock;
     log: Log;
   }) =>
-  (sender: string): SenderTurn => {
+  (sender: string): AccountLease => {
     const { store, owner, clock, log } = context;
     let heldUntil: number | null = null;
 
     const tryOnce = (): Promise<boolean> => {
       const now = clock.now();
-      return store.takeSenderTurn({ sender, owner, until: now + turnMs, now });
+      return store.takeSenderTurn({ sender, owner, until: now + leaseMs, now });
     };
-    const wait: (options: Parameters<SenderTurn['take']>[0]) => Promise<boolean> = async ({
-      signal,
-      patienceMs,
-    }) => {
-      const giveUpAt = performance.now() + patienceMs;
+    const wait = async ({ signal, waitMs }: Parameters<AccountLease['take']>[0]): Promise<boolean> => {
+      const giveUpAt = performance.now() + waitMs;
       while (!signal.aborted) {
         if (await tryOnce()) return true;
         if (performance.now() >= giveUpAt) return false;
@@ -40,20 +37,24 @@ export const createSenderTurns =
     return {
       take: async (options) => {
         const leftMs = heldUntil === null ? 0 : heldUntil - clock.now();
-        if (leftMs > turnMs / 2) return { isKept: true };
+        if (leftMs > leaseMs / 2) return { isKept: true };
         const wasHeld = leftMs > 0;
         try {
           const isTaken = await wait(options);
-          heldUntil = isTaken ? clock.now() + turnMs : null;
-          if (!isTaken) log.warn({ sender }, 'another process keeps its turn to send; going on without it');
+          heldUntil = isTaken ? clock.now() + leaseMs : null;
+          if (!isTaken)
+            log.warn({ sender }, 'another process keeps the settling account; sending without the lease');
           return { isKept: isTaken && wasHeld };
         } catch (error) {
           heldUntil = null;
-          log.warn({ err: error, sender }, 'the turn to send could not be taken; going on without it');
+          log.warn(
+            { err: error, sender },
+            'the lease of the settling account could not be taken; sending without it',
+          );
           return { isKept: false };
         }
       },
-      end: async () => {
+      release: async () => {
         if (heldUntil === null) return;
         heldUntil = null;
         try {
@@ -61,7 +62,7 @@ export const createSenderTurns =
         } catch (error) {
           log.warn(
             { err: error, sender },
-            'a turn to send could not be ended; others wait until it runs out',
+            'the lease of the settling account could not be released; others wait until it expires',
           );
         }
       },

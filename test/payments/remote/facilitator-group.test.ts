@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { createFacilitatorGroup } from '../../../src/payments/core/facilitator-group.ts';
+import { createFacilitatorGroup } from '../../../src/payments/remote/facilitator-group.ts';
 import type {
   Facilitator,
   OutgoingTransaction,
@@ -10,6 +10,7 @@ import type {
 } from '../../../src/payments/core/facilitator.ts';
 import { createRemoteFacilitator } from '../../../src/payments/remote/remote-facilitator.ts';
 import { createRemoteOutcome } from '../../../src/payments/remote/remote-outcome.ts';
+import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import { requireNetwork } from '../../../src/payments/core/networks.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -96,7 +97,8 @@ const createGroup = (urls: [string, ...string[]]) => {
   const time = { nowMs: 0 };
   const troubles: string[] = [];
   const now = (): number => Date.now();
-  const outcome = createRemoteOutcome({ network, rpcUrl: noNode, timeouts, takesUnchecked: false, now });
+  const rpc = createJsonRpc({ url: noNode, timeoutMs: timeouts.rpcMs });
+  const outcome = createRemoteOutcome({ network, rpc, timeouts, takesUnchecked: false, now });
   const create = (url: string) =>
     createRemoteFacilitator({
       network,
@@ -111,6 +113,7 @@ const createGroup = (urls: [string, ...string[]]) => {
     });
   const [first, ...others] = urls;
   const group = createFacilitatorGroup({
+    family: network.family,
     members: [create(first), ...others.map(create)],
     outcome,
     timeouts,

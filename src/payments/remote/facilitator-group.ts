@@ -1,18 +1,21 @@
 import { sha256 } from '../../kit/ids.ts';
-import type {
-  BegunPayment,
-  Facilitator,
-  FacilitatorTimeouts,
-  OutgoingTransaction,
-  PaymentOrder,
-  SettleOutcome,
-  SupportedKind,
-  VerifyOutcome,
-} from './facilitator.ts';
-import type { RemoteFacilitator } from '../remote/remote-facilitator.ts';
-import type { RemoteOutcome } from '../remote/remote-outcome.ts';
+import {
+  toSettleOutcome,
+  type BegunPayment,
+  type Facilitator,
+  type FacilitatorTimeouts,
+  type OutgoingTransaction,
+  type PaymentOrder,
+  type SettleOutcome,
+  type SupportedKind,
+  type VerifyOutcome,
+} from '../core/facilitator.ts';
+import type { NetworkFamily } from '../core/network-family.ts';
+import type { RemoteFacilitator } from './remote-facilitator.ts';
+import type { RemoteOutcome } from './remote-outcome.ts';
 
 export interface FacilitatorGroupOptions {
+  family: NetworkFamily;
   /** In order of preference. */
   members: readonly [RemoteFacilitator, ...RemoteFacilitator[]];
   outcome: RemoteOutcome;
@@ -25,10 +28,10 @@ type Member = RemoteFacilitator;
 
 const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
 const foreignFeePayer = 'invalid_exact_svm_fee_payer_not_managed_by_facilitator';
-/** Proofs between their verification and their settlement. */
+/** The number of proofs between verification and settlement that are remembered. */
 const maxVerified = 10_000;
 
-/** Those that work first, then those that rest: when nobody else is left, even they are asked. */
+/** Yields facilitators that work, and then those that rest: they are asked when no other is left. */
 const inTurn = function* (members: readonly Member[]): Generator<Member> {
   const resting: Member[] = [];
   for (const member of members) {
@@ -38,7 +41,7 @@ const inTurn = function* (members: readonly Member[]): Generator<Member> {
   yield* resting;
 };
 
-/** Who verified which proof last. */
+/** Remembers which facilitator verified a proof last. */
 const createVerifiers = () => {
   const verifiers = new Map<string, Member>();
   const keyOf = ({ payload }: PaymentOrder): string => sha256(JSON.stringify(payload.payload));
@@ -59,20 +62,13 @@ const createVerifiers = () => {
   };
 };
 
-/** The account that pays a Solana transaction's fees, by the transaction itself; null on other chains. */
-const readFeePayer = async ({ payload: { payload } }: PaymentOrder): Promise<string | null> => {
-  if (!('transaction' in payload)) return null;
-  const { readSolanaTransaction } = await import('../solana/solana-transaction.ts');
-  return readSolanaTransaction(payload.transaction).accounts[0] ?? null;
-};
-
 /**
- * Facilitators elsewhere as one. Verifying falls over to the next when nothing was learnt, and never after a verdict.
- * A settlement belongs to the one that was asked first, for ever: two that settle the same payment could not both
- * tell what became of it.
+ * Joins facilitators elsewhere into one. A verification goes to the next facilitator when one gives no verdict. A
+ * settlement always stays with the facilitator that was asked first: of two that settle the same payment, neither could
+ * tell the outcome for sure.
  */
 export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facilitator => {
-  const { members, outcome, timeouts, now } = options;
+  const { family, members, outcome, timeouts, now } = options;
   const [first] = members;
   const verifiers = createVerifiers();
   let offered: { member: Member; kind: SupportedKind } | null = null;
@@ -86,9 +82,9 @@ export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facili
       return kind === null || kind === 'unsupported' ? [] : [{ member, kind }];
     });
 
-  /** Who may be asked about a proof; a reason when the proof is for nobody here. */
+  /** Returns the facilitators that may be asked about a proof; a reason when the proof is for none of them. */
   const findCandidates = async (order: PaymentOrder): Promise<Member[] | { reason: string }> => {
-    const feePayer = await readFeePayer(order);
+    const feePayer = await family.readFeePayer(order.payload.payload);
     if (feePayer === null) {
       const unasked = members.filter((member) => member.supports() === null);
       return [...listSupporting(members).map(({ member }) => member), ...unasked];
@@ -124,23 +120,14 @@ export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facili
     return chosen ?? null;
   };
 
-  /** What became of a payment whose facilitator is not configured any more: nobody else may be asked to settle it. */
+  /** Asks the chain about a payment whose facilitator is not configured: no other facilitator may settle it. */
   const settleByChain = async (order: PaymentOrder, earlier: OutgoingTransaction): Promise<SettleOutcome> => {
     const begun: BegunPayment = { ...order, ...earlier, createdAt: now() };
     const found = await outcome.find(begun, AbortSignal.timeout(timeouts.queryMs));
-    switch (found.outcome) {
-      case 'settled':
-        return { ...found, payer: null };
-      case 'failed':
-        return { ...found, transaction: null };
-      case 'unknown':
-        return { ...found, transaction: null };
-      case 'open':
-        return { outcome: 'unknown', reason: 'facilitator_not_configured', transaction: null };
-    }
+    return toSettleOutcome(found, { openReason: 'facilitator_not_configured' });
   };
 
-  /** Terms name the first that works; while none answers, they stay those that buyers know. */
+  /** Chooses the facilitator that the terms name: the first that works. While none answers, the terms do not change. */
   const chooseOffered = (ready: readonly Member[]): typeof offered =>
     listSupporting(ready.filter((member) => member.trouble() === null))[0] ??
     listSupporting(ready)[0] ??
