@@ -1,30 +1,28 @@
 import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/url-settings.ts';
-import { paymentNetworks } from './core/networks.ts';
-import type {
-  AssetConfig,
-  CdpKey,
-  FacilitatorEndpoint,
-  FacilitatorConfig,
-  NetworkSection,
-  X402NetworkConfig,
-  X402Config,
-  X402Values,
-  x402Section,
+import { requireNetwork } from './core/networks.ts';
+import { networkFamilies } from './families.ts';
+import type { PaymentAsset } from './core/network-family.ts';
+import {
+  familyOf,
+  type CdpKey,
+  type FacilitatorEndpoint,
+  type FacilitatorConfig,
+  type NetworkSection,
+  type X402NetworkConfig,
+  type X402Config,
+  type X402Values,
+  type x402Section,
 } from './x402-settings.ts';
 
 type Section = z.output<typeof x402Section>;
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const cdpHost = 'api.cdp.coinbase.com';
-const families = ['EVM', 'SOLANA'] as const;
-type Family = (typeof families)[number];
 
-const familyOf = (network: string): Family => (network.startsWith('eip155:') ? 'EVM' : 'SOLANA');
 const settingOf = (network: string, name: string): string => `x402.networks.${network}.${name}`;
-const isMain = (network: string): boolean =>
-  paymentNetworks.some(({ id, isTest }) => id === network && !isTest);
+const isMain = (network: string): boolean => !requireNetwork(network).isTest;
 const isCdp = (url: string): boolean => new URL(url).hostname === cdpHost;
 
 const readCdpKey = ({
@@ -58,8 +56,8 @@ const readEndpoints = (values: X402Values): FacilitatorEndpoint[] => {
 /** The node of each network: its own, or the one of X402_..._RPC_URL, which can be that of one network only. */
 const readRpcUrls = (values: X402Values, section: Section): Map<string, string> => {
   const urls = new Map<string, string>();
-  for (const family of families) {
-    const name = `X402_${family}_RPC_URL` as const;
+  for (const family of networkFamilies) {
+    const name = `${family.settingPrefix}_RPC_URL` as const;
     const networks = values.X402_NETWORKS.filter((network) => familyOf(network) === family);
     const open = networks.filter((network) => section.networks[network]?.rpc_url === undefined);
     const fallback = values[name];
@@ -86,8 +84,8 @@ const readLocal = (
   network: string,
   { values, settings, rpcUrl }: FacilitatorSources,
 ): FacilitatorConfig | null => {
-  const family = familyOf(network);
-  const keyName = `X402_${family}_FACILITATOR_KEY` as const;
+  const { settingPrefix } = familyOf(network);
+  const keyName = `${settingPrefix}_FACILITATOR_KEY` as const;
   const privateKey = values[keyName];
   if (settings?.facilitator === 'remote') return null;
   if (privateKey !== undefined && rpcUrl !== null) return { kind: 'local', rpcUrl, privateKey };
@@ -95,7 +93,7 @@ const readLocal = (
   if (privateKey === undefined)
     throw new ConfigError(`${keyName}: must be set for ${settingOf(network, 'facilitator')}: local`);
   throw new ConfigError(
-    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or X402_${family}_RPC_URL)`,
+    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or ${settingPrefix}_RPC_URL)`,
   );
 };
 
@@ -104,7 +102,7 @@ const readRemote = (
   { values, endpoints, rpcUrl }: FacilitatorSources,
 ): FacilitatorConfig => {
   if (isMain(network) && endpoints.length === 0) {
-    const keyName = `X402_${familyOf(network)}_FACILITATOR_KEY` as const;
+    const keyName = `${familyOf(network).settingPrefix}_FACILITATOR_KEY` as const;
     const other = values[keyName] === undefined ? keyName : settingOf(network, 'rpc_url');
     throw new ConfigError(`X402_FACILITATOR_URL: must be set (or ${other}) for ${network}`);
   }
@@ -117,8 +115,8 @@ const refuseIdleKeys = (
   values: X402Values,
   { section, rpcUrls }: { section: Section; rpcUrls: Map<string, string> },
 ): void => {
-  for (const family of families) {
-    const keyName = `X402_${family}_FACILITATOR_KEY` as const;
+  for (const family of networkFamilies) {
+    const keyName = `${family.settingPrefix}_FACILITATOR_KEY` as const;
     const networks = values.X402_NETWORKS.filter((network) => familyOf(network) === family);
     if (values[keyName] === undefined || networks.length === 0) continue;
     const willing = networks.filter((network) => section.networks[network]?.facilitator !== 'remote');
@@ -127,17 +125,17 @@ const refuseIdleKeys = (
         `${keyName}: is used by no network; each has facilitator: remote in causeway.yaml`,
       );
     if (!willing.some((network) => rpcUrls.has(network)))
-      throw new ConfigError(`X402_${family}_RPC_URL: must be set beside ${keyName}`);
+      throw new ConfigError(`${family.settingPrefix}_RPC_URL: must be set beside ${keyName}`);
   }
 };
 
-const readAsset = (network: string, asset: NetworkSection['asset']): AssetConfig | null =>
+const readAsset = (network: string, asset: NetworkSection['asset']): PaymentAsset | null =>
   asset === undefined
     ? null
     : {
         ...asset,
         eip712: asset.eip712 ?? null,
-        transfer: familyOf(network) === 'EVM' ? (asset.transfer ?? 'eip3009') : null,
+        transfer: familyOf(network).namespace === 'eip155' ? (asset.transfer ?? 'eip3009') : null,
       };
 
 /** Throws ConfigError with one line that names the setting. */
@@ -156,10 +154,10 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
   refuseIdleKeys(values, { section, rpcUrls });
   const networks = names.map((network): X402NetworkConfig => {
     const settings = section.networks[network];
-    const family = familyOf(network);
-    const payTo = settings?.pay_to ?? values[`X402_${family}_PAY_TO`] ?? null;
+    const payToName = `${familyOf(network).settingPrefix}_PAY_TO` as const;
+    const payTo = settings?.pay_to ?? values[payToName] ?? null;
     if (isMain(network) && payTo === null)
-      throw new ConfigError(`X402_${family}_PAY_TO: must name your wallet, as ${network} is a main network`);
+      throw new ConfigError(`${payToName}: must name your wallet, as ${network} is a main network`);
     const sources = { values, endpoints, settings, rpcUrl: rpcUrls.get(network) ?? null };
     return {
       network,
@@ -174,6 +172,8 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
     headerBytes: values.X402_HEADER_BYTES,
     settleMs: values.X402_SETTLE_MS,
     uncheckedLimit: values.X402_UNCHECKED_USD,
-    refundKeys: { evm: values.X402_EVM_REFUND_KEY ?? null, solana: values.X402_SOLANA_REFUND_KEY ?? null },
+    refundKeys: Object.fromEntries(
+      networkFamilies.map(({ name, settingPrefix }) => [name, values[`${settingPrefix}_REFUND_KEY`] ?? null]),
+    ),
   };
 };

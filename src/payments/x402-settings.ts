@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { parseUsd, type Nano } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
+import { networkFamilies } from './families.ts';
 
 export interface X402Config {
   /** None: nothing is sold for x402 payments. */
@@ -28,19 +30,7 @@ export interface X402NetworkConfig {
   payTo: string | null;
   facilitator: FacilitatorConfig;
   /** Another token than the network's own USDC; null: that. */
-  asset: AssetConfig | null;
-}
-
-/** A token that is taken as payment, one token being one USD. */
-export interface AssetConfig {
-  symbol: string;
-  /** EVM: the contract. Solana: the mint. */
-  address: string;
-  decimals: number;
-  /** The domain that the token's holders sign under; null on Solana, and for a token that signs nothing itself. */
-  eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
-  transfer: 'eip3009' | 'permit2' | null;
+  asset: PaymentAsset | null;
 }
 
 export type FacilitatorConfig =
@@ -70,19 +60,61 @@ const maxFacilitators = 8;
 /** With all other headers of a 402 it stays below 4 KB, the limit of common proxies. */
 export const defaultHeaderBytes = 3_200;
 
-const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address');
-const evmKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits');
-const solanaAddress = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address');
-const solanaKey = z
-  .string()
-  .regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'must be a base58 secret key of 64 bytes');
+/** Finds the family of a network by its CAIP-2 name. Throws TypeError for one that X402_NETWORKS would refuse. */
+export const familyOf = (network: string): NetworkFamily => {
+  const family = networkFamilies.find(({ namespace }) => network.startsWith(`${namespace}:`));
+  if (family === undefined) throw new TypeError(`${network} is of no family`);
+  return family;
+};
+
+const namespaces = networkFamilies.map(({ namespace }) => namespace).join('|');
+const networkName = new RegExp(`^(?:${namespaces}):\\w+$`);
+
+const checked = (problemOf: (text: string) => string | null) =>
+  z
+    .string()
+    .superRefine((text, context) => {
+      const message = problemOf(text);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .optional();
+
+const addressProblem = ({ addressProblem: problemOf }: NetworkFamily, address: string): string | null => {
+  const problem = problemOf(address);
+  return problem === null ? null : `${address} ${problem}`;
+};
+
+type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
+
+const variablesOf = (family: NetworkFamily) => {
+  const { namespace, settingPrefix, secretKeyProblem } = family;
+  const networks = `networks of \`${namespace}\``;
+  return {
+    [`${settingPrefix}_PAY_TO`]: checked((address) => addressProblem(family, address)).describe(
+      `wallet for payments on ${networks}, generated when unset; main networks need yours`,
+    ),
+    [`${settingPrefix}_RPC_URL`]: nodeUrl
+      .optional()
+      .describe(`node of the one of the ${networks} that has none in \`causeway.yaml\``),
+    [`${settingPrefix}_FACILITATOR_KEY`]: checked(secretKeyProblem).describe(
+      `key of a funded account: settles payments on ${networks} in this process, with a node`,
+    ),
+    [`${settingPrefix}_REFUND_KEY`]: checked(secretKeyProblem).describe(
+      `key that refunds on ${networks} are signed with; only the operator’s commands use it`,
+    ),
+  };
+};
+
+/** The variables that each family of networks has. */
+export const familyVariables: Record<
+  `${string}_${FamilyVariable}`,
+  z.ZodOptional<z.ZodString>
+> = Object.assign({}, ...networkFamilies.map(variablesOf));
 
 export const x402Variables = {
   X402_NETWORKS: commaList
     .transform((names) => (names.join() === 'none' ? [] : names))
-    .pipe(
-      z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas, or none')),
-    )
+    .pipe(z.array(z.string().regex(networkName, 'must be CAIP-2 names divided by commas, or none')))
     .refine((names) => new Set(names).size === names.length, 'names a network twice')
     .prefault('eip155:84532,solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1')
     .describe(
@@ -117,29 +149,9 @@ export const x402Variables = {
       'USD of one network that may be delivered on a remote facilitator’s word while no node answers; ' +
         'see [Settling](#settling)',
     ),
-  X402_EVM_PAY_TO: evmAddress
-    .optional()
-    .describe('wallet for payments on EVM networks, generated when unset; main networks need yours'),
-  X402_EVM_RPC_URL: nodeUrl
-    .optional()
-    .describe('node of the one EVM network that has none in `causeway.yaml`'),
-  X402_EVM_FACILITATOR_KEY: evmKey
-    .optional()
-    .describe('key of a funded account: settles EVM payments in this process, with a node'),
-  X402_EVM_REFUND_KEY: evmKey
-    .optional()
-    .describe('key that EVM refunds are signed with; only the operator’s commands use it'),
-  X402_SOLANA_PAY_TO: solanaAddress
-    .optional()
-    .describe('wallet for payments on Solana, generated when unset; the main network needs yours'),
-  X402_SOLANA_RPC_URL: nodeUrl.optional().describe('node of the Solana network'),
-  X402_SOLANA_FACILITATOR_KEY: solanaKey
-    .optional()
-    .describe('key of a funded account: settles Solana payments in this process, with a node'),
-  X402_SOLANA_REFUND_KEY: solanaKey.optional().describe('key that Solana refunds are signed with'),
 };
 
-export type X402Values = VariableValues<typeof x402Variables>;
+export type X402Values = VariableValues<typeof x402Variables> & VariableValues<typeof familyVariables>;
 
 const assetSection = z.strictObject({
   symbol: z
@@ -178,26 +190,20 @@ interface Problem {
   message: string;
 }
 
-const addressProblems = (
-  address: string | undefined,
-  { isSolana, path }: { isSolana: boolean; path: string[] },
-): Problem[] => {
-  if (address === undefined) return [];
-  const { error } = (isSolana ? solanaAddress : evmAddress).safeParse(address);
-  return (error?.issues ?? []).map(({ message }) => ({ path, message }));
-};
-
 /** Finds the problems that depend on the family of a network. */
-const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, isSolana: boolean): Problem[] => {
-  const problems = [
-    ...addressProblems(payTo, { isSolana, path: ['pay_to'] }),
-    ...addressProblems(asset?.address, { isSolana, path: ['asset', 'address'] }),
-  ];
+const familyProblems = (network: string, { pay_to: payTo, asset }: NetworkSection): Problem[] => {
+  const family = familyOf(network);
+  const addressAt = (path: string[], address: string | undefined): Problem[] => {
+    const message = address === undefined ? null : addressProblem(family, address);
+    return message === null ? [] : [{ path, message }];
+  };
+  const problems = [...addressAt(['pay_to'], payTo), ...addressAt(['asset', 'address'], asset?.address)];
   if (asset === undefined) return problems;
-  const { eip712, transfer = 'eip3009' } = asset;
-  if (isSolana && (eip712 !== undefined || asset.transfer !== undefined))
+  const { eip712, transfer } = asset;
+  const isEvm = family.namespace === 'eip155';
+  if (!isEvm && (eip712 !== undefined || transfer !== undefined))
     problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
-  if (!isSolana && transfer === 'eip3009' && eip712 === undefined)
+  if (isEvm && transfer !== 'permit2' && eip712 === undefined)
     problems.push({
       path: ['asset', 'eip712'],
       message: 'must be set for a token that is transferred by eip3009',
@@ -209,11 +215,11 @@ const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, isSolana: bool
 export const x402Section = z
   .strictObject({
     networks: z
-      .record(z.string(), networkSection)
+      .record(z.string().regex(networkName, 'must be a CAIP-2 name'), networkSection)
       .default({})
       .superRefine((networks, context) => {
         for (const [id, network] of Object.entries(networks))
-          for (const { path, message } of familyProblems(network, id.startsWith('solana:')))
+          for (const { path, message } of familyProblems(id, network))
             context.addIssue({ code: 'custom', message, path: [id, ...path] });
       })
       .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),

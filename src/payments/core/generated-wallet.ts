@@ -103,19 +103,10 @@ export interface AssignedWallets {
   notice: string | null;
 }
 
-const refuseWrongWallet = (network: string, payTo: string | null): void => {
-  const { family } = requireNetwork(network);
-  const problem = payTo === null ? null : family.addressProblem(payTo);
-  if (problem !== null)
-    throw new ConfigError(
-      `${family.settingPrefix}_PAY_TO (or x402.networks.${network}.pay_to): ${payTo} ${problem}`,
-    );
-};
-
 /**
  * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a wallet
  * that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and returns the
- * stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
+ * stored value. Throws ConfigError when the file in `dataDir` is damaged.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
@@ -123,7 +114,6 @@ export const assignWallets = async (options: {
   agreeOn: (value: string) => Promise<string>;
 }): Promise<AssignedWallets> => {
   const { networks, dataDir, agreeOn } = options;
-  for (const { network, payTo } of networks) refuseWrongWallet(network, payTo);
   if (networks.every(({ payTo }) => payTo !== null))
     return {
       networks: networks.flatMap((network) =>

@@ -14,6 +14,7 @@ const withChecksum = (digits: string): string => {
 
 /** An address in mixed case carries a checksum (EIP-55), which finds a mistyped character. */
 const addressProblem = (address: string): string | null => {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return 'is not an EVM address (0x and 40 hex digits)';
   const digits = address.slice(2);
   if (/^0+$/.test(digits)) return 'is the zero address';
   const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase();
