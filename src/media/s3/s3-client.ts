@@ -1,9 +1,9 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import type { S3Config } from '../../config/config.ts';
 import { createHttpClient } from '../../http/http-client.ts';
 import type { HttpAnswer, HttpTimeouts } from '../../http/send-request.ts';
+import type { S3Config } from '../media-settings.ts';
 import { pause } from '../../kit/repeat.ts';
 import { S3Error } from './s3-error.ts';
 import { textOf } from './s3-xml.ts';

@@ -1,6 +1,6 @@
-import type { ProviderTimeouts } from '../../config/config.ts';
 import { createHttpClient } from '../../http/http-client.ts';
 import type { AnswerHead, BodyLimits, HttpAnswer } from '../../http/send-request.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 

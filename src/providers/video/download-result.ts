@@ -1,5 +1,5 @@
-import type { ProviderTimeouts } from '../../config/config.ts';
 import type { Outbound } from '../../http/outbound.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { resultBody, toResultFailure } from './result-body.ts';
 
 /** The largest results that are taken over from an upstream. */

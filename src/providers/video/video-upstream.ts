@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import type { ProviderTimeouts } from '../../config/config.ts';
 import { createHttpClient } from '../../http/http-client.ts';
 import type { AnswerHead } from '../../http/send-request.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { toTransportFailure } from '../transport-failure.ts';
 import type { JsonBody } from './json-body.ts';
 import { resultBody } from './result-body.ts';
