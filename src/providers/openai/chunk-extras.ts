@@ -16,7 +16,7 @@ const tokens = z
   )
   .catch([]);
 
-/** Objects as they came, unless there is too much in them to look into. */
+/** An object as it was sent, unless it has too many members or levels. */
 export const looseObject = z.custom<JsonObject>(
   (value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && jsonExcess(value) === null,
@@ -31,7 +31,7 @@ export const audioSchema = z
   .optional()
   .catch(undefined);
 
-/** What a chunk brings beside words; undefined when that is nothing. */
+/** Returns the parts of a chunk beside its words; undefined when there are none. */
 export const toExtras = ({
   logprobs,
   annotations = [],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FinishReason, TextEvent, TextExtras, TextUsage } from '../text/text-provider.ts';
 import { annotationsSchema, audioSchema, logprobsSchema, looseObject, toExtras } from './chunk-extras.ts';
 
-/** What an upstream leaves out, spells null or gets wrong counts as absent: only what we use is read. */
+/** Only the members that we use are read. One that is missing, null or of another type counts as absent. */
 const text = z.string().optional().catch(undefined);
 const count = z.int().min(0).optional().catch(undefined);
 
@@ -64,13 +64,13 @@ type Chunk = z.infer<typeof chunkSchema>;
 type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]>['delta']>;
 type CallPiece = z.infer<typeof callSchema>;
 
-/** Reads one answer's chunks; the end of the answer is known when the stream has ended. */
+/** Reads the chunks of one answer. Its finish reason and usage are complete when the stream has ended. */
 export interface ChunkReader {
-  /** The events of one chunk; a chunk that is none has none. */
+  /** Returns the events of one chunk; none for a value that is no chunk. */
   read(chunk: unknown): TextEvent[];
-  /** Null when the answer had no finish reason: it was cut off. */
+  /** Null when the answer had no finish reason, so it was cut off. */
   finishReason(): FinishReason | null;
-  /** The last usage reported; null when none was. */
+  /** The last reported usage; null when there was none. */
   usage(): TextUsage | null;
 }
 
@@ -79,7 +79,7 @@ export const createChunkReader = (): ChunkReader => {
   let usage: TextUsage | null = null;
   const knownCalls = new Map<number, string | null>();
 
-  /** Upstreams that leave out the index start a new call with each new id. */
+  /** Upstreams that send no index start a new call with each new id. */
   const indexOf = (call: CallPiece): number => {
     if (call.index !== undefined) return call.index;
     const last = knownCalls.size - 1;
@@ -150,7 +150,7 @@ const contentEvent = (piece: string, extras: TextExtras | undefined): TextEvent[
 const textEvent = (type: 'content' | 'reasoning' | 'refusal', piece: string | undefined): TextEvent[] =>
   piece === undefined || piece === '' ? [] : [{ type, text: piece }];
 
-/** Arguments are a piece of JSON text; a few upstreams send the object itself. */
+/** Arguments are a piece of JSON text. A few upstreams send the object itself. */
 const argumentsText = (value: unknown): string => {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -170,10 +170,7 @@ const toFinishReason = (reason: string): FinishReason => {
   }
 };
 
-/**
- * Reasoning is billed as completion; upstreams that leave it out of `completion_tokens` still have it in the
- * total.
- */
+/** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
 const toUsage = (usage: NonNullable<Chunk['usage']>): TextUsage => {
   const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
   return {

@@ -1,6 +1,6 @@
 import type { AspectRatio } from '../image/image-provider.ts';
 
-/** The sizes that a family of upstream models takes, and what it calls its own choice. */
+/** The sizes that a family of upstream models takes, and its name for a size of its own choice. */
 interface SizeFamily {
   models: RegExp;
   sizes: readonly string[];
@@ -19,7 +19,7 @@ const otherModels: Omit<SizeFamily, 'models'> = {
   auto: null,
 };
 
-/** The upstream's size nearest to a ratio; null to let the upstream choose. */
+/** Returns the upstream's size nearest to a ratio; null to let the upstream choose. */
 export const upstreamSize = (model: string, ratio: AspectRatio): string | null => {
   const { sizes, auto } = families.find((family) => family.models.test(model)) ?? otherModels;
   if (ratio === 'auto') return auto;

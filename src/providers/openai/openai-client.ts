@@ -5,17 +5,17 @@ import type { Fetch, UpstreamFetch } from './upstream-fetch.ts';
 export interface OpenAiClientOptions {
   /** With the version part, as in `https://api.openai.com/v1`. */
   baseUrl: string;
-  /** Null for upstreams that want none. */
+  /** Null for upstreams without a key. */
   apiKey: string | null;
   timeouts: ProviderTimeouts;
-  /** In place of the fetch over undici, which keeps the time-outs. */
+  /** Replaces the default fetch, which applies the time-outs. */
   fetch?: Fetch;
 }
 
-/** One upstream with its connections, shared by its text and image adapters. */
+/** One upstream with its connections, shared by its adapters. */
 export interface OpenAiClient {
   baseUrl: string;
-  /** The package's client, loaded when first needed. */
+  /** Returns the client of the `openai` package, which is loaded by the first call. */
   open(): Promise<OpenAiConnection>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ interface OpenAiConnection {
   api: OpenAI;
 }
 
-/** The package's timers measure the headers only; ours measure all, so its own wait as long as a timer can. */
+/** The package's time-out covers only the headers. Ours cover the whole answer, so its own is the longest possible. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
@@ -43,7 +43,7 @@ const connect = async (
 ): Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> => {
   const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
   const { baseUrl, apiKey } = options;
-  // Every setting that the package would otherwise take from the environment is given.
+  // All settings are set, because the package would read missing ones from the environment.
   const api = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',

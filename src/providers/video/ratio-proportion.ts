@@ -1,6 +1,6 @@
 import type { VideoRatio } from './video-provider.ts';
 
-/** Width to height of a named ratio. */
+/** Returns width divided by height of a named ratio. */
 export const ratioProportion = (ratio: Exclude<VideoRatio, 'adaptive'>): number => {
   const [width = 1, height = 1] = ratio.split(':').map(Number);
   return width / height;
