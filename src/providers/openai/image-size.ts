@@ -1,4 +1,5 @@
 import type { AspectRatio } from '../image/image-provider.ts';
+import { ratioProportion } from '../video/ratio-proportion.ts';
 
 /** The sizes that a family of upstream models takes, and its name for a size of its own choice. */
 interface SizeFamily {
@@ -24,11 +25,6 @@ export const upstreamSize = (model: string, ratio: AspectRatio): string | null =
   const { sizes, auto } = families.find((family) => family.models.test(model)) ?? otherModels;
   if (ratio === 'auto') return auto;
   const distance = (size: string): number =>
-    Math.abs(Math.log(proportion(size, 'x') / proportion(ratio, ':')));
+    Math.abs(Math.log(ratioProportion(size) / ratioProportion(ratio)));
   return [...sizes].sort((a, b) => distance(a) - distance(b))[0] ?? null;
-};
-
-const proportion = (text: string, separator: string): number => {
-  const [width = 1, height = 1] = text.split(separator).map(Number);
-  return width / height;
 };

@@ -16,31 +16,26 @@ export interface OpenAiClientOptions {
 export interface OpenAiClient {
   baseUrl: string;
   /** Returns the client of the `openai` package, which is loaded by the first call. */
-  open(): Promise<OpenAiConnection>;
+  open(): Promise<OpenAI>;
   close(): Promise<void>;
-}
-
-interface OpenAiConnection {
-  api: OpenAI;
 }
 
 /** The package's time-out covers only the headers. Ours cover the whole answer, so its own is the longest possible. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
-  let opening: Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> | null = null;
+  let opening: ReturnType<typeof connect> | null = null;
+  const open = () => (opening ??= connect(options));
   return {
     baseUrl: options.baseUrl,
-    open: () => (opening ??= connect(options)),
+    open: async () => (await open()).api,
     close: async () => {
       if (opening !== null) await (await opening).close();
     },
   };
 };
 
-const connect = async (
-  options: OpenAiClientOptions,
-): Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> => {
+const connect = async (options: OpenAiClientOptions) => {
   const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
   const { baseUrl, apiKey } = options;
   // All settings are set, because the package would read missing ones from the environment.

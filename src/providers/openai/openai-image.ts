@@ -33,7 +33,7 @@ type AnswerImage = z.infer<typeof answerSchema>['data'][number];
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
     try {
-      const { api } = await client.open();
+      const api = await client.open();
       const answer: unknown =
         request.inputs.length === 0
           ? await api.post('/images/generations', { body: toFields(request), signal })

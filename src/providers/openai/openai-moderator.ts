@@ -23,7 +23,7 @@ export const createOpenAiModerator = ({
   const look = async (part: Part, signal: AbortSignal): Promise<void> => {
     let isFlagged: boolean;
     try {
-      const { api } = await client.open();
+      const api = await client.open();
       const answer: unknown = await api.post('/moderations', { body: { model, input: [part] }, signal });
       isFlagged = answerSchema.parse(answer).results.some(({ flagged }) => flagged);
     } catch (error) {

@@ -53,7 +53,7 @@ const chunks = async function* (
   body: Record<string, unknown>,
   signal: AbortSignal,
 ): AsyncGenerator {
-  const { api } = await client.open();
+  const api = await client.open();
   yield* await api.post<AsyncIterable<unknown>>('/chat/completions', { body, stream: true, signal });
 };
 
