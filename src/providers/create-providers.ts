@@ -20,7 +20,7 @@ import type { RoutedVideo } from './video/routed-video.ts';
 import { createMovMaker } from './video/to-mov.ts';
 
 export interface Providers {
-  /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` when it is not on sale any more. */
+  /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` for a SKU that is not on sale. */
   text(sku: string): RoutedText;
   /** The routes of an image SKU. Throws like `text`. */
   image(sku: string): RoutedImage;
@@ -29,8 +29,8 @@ export interface Providers {
   /** Looks at requests that ask for moderation; null: none is configured. */
   moderator: Moderator | null;
   /**
-   * Loads what would make the first chat half a second slower, removes the files that a killed process left behind, and
-   * warns in the log of providers that do not answer.
+   * Loads the token counter, which takes half a second, removes the files that a killed process left behind, and warns in
+   * the log of providers that do not answer.
    */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */

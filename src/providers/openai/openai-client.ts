@@ -5,29 +5,30 @@ import { createUpstreamFetch, type Fetch } from './upstream-fetch.ts';
 export interface OpenAiClientOptions {
   /** With the version part, as in `https://api.openai.com/v1`. */
   baseUrl: string;
-  /** Null for upstreams that want none. */
+  /** Null for upstreams without a key. */
   apiKey: string | null;
   timeouts: ProviderTimeouts;
-  /** By default one that keeps the time-outs. */
+  /** Replaces the default fetch, which applies the time-outs. */
   fetch?: Fetch;
 }
 
-/** One upstream with its connections, shared by its text and image adapters. */
+/** One upstream with its connections, shared by its adapters. */
 export interface OpenAiClient {
   baseUrl: string;
-  /** The package's client, loaded when first needed. */
-  open(): Promise<{ api: OpenAI }>;
+  /** Returns the client of the `openai` package, which is loaded by the first call. */
+  open(): Promise<OpenAI>;
   close(): Promise<void>;
 }
 
-/** Our time-outs cover the whole answer, the package's only the headers. So its timer waits as long as a timer can. */
+/** The package's time-out covers only the headers. Ours cover the whole answer, so its own is the longest possible. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
   let opening: ReturnType<typeof connect> | null = null;
+  const open = () => (opening ??= connect(options));
   return {
     baseUrl: options.baseUrl,
-    open: () => (opening ??= connect(options)),
+    open: async () => (await open()).api,
     close: async () => {
       if (opening !== null) await (await opening).close();
     },
@@ -38,7 +39,7 @@ const connect = async ({ baseUrl, apiKey, timeouts, fetch }: OpenAiClientOptions
   const { OpenAI } = await import('openai');
   const upstream =
     fetch === undefined ? createUpstreamFetch(timeouts) : { fetch, close: () => Promise.resolve() };
-  // Every setting that the package would otherwise take from the environment is given.
+  // All settings are set, because the package would read missing ones from the environment.
   const api = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
