@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import { accountLimits } from './catalog/account-limits.ts';
 import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
+import { callWithin } from './kit/call-within.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { brandTitle, isSandboxModel, type Config, type ModelConfig } from './config/config.ts';
+import type { ModelConfig } from './catalog/model.ts';
+import type { Config } from './config/config.ts';
+import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
 import { ifSold } from './jobs/if-sold.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
@@ -13,7 +16,6 @@ import { createRunChat } from './operations/chat/run-chat.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
-import { within } from './cache/within.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
@@ -37,6 +39,7 @@ import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/core/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
+import { isSandboxModel } from './providers/index.ts';
 import { createX402Gate } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -45,6 +48,7 @@ import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
+  config: Config;
   operations: readonly Operation[];
   readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
@@ -99,7 +103,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
-  const providers = createProviders(config, { clock, log, outbound });
+  const providers = await createProviders(config, { clock, log, outbound });
   const mediaFiles = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });
@@ -278,7 +282,7 @@ const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
     const now = performance.now();
     if (now - lastAt >= probeEveryMs) {
       lastAt = now;
-      last = within(probeTimeoutMs, store.probe()).then(
+      last = callWithin({ call: () => store.probe(), timeoutMs: probeTimeoutMs }).then(
         () => 'ready',
         (error: unknown) =>
           error instanceof StoreError && error.reason === 'full' ? 'disk_full' : 'unavailable',

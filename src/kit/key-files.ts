@@ -1,21 +1,24 @@
 import { constants, statSync, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import { z } from 'zod';
 import { ConfigError } from './errors.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** The settings that may stand in a file, which NAME_FILE names. */
-const secretNames = [
-  'X402_EVM_FACILITATOR_KEY',
-  'X402_SOLANA_FACILITATOR_KEY',
-  'X402_EVM_REFUND_KEY',
-  'X402_SOLANA_REFUND_KEY',
-  'X402_CDP_API_KEY_SECRET',
-] as const;
+const keyFile = (name: string) =>
+  z.string().optional().describe(`file with the value of \`${name}\`; only the gateway’s user may read it`);
 
-/** The settings that name such files. */
-export const keyFileSettings = secretNames.map((name) => `${name}_FILE`);
+/** The variables that name files with secrets. `readKeyFiles` takes them out before other settings are read. */
+export const keyFileVariables = {
+  X402_EVM_FACILITATOR_KEY_FILE: keyFile('X402_EVM_FACILITATOR_KEY'),
+  X402_SOLANA_FACILITATOR_KEY_FILE: keyFile('X402_SOLANA_FACILITATOR_KEY'),
+  X402_EVM_REFUND_KEY_FILE: keyFile('X402_EVM_REFUND_KEY'),
+  X402_SOLANA_REFUND_KEY_FILE: keyFile('X402_SOLANA_REFUND_KEY'),
+  X402_CDP_API_KEY_SECRET_FILE: keyFile('X402_CDP_API_KEY_SECRET'),
+};
+
+const secretNames = Object.keys(keyFileVariables).map((name) => name.slice(0, -'_FILE'.length));
 
 /** Keys and PEM files are far shorter. */
 const maxBytes = 4_096;

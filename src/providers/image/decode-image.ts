@@ -4,11 +4,11 @@ import { hasTooManyParts } from './image-parts.ts';
 import { inputImageType } from './input-image-type.ts';
 import { loadSharp, type SharpModule } from './load-sharp.ts';
 
-/** Decoded, an image of this size takes 200 to 400 MB; no upstream takes a larger one. */
-export const mostPixels = 50_000_000;
+/** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
+export const maxPixels = 50_000_000;
 
-/** Above this an image is decoded alone of its kind, so that two do not take twice the memory. */
-const largePixels = mostPixels / 4;
+/** Only one image above this size is decoded at once, so that two do not take twice the memory. */
+const largePixels = maxPixels / 4;
 
 /** Decoding the largest takes two seconds. */
 const decodeSeconds = 15;
@@ -26,11 +26,11 @@ export type ImageProblem =
   /** Not PNG, JPEG, WebP, GIF or AVIF. */
   | 'other_type'
   | 'too_many_pixels'
-  /** So many scans, texts, frames, chunks or boxes that reading them would take far longer than its pixels do. */
+  /** So many scans, texts, frames, chunks or boxes that reading them takes far longer than the pixels. */
   | 'too_many_parts'
   /** Broken or cut off. */
   | 'undecodable'
-  /** It was not decoded in time, as under load; nothing is known of it. */
+  /** Not decoded in time, for example under load. Nothing is known of the image. */
   | 'too_slow';
 
 export class ImageError extends Error {
@@ -59,15 +59,15 @@ export const decodeImage = async <Result>(
   work: (image: Sharp, header: Metadata) => Promise<Result>,
   options: DecodeOptions,
 ): Promise<Result> => {
-  // The header is looked at first: what it claims is refused before memory is taken for it.
+  // The header is read first, so that a too large image is refused before it takes memory.
   const header = await readImageHeader(bytes, options);
   const pixels = header.width * header.height;
-  if (pixels > mostPixels) throw new ImageError('too_many_pixels');
+  if (pixels > maxPixels) throw new ImageError('too_many_pixels');
   const decode = (): Promise<Result> =>
     withSharp(
       (sharp) =>
         telling(() => {
-          const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
+          const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' });
           return work(image.timeout({ seconds: decodeSeconds }), header);
         }),
       options,
@@ -75,14 +75,14 @@ export const decodeImage = async <Result>(
   return pixels > largePixels ? largeInTurn(decode, options) : decode();
 };
 
-/** Size and shape as a stranger's image claims them, however large. Throws as decodeImage does. */
+/** Reads size and shape from the header of a foreign image of any size. Throws like `decodeImage`. */
 export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions): Promise<Metadata> => {
   if (inputImageType(bytes) === null) throw new ImageError('other_type');
   if (hasTooManyParts(bytes)) throw new ImageError('too_many_parts');
   return withSharp((sharp) => telling(() => sharp(bytes, { limitInputPixels: false }).metadata()), options);
 };
 
-/** Runs `work` on pictures of our own making in its turn; within it no other turn may be waited for. */
+/** Runs `work` on pictures of our own when a decoder is free. `work` must not wait for a decoder itself. */
 export const withSharp = <Result>(
   work: (sharp: SharpModule) => Promise<Result>,
   options: DecodeOptions,
@@ -96,5 +96,5 @@ const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => 
   }
 };
 
-/** As libvips words it: "timeout: 37% complete". */
+/** The message of libvips: "timeout: 37% complete". */
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout: ');

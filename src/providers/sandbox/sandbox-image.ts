@@ -13,12 +13,12 @@ export interface SandboxImage extends ImageProvider {
   close(): Promise<void>;
 }
 
-const longestCaption = 400;
+const maxCaptionLength = 400;
 
 /**
- * Pictures without a model: a drawn landscape as PNG in the asked ratio, with the prompt's words and the mark
- * "SANDBOX" on it; of given pictures, an edit: these side by side under a tint, with the words and "SANDBOX EDIT". The
- * same request has the same picture. Drawing takes 0.1 to 0.3 s in a thread of its own.
+ * Makes pictures without a model: a drawn landscape as PNG in the requested ratio, with the prompt's words and the mark
+ * "SANDBOX". Given pictures are edited: they are put side by side under a tint, with the words and "SANDBOX EDIT". The same
+ * request gives the same picture. Drawing takes 0.1 to 0.3 s in a thread.
  */
 export const createSandboxImage = (): SandboxImage => {
   const pool = createWorkerPool<DrawTask, Uint8Array>({
@@ -32,7 +32,7 @@ export const createSandboxImage = (): SandboxImage => {
 
   const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
     const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
-      pool.run({ ...size, layer: name, caption: excerpt(prompt, longestCaption), seed: prompt }, signal);
+      pool.run({ ...size, layer: name, caption: excerpt(prompt, maxCaptionLength), seed: prompt }, signal);
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
     return orAborted(
@@ -57,7 +57,7 @@ export const createSandboxImage = (): SandboxImage => {
   };
 };
 
-/** A step that is under way does not hear an abort; its caller does. */
+/** Rejects when the signal aborts. The work itself goes on to the end of its step. */
 const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> =>
   new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason);

@@ -8,7 +8,7 @@ import { sliceText } from './slices.ts';
  * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
  */
 export interface TokenCounter {
-  /** The number of tokens of each text. Throws only the signal's reason. */
+  /** Returns the number of tokens of each text. Throws only the signal's reason. */
   count(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   close(): Promise<void>;
 }
@@ -46,5 +46,5 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
 /** English text has about four characters a token. */
 const roughTokens = (text: string): number => Math.ceil(text.length / 4);
 
-/** No token is less than one byte; a sample could say otherwise of a text in two scripts. */
+/** A token has at least one byte. A sample of a text in two scripts might count more. */
 const atMostBytes = (text: string, tokens: number): number => Math.min(tokens, Buffer.byteLength(text));

@@ -2,9 +2,9 @@ import { AppError } from '../../kit/errors.ts';
 import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
 
 export interface VideoMeasure {
-  /** How long its pictures play; a fraction, above 0 and at most 3,600. */
+  /** Play time of the pictures, above 0 and at most 3,600, with a fraction. */
   seconds: number;
-  /** In pixels, as it is shown: rotation and pixel shape are accounted for. */
+  /** In pixels, as shown, after rotation and with square pixels. */
   width: number;
   height: number;
 }
@@ -12,14 +12,15 @@ export interface VideoMeasure {
 /** A file's path, or all its bytes. */
 export type VideoSource = string | Uint8Array;
 
-/** One thread for the process, as long as it is: it starts with the first video and keeps nothing alive. */
+/** One thread for the whole process. It starts with the first video and does not keep the process alive. */
 let pool: WorkerPool<VideoSource, VideoMeasure | null> | null = null;
 
 const never = new AbortController().signal;
 
 /**
- * Length and shape of an MP4, MOV or WebM file, read from its own tables in a thread (some milliseconds). Null for what
- * is no such file, cannot be read within bounds, or claims nonsense. Throws AppError `overloaded` when too many wait.
+ * Measures an MP4, MOV or WebM file by its own tables, in a thread (some milliseconds). Returns null for another file, one
+ * that cannot be read within the bounds, and one with contradictory tables. Throws AppError `overloaded` when too many
+ * videos wait.
  */
 export const measureVideo = async (
   source: VideoSource,

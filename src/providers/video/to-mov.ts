@@ -7,7 +7,7 @@ import { ProviderError } from '../provider-error.ts';
 import { createWorkerPool } from '../worker-pool.ts';
 import type { VideoContent } from './video-provider.ts';
 
-/** Two files: an MP4 and the MOV to make of it. */
+/** The paths of an MP4 file and of the MOV file to make of it. */
 export interface RemuxTask {
   from: string;
   to: string;
@@ -15,11 +15,11 @@ export interface RemuxTask {
 
 export interface MovMaker {
   /**
-   * MP4 content as MOV: the same pictures and sounds in the other container. The work is done when the body is read,
-   * in files under the folder and in a thread, with bounded memory; the body throws ProviderError.
+   * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
+   * the folder and in a thread, with bounded memory. The body throws ProviderError.
    */
   toMov(content: VideoContent, signal: AbortSignal): VideoContent;
-  /** Removes what a killed process left behind. */
+  /** Removes the files that a killed process left behind. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }

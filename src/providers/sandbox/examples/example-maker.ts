@@ -2,9 +2,9 @@ import type { Json } from '../../../kit/json.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { createWorkerPool, WorkerPoolError } from '../../worker-pool.ts';
 
-/** Makes example values of JSON schemas, in a thread of its own: callers' schemas are not to be trusted. */
+/** Makes example values of JSON schemas, in a thread because callers' schemas are not trusted. */
 export interface ExampleMaker {
-  /** A valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+  /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
   make(schema: Json, signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { drawOverlay } from './draw-overlay.ts';
 import { drawPicture, type PictureRequest } from './draw-picture.ts';
 import { fontFamily } from './svg-text.ts';
 
-/** A whole picture, or what an edit lays over one. */
+/** A whole picture, or the overlay of an edit. */
 export type DrawTask = PictureRequest & { layer: 'picture' | 'overlay' };
 
 const require = createRequire(import.meta.url);

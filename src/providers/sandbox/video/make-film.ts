@@ -14,15 +14,15 @@ import type { DrawTask } from './worker.ts';
 
 export interface MakeFilmOptions {
   plan: FilmPlan;
-  /** Of the task: has the images, and gets the film. */
+  /** The folder of the task, with its images. The film is written there. */
   folder: string;
   draw: WorkerPool<DrawTask, Uint8Array>['run'];
-  /** Told how many pictures were made. */
+  /** Called with the number of pictures made. */
   onPicture: (made: number) => void;
   signal: AbortSignal;
 }
 
-/** The names of what a film's folder has in the end; the film comes last. */
+/** The names of the results in a film's folder. The film is written last. */
 export const filmFile = 'film';
 export const lastFrameFile = 'last-frame.png';
 
@@ -32,7 +32,7 @@ const limitMs = 900_000;
 /** Makes the film of a plan, and its last frame. Throws ProviderError or the signal's reason. */
 export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
   const { plan, folder, signal } = options;
-  // A folder of its own: another process may be at the same film, where a job changed hands.
+  // Another process may be making the same film after a job changed hands, so the work has a folder of its own.
   const work = join(folder, newId());
   await mkdir(work);
   try {
@@ -58,8 +58,8 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
 };
 
 /**
- * In a process for this film alone: with it goes all memory that the encoder took, and it can be ended at any time. The
- * gateway's environment is no business of one that only computes.
+ * Encodes in a process for this film alone. Its end frees all memory of the encoder, and it can be ended at any time. It
+ * only computes, so it gets nothing of the gateway's environment.
  */
 const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions): Promise<void> => {
   signal.throwIfAborted();
@@ -84,7 +84,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
     end(answer ?? { failure: `its process ended with ${killedBy ?? code}` }),
   );
   encoder.on('error', (error) => {
-    // Only one that never began has no end to wait for.
+    // A process that never started has no exit event.
     if (encoder.pid === undefined) end({ failure: error.message });
   });
   encoder.send(task, () => {});
@@ -121,7 +121,7 @@ const imageStill = async (
   }
 };
 
-/** 8-bit RGB in the film's size. */
+/** Converts a picture to 8-bit RGB in the film's size. */
 const toStill = (
   picture: Sharp,
   marks: OverlayOptions[],
@@ -148,7 +148,7 @@ const toPng = (rgb: Uint8Array, options: MakeFilmOptions): Promise<Buffer> => {
   );
 };
 
-/** In the film's size, to the pixel: rounding may have made it a row more or less. */
+/** Draws a layer and resizes it to the exact size of the film, because rounding may add or remove a row. */
 const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {
   const { draw, signal } = options;
   const { width, height, card } = options.plan;

@@ -8,10 +8,10 @@ import { badge, fontFamily } from '../pictures/svg-text.ts';
 const require = createRequire(import.meta.url);
 const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
-/** A whole card, or only its mark on a see-through ground. */
+/** A whole card, or only its mark on a transparent ground. */
 export type DrawTask = PictureRequest & { layer: 'card' | 'mark' };
 
-/** What a picture is laid out for; it is drawn larger or smaller, so that its words are as large in every film. */
+/** The longer side of the layout. Pictures are scaled from it, so that words have the same relative size in every film. */
 const drawnSide = 1_280;
 
 const drawMark = ({ width, height }: PictureRequest): string =>
