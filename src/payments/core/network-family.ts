@@ -114,6 +114,9 @@ export interface GeneratedWallet {
   address: string;
 }
 
+/** The wallet, the node, the key of a facilitator in this process, and the key of refunds. */
+export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
+
 /**
  * A family of networks, with all that differs between families. Addresses, keys and proofs are read without the packages
  * of the chain; every method that returns a promise loads what it needs. Methods that take a `NodeAccess` throw RpcOutage
@@ -125,7 +128,13 @@ export interface NetworkFamily {
   /** The namespace of its CAIP-2 names. */
   readonly namespace: string;
   /** The beginning of the names of its settings, as in `X402_EVM`. */
-  readonly settingPrefix: string;
+  readonly settingPrefix: `X402_${string}`;
+  /** Its environment variables, by the end of their names. */
+  readonly variables: Readonly<Record<FamilyVariable, z.ZodOptional<z.ZodType<string>>>>;
+  /** The form of addresses in settings. */
+  readonly addressSchema: z.ZodType<string>;
+  /** The usual way of transfer; null where tokens are transferred in one way only. */
+  readonly defaultTransfer: TransferMethod | null;
   /** The time after which no fork can take a block back, with a margin, in milliseconds. */
   readonly finalityMs: number;
   /** The form of a transaction's hash or signature. */

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
-import type { CdpKey } from '../../config/config.ts';
+import type { CdpKey } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 
 export interface CdpRequest {

@@ -1,4 +1,4 @@
-import type { FacilitatorEndpoint } from '../../config/config.ts';
+import type { FacilitatorEndpoint } from '../x402-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { createCdpSigner } from './cdp-jwt.ts';

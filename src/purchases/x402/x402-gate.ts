@@ -9,7 +9,7 @@ import type { FacilitatorTimeouts } from '../../payments/core/facilitator.ts';
 import { createPaymentMethods, type PayableNetwork } from '../../payments/core/payment-methods.ts';
 import type { Extensions, ResourceInfo } from '../../payments/core/wire.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import { defaultHeaderBytes } from '../../config/x402-config.ts';
+import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
 import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
 import { createAddReceipt } from './x402-answers.ts';
 import { createPaymentDocuments } from './x402-documents.ts';

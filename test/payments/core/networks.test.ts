@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import {
   configuredNetwork,
@@ -53,7 +53,7 @@ describe('the networks', () => {
   });
 
   it('may be paid with another token, whose address cannot be mistyped', () => {
-    const asset: AssetConfig = {
+    const asset: PaymentAsset = {
       symbol: 'DAI',
       address: '0x6B175474E89094C44Da98b954EedeAC495271d0F',
       decimals: 18,

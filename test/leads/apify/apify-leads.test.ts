@@ -2,11 +2,11 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
-import { createApifyLeads } from '../../../src/leads/upstream/apify-leads.ts';
+import { createApifyLeads } from '../../../src/leads/apify/apify-leads.ts';
 import { InconclusiveError } from '../../../src/leads/inconclusive-error.ts';
 import { silentLog } from '../../../src/kit/log.ts';
-import { readApifySettings } from './read-lead-sources.ts';
-import { startStubService, type StubService } from './stub-service.ts';
+import { readApifySettings } from '../upstream/read-lead-sources.ts';
+import { startStubService, type StubService } from '../upstream/stub-service.ts';
 
 const token = 'apify_api_secret';
 /** As Apify's API answers in place of items (docs.apify.com/api/v2). */

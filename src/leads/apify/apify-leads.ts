@@ -1,12 +1,12 @@
-import type { ApifyLeadsConfig } from '../../config/leads-config.ts';
+import type { ApifyLeadsConfig } from './apify-source.ts';
 import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
-import type { UpstreamAnswer, UpstreamRequest } from './ask-upstream.ts';
-import { fieldsIn, fillJson } from './fill-template.ts';
-import { follow } from './json-pointer.ts';
-import { createLeadFieldReader } from './lead-fields.ts';
-import { parseJson } from './parse-json.ts';
-import { createUpstreamLeads } from './upstream-leads.ts';
+import type { UpstreamAnswer, UpstreamRequest } from '../upstream/ask-upstream.ts';
+import { fieldsIn, fillJson } from '../upstream/fill-template.ts';
+import { follow } from '../upstream/json-pointer.ts';
+import { createLeadFieldReader } from '../upstream/lead-fields.ts';
+import { parseJson } from '../upstream/parse-json.ts';
+import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 
 /**
  * Leads from an actor of apify.com that is run for each search

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
-import type { LeadsConfig } from '../../src/config/leads-config.ts';
+import { leadSourceDefinitions } from '../../src/leads/index.ts';
+import { leadsVariables, type LeadsConfig } from '../../src/leads/leads-settings.ts';
 
 const http = { url: 'https://leads.example/find', parameters: { q: '{query}' } };
 const apify = { actor: 'someone/some-actor', input: { search: '{query}' } };
@@ -110,7 +111,11 @@ describe('a wrong setting of the leads', () => {
     [{ LEADS_DATABASE_URL: 'mysql://x' }, undefined, /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
-    [{ LEADS_CACHE_SECONDS: '-1' }, undefined, /^LEADS_CACHE_SECONDS: must be a whole number$/],
+    [
+      { LEADS_CACHE_SECONDS: '-1' },
+      undefined,
+      /^LEADS_CACHE_SECONDS: must be a whole number from 0 to 86400$/,
+    ],
     [
       { ...onHttp, LEADS_SOURCE: 'x' },
       { http: { ...http, headers: { 'x-a': 'LEADS_SOURCES' } } },
@@ -231,5 +236,13 @@ describe('a wrong setting of the leads', () => {
     expect(reading).toThrow(ConfigError);
     expect(reading).toThrow(line);
     expect(reading).not.toThrow(/\n|topsecret/);
+  });
+});
+
+describe.each(leadSourceDefinitions)('the lead source $kind', ({ kind, text, variables, section }) => {
+  it('describes itself and each of its settings', () => {
+    expect(leadsVariables.LEADS_SOURCES.description).toContain(`\`${kind}\` (${text})`);
+    for (const [name, setting] of Object.entries({ ...variables, ...section?.shape }))
+      expect({ [name]: setting.description }).toEqual({ [name]: expect.stringMatching(/^[a-zA-Z`].{9,}/) });
   });
 });

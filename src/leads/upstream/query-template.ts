@@ -1,8 +1,8 @@
-import { ConfigError } from '../kit/errors.ts';
-import type { Json } from '../kit/json.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import type { Json } from '../../kit/json.ts';
 
-/** What of a search a request to an upstream can be made of, under the contract's names. */
-export const queryFields = [
+/** The fields of a search that a request to an upstream can hold, under the contract's names. */
+const queryFields = [
   'query',
   'country',
   'category',
@@ -24,21 +24,21 @@ export type JsonTemplate =
   | { kind: 'object'; members: Record<string, JsonTemplate> };
 
 export interface TemplateOrigin {
-  /** The setting that a mistake is told under. */
+  /** The setting that errors name. */
   setting: string;
-  /** What `${NAME}` stands for. */
+  /** The values of `${NAME}`. */
   environment: Record<string, string | undefined>;
 }
 
 /**
- * `${NAME}`, or `{name}`, of which one that is no field is a slip of the pen. Other braces are only text, so that a
- * query language can be written out with blanks in them.
+ * `${NAME}` or `{name}`. A `{name}` that is no field is refused as a mistake. Braces with blanks in them are plain text,
+ * so that a query language can be written out.
  */
 const place = /\$\{([A-Za-z_]\w*)\}|\{([A-Za-z_][\w-]*)\}/g;
 
 /**
- * Reads text with places: `{query}` is a field of the search, `${NAME}` an environment variable. What a variable holds
- * is text, whatever stands in it. Throws ConfigError for a name that is not known; no value is ever in its message.
+ * Reads text with places: `{query}` is a field of the search, `${NAME}` an environment variable. The value of a variable
+ * is plain text, even when it has braces. Throws ConfigError for an unknown name; its message has no values.
  */
 export const readTextTemplate = (text: string, { setting, environment }: TemplateOrigin): TextTemplate => {
   const parts: (string | { field: QueryField })[] = [];
@@ -54,7 +54,7 @@ export const readTextTemplate = (text: string, { setting, environment }: Templat
   return parts;
 };
 
-/** The same with every text in `value`. Names of members are taken as they are. */
+/** Reads every text in `value` as a template. Names of members are plain text. */
 export const readJsonTemplate = (value: Json, origin: TemplateOrigin): JsonTemplate => {
   if (typeof value === 'string') return { kind: 'text', text: readTextTemplate(value, origin) };
   if (value === null || typeof value !== 'object') return { kind: 'fixed', value };
@@ -67,10 +67,9 @@ export const readJsonTemplate = (value: Json, origin: TemplateOrigin): JsonTempl
   return { kind: 'object', members: Object.fromEntries(members) };
 };
 
-/** Text with `${NAME}` alone, for what must not depend on what a stranger searches for. Throws ConfigError. */
-export const readFixedText = (text: string, origin: TemplateOrigin): string => {
-  const parts = readTextTemplate(text, origin);
-  return parts
+/** Reads text with `${NAME}` alone, for values that must not depend on the search. Throws ConfigError. */
+export const readFixedText = (text: string, origin: TemplateOrigin): string =>
+  readTextTemplate(text, origin)
     .map((part) => {
       if (typeof part === 'string') return part;
       throw new ConfigError(
@@ -78,23 +77,22 @@ export const readFixedText = (text: string, origin: TemplateOrigin): string => {
       );
     })
     .join('');
-};
 
-/** The fields that a text has places for. */
-export const fieldsOf = (text: TextTemplate): QueryField[] =>
-  text.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
-
-/** Whether any text in the JSON has a place for `field`. */
-export const hasField = (template: JsonTemplate, field: QueryField): boolean => {
+/** Returns the fields that the texts of a template have places for. `isUsed` can leave out single texts. */
+export const fieldsOf = (
+  template: JsonTemplate,
+  isUsed: (text: TextTemplate) => boolean = () => true,
+): QueryField[] => {
   switch (template.kind) {
     case 'fixed':
-      return false;
+      return [];
     case 'text':
-      return fieldsOf(template.text).includes(field);
+      if (!isUsed(template.text)) return [];
+      return template.text.flatMap((part) => (typeof part === 'string' ? [] : [part.field]));
     case 'list':
-      return template.items.some((item) => hasField(item, field));
+      return template.items.flatMap((item) => fieldsOf(item, isUsed));
     case 'object':
-      return Object.values(template.members).some((member) => hasField(member, field));
+      return Object.values(template.members).flatMap((member) => fieldsOf(member, isUsed));
   }
 };
 
