@@ -114,6 +114,17 @@ export interface GeneratedWallet {
   address: string;
 }
 
+/** The parts of a JavaScript program that pays with the official x402 client. */
+export interface ClientLibrary {
+  /** npm packages beside @x402/fetch. */
+  packages: string;
+  imports: readonly string[];
+  /** Makes `signer` from a key in the environment. */
+  signer: string;
+  /** The class that takes `signer`. */
+  scheme: string;
+}
+
 /** The wallet, the node, the key of a facilitator in this process, and the key of refunds. */
 export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
 
@@ -137,6 +148,8 @@ export interface NetworkFamily {
   readonly defaultTransfer: TransferMethod | null;
   /** The time after which no fork can take a block back, with a margin, in milliseconds. */
   readonly finalityMs: number;
+  /** The official x402 client of the family, for examples. */
+  readonly client: ClientLibrary;
   /** The form of a transaction's hash or signature. */
   readonly transactionPattern: RegExp;
 

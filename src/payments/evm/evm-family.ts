@@ -48,6 +48,15 @@ export const evmFamily: NetworkFamily = {
   addressSchema,
   defaultTransfer: 'eip3009',
   finalityMs: 1_800_000,
+  client: {
+    packages: '@x402/evm viem',
+    imports: [
+      "import { ExactEvmScheme } from '@x402/evm/exact/client';",
+      "import { privateKeyToAccount } from 'viem/accounts';",
+    ],
+    signer: 'const signer = privateKeyToAccount(process.env.EVM_PRIVATE_KEY);',
+    scheme: 'ExactEvmScheme',
+  },
   transactionPattern: /^0x[0-9a-fA-F]{64}$/,
 
   // Hex is written in either case.

@@ -37,6 +37,16 @@ export const solanaFamily: NetworkFamily = {
   addressSchema,
   defaultTransfer: null,
   finalityMs: 120_000,
+  client: {
+    packages: '@x402/svm @solana/kit',
+    imports: [
+      "import { ExactSvmScheme } from '@x402/svm/exact/client';",
+      "import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';",
+    ],
+    signer:
+      'const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(process.env.SOLANA_SECRET_KEY));',
+    scheme: 'ExactSvmScheme',
+  },
   transactionPattern: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
 
   // Base58 names differ by case.
