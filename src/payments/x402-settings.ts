@@ -6,9 +6,9 @@ import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network
 import { findFamily, networkFamilies } from './families.ts';
 
 export interface X402Config {
-  /** None: nothing is sold for x402 payments. */
+  /** Empty: nothing is sold for x402 payments. */
   networks: X402NetworkConfig[];
-  /** Whether the networks are main networks; main and test networks are never mixed. */
+  /** True for main networks; main and test networks are never mixed. */
   takesRealMoney: boolean;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
@@ -20,7 +20,7 @@ export interface X402Config {
   refundKeys: RefundKeys;
 }
 
-/** By the names of the networks' families; null for a key that is not set. */
+/** The keys of refunds by the names of families; null for a key that is not set. */
 export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
@@ -36,12 +36,12 @@ export interface X402NetworkConfig {
 export type FacilitatorConfig =
   | { kind: 'local'; rpcUrl: string; privateKey: string }
   /**
-   * In order of preference, at least one. `rpcUrl`: the chain, asked what became of a settlement that the facilitator
-   * left open; null: the public one.
+   * Facilitators in order of preference, at least one. `rpcUrl`: the node that is asked for the outcome of a settlement
+   * that the facilitator left open; null: the public node.
    */
   | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
 
-/** A facilitator of somebody else. */
+/** A facilitator elsewhere. */
 export interface FacilitatorEndpoint {
   /** Without a trailing slash. */
   url: string;

@@ -28,7 +28,7 @@ export interface PaymentAsset {
   decimals: number;
   /** The domain under which EVM buyers sign; null on Solana, and for a token that signs nothing itself. */
   eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
+  /** The way of transfer; null on Solana. */
   transfer: TransferMethod | null;
 }
 
@@ -38,10 +38,10 @@ export interface PaymentNetwork {
   id: `${string}:${string}`;
   /** The name in x402 v1, or the usual one where v1 has none. */
   v1Name: string;
-  /** Whether v1 clients know that name: they refuse all terms that come with a name they do not know. */
+  /** False when v1 clients do not know that name: they refuse all terms beside an unknown name. */
   isInV1: boolean;
   family: NetworkFamily;
-  /** For people. */
+  /** The name for people. */
   label: string;
   isTest: boolean;
   /** A node that everybody may ask, slowly. */

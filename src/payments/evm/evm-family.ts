@@ -75,7 +75,7 @@ export const evmFamily: NetworkFamily = {
     const signed = toEvmPayload(payload);
     const isEip3009 = 'authorization' in signed;
     const { from, nonce } = isEip3009 ? signed.authorization : signed.permit2Authorization;
-    // The network's own USDC stands for every token: v1 proofs do not name theirs, and it may be configured anew.
+    // The network's own USDC stands for every token: v1 proofs do not name theirs, and the configured one may change.
     const keeper = isEip3009 ? asset.address : permit2Contracts.permit2;
     return `${id}:${keeper}:${from}:${nonce}`.toLowerCase();
   },
