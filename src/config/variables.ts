@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { jobVariables } from '../jobs/job-settings.ts';
-import { keyFileVariables } from '../kit/key-files.ts';
+import { keyFileVariables } from './key-files.ts';
 import { leadsVariables } from '../leads/leads-settings.ts';
 import { limitVariables } from '../limits/limit-settings.ts';
 import { mediaVariables } from '../media/media-settings.ts';

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/url-settings.ts';
+import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
 import { paymentNetworks } from './core/networks.ts';
+import { findFamily, networkFamilies } from './families.ts';
 import type {
-  AssetConfig,
   CdpKey,
   FacilitatorEndpoint,
   FacilitatorConfig,
@@ -18,10 +19,12 @@ type Section = z.output<typeof x402Section>;
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const cdpHost = 'api.cdp.coinbase.com';
-const families = ['EVM', 'SOLANA'] as const;
-type Family = (typeof families)[number];
-
-const familyOf = (network: string): Family => (network.startsWith('eip155:') ? 'EVM' : 'SOLANA');
+/** Throws ConfigError for a name of no family. */
+const familyOf = (network: string): NetworkFamily => {
+  const family = findFamily(network);
+  if (family === null) throw new ConfigError(`X402_NETWORKS: ${network} cannot take payments`);
+  return family;
+};
 const settingOf = (network: string, name: string): string => `x402.networks.${network}.${name}`;
 const isMain = (network: string): boolean =>
   paymentNetworks.some(({ id, isTest }) => id === network && !isTest);
@@ -58,8 +61,8 @@ const readEndpoints = (values: X402Values): FacilitatorEndpoint[] => {
 /** The node of each network: its own, or the one of X402_..._RPC_URL, which can be that of one network only. */
 const readRpcUrls = (values: X402Values, section: Section): Map<string, string> => {
   const urls = new Map<string, string>();
-  for (const family of families) {
-    const name = `X402_${family}_RPC_URL` as const;
+  for (const family of networkFamilies) {
+    const name = `${family.settingPrefix}_RPC_URL` as const;
     const networks = values.X402_NETWORKS.filter((network) => familyOf(network) === family);
     const open = networks.filter((network) => section.networks[network]?.rpc_url === undefined);
     const fallback = values[name];
@@ -87,7 +90,7 @@ const readLocal = (
   { values, settings, rpcUrl }: FacilitatorSources,
 ): FacilitatorConfig | null => {
   const family = familyOf(network);
-  const keyName = `X402_${family}_FACILITATOR_KEY` as const;
+  const keyName = `${family.settingPrefix}_FACILITATOR_KEY` as const;
   const privateKey = values[keyName];
   if (settings?.facilitator === 'remote') return null;
   if (privateKey !== undefined && rpcUrl !== null) return { kind: 'local', rpcUrl, privateKey };
@@ -95,7 +98,7 @@ const readLocal = (
   if (privateKey === undefined)
     throw new ConfigError(`${keyName}: must be set for ${settingOf(network, 'facilitator')}: local`);
   throw new ConfigError(
-    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or X402_${family}_RPC_URL)`,
+    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or ${family.settingPrefix}_RPC_URL)`,
   );
 };
 
@@ -104,7 +107,7 @@ const readRemote = (
   { values, endpoints, rpcUrl }: FacilitatorSources,
 ): FacilitatorConfig => {
   if (isMain(network) && endpoints.length === 0) {
-    const keyName = `X402_${familyOf(network)}_FACILITATOR_KEY` as const;
+    const keyName = `${familyOf(network).settingPrefix}_FACILITATOR_KEY` as const;
     const other = values[keyName] === undefined ? keyName : settingOf(network, 'rpc_url');
     throw new ConfigError(`X402_FACILITATOR_URL: must be set (or ${other}) for ${network}`);
   }
@@ -117,8 +120,8 @@ const refuseIdleKeys = (
   values: X402Values,
   { section, rpcUrls }: { section: Section; rpcUrls: Map<string, string> },
 ): void => {
-  for (const family of families) {
-    const keyName = `X402_${family}_FACILITATOR_KEY` as const;
+  for (const family of networkFamilies) {
+    const keyName = `${family.settingPrefix}_FACILITATOR_KEY` as const;
     const networks = values.X402_NETWORKS.filter((network) => familyOf(network) === family);
     if (values[keyName] === undefined || networks.length === 0) continue;
     const willing = networks.filter((network) => section.networks[network]?.facilitator !== 'remote');
@@ -127,17 +130,17 @@ const refuseIdleKeys = (
         `${keyName}: is used by no network; each has facilitator: remote in causeway.yaml`,
       );
     if (!willing.some((network) => rpcUrls.has(network)))
-      throw new ConfigError(`X402_${family}_RPC_URL: must be set beside ${keyName}`);
+      throw new ConfigError(`${family.settingPrefix}_RPC_URL: must be set beside ${keyName}`);
   }
 };
 
-const readAsset = (network: string, asset: NetworkSection['asset']): AssetConfig | null =>
+const readAsset = (network: string, asset: NetworkSection['asset']): PaymentAsset | null =>
   asset === undefined
     ? null
     : {
         ...asset,
         eip712: asset.eip712 ?? null,
-        transfer: familyOf(network) === 'EVM' ? (asset.transfer ?? 'eip3009') : null,
+        transfer: asset.transfer ?? familyOf(network).defaultTransfer,
       };
 
 /** Throws ConfigError with one line that names the setting. */
@@ -156,10 +159,12 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
   refuseIdleKeys(values, { section, rpcUrls });
   const networks = names.map((network): X402NetworkConfig => {
     const settings = section.networks[network];
-    const family = familyOf(network);
-    const payTo = settings?.pay_to ?? values[`X402_${family}_PAY_TO`] ?? null;
+    const { settingPrefix } = familyOf(network);
+    const payTo = settings?.pay_to ?? values[`${settingPrefix}_PAY_TO`] ?? null;
     if (isMain(network) && payTo === null)
-      throw new ConfigError(`X402_${family}_PAY_TO: must name your wallet, as ${network} is a main network`);
+      throw new ConfigError(
+        `${settingPrefix}_PAY_TO: must name your wallet, as ${network} is a main network`,
+      );
     const sources = { values, endpoints, settings, rpcUrl: rpcUrls.get(network) ?? null };
     return {
       network,
@@ -174,6 +179,8 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
     headerBytes: values.X402_HEADER_BYTES,
     settleMs: values.X402_SETTLE_MS,
     uncheckedLimit: values.X402_UNCHECKED_USD,
-    refundKeys: { evm: values.X402_EVM_REFUND_KEY ?? null, solana: values.X402_SOLANA_REFUND_KEY ?? null },
+    refundKeys: Object.fromEntries(
+      networkFamilies.map(({ name, settingPrefix }) => [name, values[`${settingPrefix}_REFUND_KEY`] ?? null]),
+    ),
   };
 };

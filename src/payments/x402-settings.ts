@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { parseUsd, type Nano } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
+import { findFamily, networkFamilies } from './families.ts';
 
 export interface X402Config {
-  /** None: nothing is sold for x402 payments. */
+  /** Empty: nothing is sold for x402 payments. */
   networks: X402NetworkConfig[];
-  /** Whether the networks are main networks; main and test networks are never mixed. */
+  /** True for main networks; main and test networks are never mixed. */
   takesRealMoney: boolean;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
@@ -18,7 +20,7 @@ export interface X402Config {
   refundKeys: RefundKeys;
 }
 
-/** By the names of the networks' families; null for a key that is not set. */
+/** The keys of refunds by the names of families; null for a key that is not set. */
 export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
@@ -28,30 +30,18 @@ export interface X402NetworkConfig {
   payTo: string | null;
   facilitator: FacilitatorConfig;
   /** Another token than the network's own USDC; null: that. */
-  asset: AssetConfig | null;
-}
-
-/** A token that is taken as payment, one token being one USD. */
-export interface AssetConfig {
-  symbol: string;
-  /** EVM: the contract. Solana: the mint. */
-  address: string;
-  decimals: number;
-  /** The domain that the token's holders sign under; null on Solana, and for a token that signs nothing itself. */
-  eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
-  transfer: 'eip3009' | 'permit2' | null;
+  asset: PaymentAsset | null;
 }
 
 export type FacilitatorConfig =
   | { kind: 'local'; rpcUrl: string; privateKey: string }
   /**
-   * In order of preference, at least one. `rpcUrl`: the chain, asked what became of a settlement that the facilitator
-   * left open; null: the public one.
+   * Facilitators in order of preference, at least one. `rpcUrl`: the node that is asked for the outcome of a settlement
+   * that the facilitator left open; null: the public node.
    */
   | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
 
-/** A facilitator of somebody else. */
+/** A facilitator elsewhere. */
 export interface FacilitatorEndpoint {
   /** Without a trailing slash. */
   url: string;
@@ -70,18 +60,25 @@ const maxFacilitators = 8;
 /** With all other headers of a 402 it stays below 4 KB, the limit of common proxies. */
 export const defaultHeaderBytes = 3_200;
 
-const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address');
-const evmKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits');
-const solanaAddress = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address');
-const solanaKey = z
-  .string()
-  .regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, 'must be a base58 secret key of 64 bytes');
+const namespaces = networkFamilies.map(({ namespace }) => namespace).join('|');
 
-export const x402Variables = {
+type FamilyVariables = Record<`X402_${string}_${FamilyVariable}`, z.ZodOptional<z.ZodType<string>>>;
+
+const familyVariables: FamilyVariables = Object.fromEntries(
+  networkFamilies.flatMap(({ settingPrefix, variables }) =>
+    Object.entries(variables).map(([name, schema]) => [`${settingPrefix}_${name}`, schema]),
+  ),
+);
+
+const generalVariables = {
   X402_NETWORKS: commaList
     .transform((names) => (names.join() === 'none' ? [] : names))
     .pipe(
-      z.array(z.string().regex(/^(eip155|solana):\w+$/, 'must be CAIP-2 names divided by commas, or none')),
+      z.array(
+        z
+          .string()
+          .regex(new RegExp(`^(${namespaces}):\\w+$`), 'must be CAIP-2 names divided by commas, or none'),
+      ),
     )
     .refine((names) => new Set(names).size === names.length, 'names a network twice')
     .prefault('eip155:84532,solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1')
@@ -117,27 +114,17 @@ export const x402Variables = {
       'USD of one network that may be delivered on a remote facilitator’s word while no node answers; ' +
         'see [Settling](#settling)',
     ),
-  X402_EVM_PAY_TO: evmAddress
-    .optional()
-    .describe('wallet for payments on EVM networks, generated when unset; main networks need yours'),
-  X402_EVM_RPC_URL: nodeUrl
-    .optional()
-    .describe('node of the one EVM network that has none in `causeway.yaml`'),
-  X402_EVM_FACILITATOR_KEY: evmKey
-    .optional()
-    .describe('key of a funded account: settles EVM payments in this process, with a node'),
-  X402_EVM_REFUND_KEY: evmKey
-    .optional()
-    .describe('key that EVM refunds are signed with; only the operator’s commands use it'),
-  X402_SOLANA_PAY_TO: solanaAddress
-    .optional()
-    .describe('wallet for payments on Solana, generated when unset; the main network needs yours'),
-  X402_SOLANA_RPC_URL: nodeUrl.optional().describe('node of the Solana network'),
-  X402_SOLANA_FACILITATOR_KEY: solanaKey
-    .optional()
-    .describe('key of a funded account: settles Solana payments in this process, with a node'),
-  X402_SOLANA_REFUND_KEY: solanaKey.optional().describe('key that Solana refunds are signed with'),
 };
+
+export const x402Variables = Object.assign(generalVariables, familyVariables);
+
+/** The variables whose values are secret, and may stand in files. */
+export const x402SecretNames = [
+  ...(['FACILITATOR_KEY', 'REFUND_KEY'] as const).flatMap((name) =>
+    networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_${name}`),
+  ),
+  'X402_CDP_API_KEY_SECRET',
+];
 
 export type X402Values = VariableValues<typeof x402Variables>;
 
@@ -178,26 +165,24 @@ interface Problem {
   message: string;
 }
 
-const addressProblems = (
-  address: string | undefined,
-  { isSolana, path }: { isSolana: boolean; path: string[] },
-): Problem[] => {
+const addressProblems = (address: string | undefined, family: NetworkFamily, path: string[]): Problem[] => {
   if (address === undefined) return [];
-  const { error } = (isSolana ? solanaAddress : evmAddress).safeParse(address);
+  const { error } = family.addressSchema.safeParse(address);
   return (error?.issues ?? []).map(({ message }) => ({ path, message }));
 };
 
 /** Finds the problems that depend on the family of a network. */
-const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, isSolana: boolean): Problem[] => {
+const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, family: NetworkFamily): Problem[] => {
   const problems = [
-    ...addressProblems(payTo, { isSolana, path: ['pay_to'] }),
-    ...addressProblems(asset?.address, { isSolana, path: ['asset', 'address'] }),
+    ...addressProblems(payTo, family, ['pay_to']),
+    ...addressProblems(asset?.address, family, ['asset', 'address']),
   ];
   if (asset === undefined) return problems;
-  const { eip712, transfer = 'eip3009' } = asset;
-  if (isSolana && (eip712 !== undefined || asset.transfer !== undefined))
-    problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
-  if (!isSolana && transfer === 'eip3009' && eip712 === undefined)
+  const { eip712, transfer = family.defaultTransfer } = asset;
+  if (family.defaultTransfer === null) {
+    if (eip712 !== undefined || transfer !== null)
+      problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
+  } else if (transfer === 'eip3009' && eip712 === undefined)
     problems.push({
       path: ['asset', 'eip712'],
       message: 'must be set for a token that is transferred by eip3009',
@@ -212,9 +197,11 @@ export const x402Section = z
       .record(z.string(), networkSection)
       .default({})
       .superRefine((networks, context) => {
-        for (const [id, network] of Object.entries(networks))
-          for (const { path, message } of familyProblems(network, id.startsWith('solana:')))
+        for (const [id, network] of Object.entries(networks)) {
+          const family = findFamily(id);
+          for (const { path, message } of family === null ? [] : familyProblems(network, family))
             context.addIssue({ code: 'custom', message, path: [id, ...path] });
+        }
       })
       .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),
   })

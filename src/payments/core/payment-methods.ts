@@ -1,4 +1,4 @@
-import type { AssetConfig, FacilitatorConfig } from '../x402-settings.ts';
+import type { FacilitatorConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from './challenge.ts';
@@ -8,7 +8,7 @@ import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.t
 import { createLocalFacilitator } from './local-facilitator.ts';
 import { createRemoteFacilitator, type RemoteFacilitator } from '../remote/remote-facilitator.ts';
 import { createRemoteOutcome } from '../remote/remote-outcome.ts';
-import type { AccountLease, PaymentNetwork } from './network-family.ts';
+import type { AccountLease, PaymentAsset, PaymentNetwork } from './network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './self-check.ts';
 
@@ -19,7 +19,7 @@ export interface PayableNetwork {
   payTo: string;
   facilitator: FacilitatorConfig;
   /** Another token than the network's own USDC. */
-  asset?: AssetConfig | null;
+  asset?: PaymentAsset | null;
 }
 
 export interface PaymentMethodsOptions {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/payments/x402-settings.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import {
   configuredNetwork,
@@ -9,6 +9,7 @@ import {
   requireNetwork,
   toSmallestUnit,
 } from '../../../src/payments/core/networks.ts';
+import { findFamily } from '../../../src/payments/families.ts';
 import { permit2Contracts } from '../../../src/payments/evm/evm-payload.ts';
 
 describe('the networks', () => {
@@ -43,6 +44,11 @@ describe('the networks', () => {
     expect(unknown).toEqual(['eip155:11155111', 'eip155:56', 'eip155:97']);
   });
 
+  it('belong to the family that their CAIP-2 names tell', () => {
+    for (const { id, family } of paymentNetworks) expect(findFamily(id)).toBe(family);
+    expect(findFamily('cosmos:cosmoshub-4')).toBeNull();
+  });
+
   it('have tokens at addresses that can be right', () => {
     for (const { family, asset } of paymentNetworks) expect(family.addressProblem(asset.address)).toBeNull();
   });
@@ -53,7 +59,7 @@ describe('the networks', () => {
   });
 
   it('may be paid with another token, whose address cannot be mistyped', () => {
-    const asset: AssetConfig = {
+    const asset: PaymentAsset = {
       symbol: 'DAI',
       address: '0x6B175474E89094C44Da98b954EedeAC495271d0F',
       decimals: 18,
