@@ -27,9 +27,7 @@ const eachWordOfAscii = (text: string, take: TakeWord): void => {
   if (start !== -1) take(text.slice(start), false);
 };
 
-/**
- * Works character by character. Around an entangled character it folds the whole stretch between two ASCII dividers.
- */
+/** Works character by character, but folds the whole stretch between ASCII dividers around an entangled one. */
 const eachWordOfAny = (text: string, take: TakeWord): void => {
   /** The start of the current word; -1 between words. */
   let start = -1;

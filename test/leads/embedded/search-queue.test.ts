@@ -20,8 +20,8 @@ const createQueue = ({ maxWaiting = 2, ...options }: { maxWaiting?: number; time
   return { queue, handedOver };
 };
 
-describe('the line of searches', () => {
-  it('hands over one at a time, in the order of arrival', async () => {
+describe('the search queue', () => {
+  it('runs one search at a time, in the order of arrival', async () => {
     const { queue, handedOver } = createQueue();
     const first = queue.add(query, signal);
     const second = queue.add(query, signal);
@@ -33,7 +33,7 @@ describe('the line of searches', () => {
     expect(await second).toEqual([]);
   });
 
-  it('refuses what would wait beyond its length, and takes more when there is room again', async () => {
+  it('refuses searches beyond its length, and accepts more when there is room again', async () => {
     const { queue, handedOver } = createQueue();
     const taken = [1, 2, 3].map(() => queue.add(query, signal));
     await expect(queue.add(query, signal)).rejects.toMatchObject({
@@ -48,7 +48,7 @@ describe('the line of searches', () => {
     expect(await Promise.all([...taken, late])).toHaveLength(4);
   });
 
-  it('lets an aborted search go at once; one that waits is never run', async () => {
+  it('rejects an aborted search at once, and never runs a waiting one', async () => {
     const { queue, handedOver } = createQueue();
     const running = queue.add(query, signal);
     const abort = new AbortController();
@@ -62,7 +62,7 @@ describe('the line of searches', () => {
     expect(handedOver).toHaveLength(2);
   });
 
-  it('keeps the place of an aborted search that runs until its outcome comes, and drops that', async () => {
+  it('keeps the slot of an aborted running search until its outcome arrives, and ignores the outcome', async () => {
     const { queue, handedOver } = createQueue();
     const abort = new AbortController();
     const running = queue.add(query, abort.signal);
@@ -75,13 +75,13 @@ describe('the line of searches', () => {
     expect(await next).toEqual([]);
   });
 
-  it('never runs a search whose signal is aborted already', async () => {
+  it('never runs a search whose signal is already aborted', async () => {
     const { queue, handedOver } = createQueue();
     await expect(queue.add(query, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
     expect(handedOver).toEqual([]);
   });
 
-  it('refuses a search after its time, be it running or waiting', async () => {
+  it('refuses a running or waiting search after its time limit', async () => {
     const { queue } = createQueue({ timeoutMs: 5 });
     const outcomes = await Promise.allSettled([queue.add(query, signal), queue.add(query, signal)]);
     for (const outcome of outcomes) {
@@ -89,7 +89,7 @@ describe('the line of searches', () => {
     }
   });
 
-  it('refuses everything in line when told to', async () => {
+  it('refuses all waiting searches on request', async () => {
     const { queue } = createQueue();
     const all = [queue.add(query, signal), queue.add(query, signal)];
     const error = new AppError('upstream_error', 'It is over.');

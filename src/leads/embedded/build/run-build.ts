@@ -13,13 +13,10 @@ export interface RunBuildInput {
   log: Log;
 }
 
-/** A left-over that nothing has written to for so long belongs to a build that was killed. */
+/** Left-over files without a write for this long belong to a killed build. */
 const abandonedAfterMs = 60_000;
 
-/**
- * Does `job` in a worker thread. Rejects when it fails, takes longer than `timeoutMs`, or is aborted; nothing of it
- * is left then.
- */
+/** Runs `job` in a worker thread. Rejects if it fails, exceeds `timeoutMs`, or is aborted; then it leaves no files. */
 export const runBuild = async ({ folder, job, timeoutMs, signal, log }: RunBuildInput): Promise<void> => {
   await removeAbandoned(folder);
   const isRefold = job.kind === 'refold';
@@ -43,7 +40,7 @@ const removeAbandoned = async (folder: string): Promise<void> => {
   }
 };
 
-/** The latest change of the folder or a file in it; Infinity when it is removed meanwhile. */
+/** Returns the latest change of the folder or a file in it; Infinity if it is removed meanwhile. */
 const lastTouchedMs = async (folder: string): Promise<number> => {
   const names = await readdir(folder).catch(() => []);
   const found = await Promise.all(

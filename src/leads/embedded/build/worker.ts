@@ -3,7 +3,7 @@ import { inventProfiles } from './invent-profiles.ts';
 import type { BuildMessage, BuildRequest } from './messages.ts';
 import { refoldProfiles } from './refold-profiles.ts';
 
-/* The thread that builds an index; one job, then it ends. */
+/* The thread that builds an index. It ends after one job. */
 const build = async ({ folder, scratch, job }: BuildRequest): Promise<BuildMessage> => {
   const startedMs = performance.now();
   const profiles =

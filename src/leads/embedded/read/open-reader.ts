@@ -4,24 +4,24 @@ import { createSearchQueue, searchFailed, searchInterrupted } from '../../search
 import type { ReadMessage, ReadRequest, ServedGeneration } from './messages.ts';
 
 export interface ReaderLimits {
-  /** Searches that may wait beside the one that runs; more are refused. */
+  /** Searches that may wait while one runs. More are refused. */
   maxWaiting: number;
   /** For one search, waiting and running together. */
   searchTimeoutMs: number;
-  /** A thread busy with one search for longer is given up. */
+  /** A thread that is busy with one search for longer is abandoned. */
   stuckAfterMs: number;
   openTimeoutMs: number;
 }
 
-/** Why a reader is no more. `damaged`: what it read will not serve again as it is. */
+/** The end of a reader. After `damaged` the same files cannot be served again. */
 export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed' | 'damaged'; cause: unknown };
 
-/** The profiles of a folder, searched by a thread of its own. */
+/** The profiles of a folder, searched by a separate thread. */
 export interface Reader {
-  /** What is searched now; the searches that are answered after a change are of the new one. */
+  /** The current generation. Searches answered after a change use the new one. */
   readonly served: ServedGeneration;
   search(query: LeadQuery, signal: AbortSignal): Promise<Lead[]>;
-  /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
+  /** Resolves when no more searches are answered: after `close`, or when the thread was lost. Never rejects. */
   readonly ended: Promise<ReaderEnd>;
   close(): Promise<void>;
 }
@@ -29,15 +29,15 @@ export interface Reader {
 export interface OpenReaderInput {
   folder: string;
   limits: ReaderLimits;
-  /** Told of each further generation that is searched from now on. */
+  /** Called with each further generation. */
   onSwitched?: (served: ServedGeneration) => void;
-  /** Told when a new generation cannot be opened; the one before is searched on. */
+  /** Called when a new generation cannot be opened. The former one stays in use. */
   onNotSwitched?: (cause: Error) => void;
-  /** Starts the thread; tests keep hold of it. */
+  /** Starts the thread. Tests replace it. */
   startWorker?: (folder: string) => Worker;
 }
 
-/** What is to be searched is damaged, or was never whole. */
+/** The searched files are damaged or were never complete. */
 export class IndexDamagedError extends Error {
   constructor(message: string) {
     super(message);
@@ -49,8 +49,8 @@ export const startReadWorker = (folder: string): Worker =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData: { folder } });
 
 /**
- * Opens what is current in `folder` in a new thread. Rejects when the thread cannot open it in time, with
- * IndexDamagedError when it never will as it is.
+ * Opens the current generation of `folder` in a new thread. Rejects if the thread cannot open it in time, with
+ * IndexDamagedError if these files never can be opened.
  */
 export const openReader = async ({
   folder,
@@ -78,7 +78,7 @@ export const openReader = async ({
       const request: ReadRequest = { id, query };
       worker.postMessage(request);
     },
-    // Its outcome comes soon, and is dropped.
+    // Its outcome comes soon and is ignored.
     abandon: () => undefined,
   });
 

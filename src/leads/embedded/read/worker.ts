@@ -4,7 +4,7 @@ import { ManifestUnreadableError } from '../manifest.ts';
 import { followGenerations } from './follow-generations.ts';
 import type { ReadMessage, ReadRequest } from './messages.ts';
 
-/* The thread that answers searches, one after the other, from the generation that is current. */
+/* The thread that answers searches from the current generation, one at a time. */
 const tell = (message: ReadMessage): void => parentPort?.postMessage(message);
 
 const failure = (id: number, error: unknown): ReadMessage =>

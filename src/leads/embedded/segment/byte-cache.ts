@@ -1,10 +1,10 @@
-/** Keeps what was asked for last. */
+/** Keeps the most recently used values. */
 export interface ByteCache<Key, Value> {
-  /** `read` makes what is not there. */
+  /** `read` creates a missing value. */
   get(key: Key, read: (key: Key) => Value): Value;
 }
 
-/** A cache of values that take `mostBytes` together, as `bytesOf` counts them. */
+/** Creates a cache for values of `mostBytes` together, as counted by `bytesOf`. */
 export const createByteCache = <Key, Value>(
   mostBytes: number,
   bytesOf: (value: Value) => number,

@@ -5,16 +5,16 @@ import type { Dictionary, TermEntry } from './dictionary.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
 import { uniteRows } from './unite-rows.ts';
 
-/** Where the rows that meet a condition are: what was found in the dictionary, and lists yet to be read. */
+/** The rows of a condition: those from the dictionary, and lists still to be read. */
 export interface ConditionLists {
-  /** Ascending, each once. */
+  /** Ascending and distinct. */
   rows: Uint32Array;
   lists: ListRef[];
-  /** How many rows there are, those counted twice that are in two lists. */
+  /** The number of rows. A row in two lists counts twice. */
   count: number;
 }
 
-/** Looks conditions up; the work for each is bounded, whatever begins with its letters. */
+/** Looks conditions up. The work per condition is bounded, however many terms have its prefix. */
 export const createConditionLookup = (
   database: DatabaseSync,
   { dictionary, shape }: { dictionary: Dictionary; shape: SegmentShape },
@@ -46,12 +46,12 @@ export const createConditionLookup = (
       : keptTerms.get(text, wholeTerm);
 };
 
-/** Of terms and of prefixes each. */
+/** For terms and for prefixes each. */
 const keptBytes = 8 * 1024 * 1024;
 const entryBytes = 512;
 const listBytes = 64;
 
-/** About what an answer takes in memory. */
+/** Estimates the memory of an answer. */
 const bytesOf = ({ rows, lists }: ConditionLists): number =>
   entryBytes + rows.byteLength + lists.length * listBytes;
 

@@ -12,18 +12,18 @@ import {
   type SegmentShape,
 } from './segment-format.ts';
 
-/** A chunk's part of a long list: ascending places, or a bitmap of them. */
+/** A chunk's part of a long list: ascending positions, or a bitmap of them. */
 export type ChunkPart = { places: Uint16Array; words: null } | { places: null; words: Uint32Array };
 
 /** A list that is read chunk by chunk. */
 export interface LongList {
-  /** How many rows it has in each chunk. */
+  /** The number of rows in each chunk. */
   readonly sizes: Uint32Array;
-  /** Only for a chunk in which it has rows. */
+  /** Only for a chunk that has rows. */
   part(chunk: number): ChunkPart;
 }
 
-/** Opens a list: all rows of a short one. */
+/** Opens a list. A short one is read completely. */
 export type OpenList = (ref: ListRef) => { rows: Uint32Array; long: null } | { rows: null; long: LongList };
 
 export const createOpenList = (database: DatabaseSync, shape: SegmentShape): OpenList => {
@@ -70,7 +70,7 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
       : { rows: null, long: openLong(list) };
 };
 
-/** Of a long list: how many rows each chunk has, the group that has its part, and where it begins there; the bytes of each group. */
+/** A long list's layout: per chunk the number of rows, the group and the offset in it; per group the bytes. */
 interface Layout {
   sizes: Uint32Array;
   groups: Uint16Array;
@@ -101,8 +101,8 @@ const placeParts = (sizes: Uint32Array, shape: SegmentShape): Layout => {
   return { sizes, groups, starts, bytes };
 };
 
-/** Of one chunk, about. */
+/** Estimate per chunk. */
 const layoutBytes = 12;
-/** For one open segment; the lists of filters and of the most frequent words at a few million profiles. */
+/** Per open segment: enough for the lists of filters and of the most frequent words at a few million profiles. */
 const keptLayoutBytes = 8 * 1024 * 1024;
 const keptGroupBytes = 64 * 1024 * 1024;
