@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../kit/errors.ts';
-import { assertEnvFilePrivate, readKeyFiles } from '../kit/key-files.ts';
+import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
 import { readConfig, type Config } from './config.ts';
 import type { Environment } from './setting-names.ts';
 

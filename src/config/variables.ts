@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { jobVariables } from '../jobs/job-settings.ts';
-import { keyFileVariables } from '../kit/key-files.ts';
+import { keyFileVariables } from './key-files.ts';
 import { leadsVariables } from '../leads/leads-settings.ts';
 import { limitVariables } from '../limits/limit-settings.ts';
 import { mediaVariables } from '../media/media-settings.ts';
 import { searchVariables } from '../operations/search/search-settings.ts';
-import { familyVariables, x402Variables } from '../payments/x402-settings.ts';
+import { x402Variables } from '../payments/x402-settings.ts';
 import { storeVariables } from '../store/store-settings.ts';
 import { webhookVariables } from '../webhooks/webhook-settings.ts';
 import { serverVariables } from './server-settings.ts';
@@ -21,7 +21,6 @@ export const variableTables = {
   'The search': searchVariables,
   'Lead sources': leadsVariables,
   'x402 payments': x402Variables,
-  'Wallets, nodes and keys': familyVariables,
   'Keys in files': keyFileVariables,
 };
 

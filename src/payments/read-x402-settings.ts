@@ -1,28 +1,33 @@
 import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/url-settings.ts';
-import { requireNetwork } from './core/networks.ts';
-import { networkFamilies } from './families.ts';
-import type { PaymentAsset } from './core/network-family.ts';
-import {
-  familyOf,
-  type CdpKey,
-  type FacilitatorEndpoint,
-  type FacilitatorConfig,
-  type NetworkSection,
-  type X402NetworkConfig,
-  type X402Config,
-  type X402Values,
-  type x402Section,
+import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
+import { paymentNetworks } from './core/networks.ts';
+import { findFamily, networkFamilies } from './families.ts';
+import type {
+  CdpKey,
+  FacilitatorEndpoint,
+  FacilitatorConfig,
+  NetworkSection,
+  X402NetworkConfig,
+  X402Config,
+  X402Values,
+  x402Section,
 } from './x402-settings.ts';
 
 type Section = z.output<typeof x402Section>;
 
 const publicTestFacilitator = 'https://x402.org/facilitator';
 const cdpHost = 'api.cdp.coinbase.com';
-
+/** Throws ConfigError for a name of no family. */
+const familyOf = (network: string): NetworkFamily => {
+  const family = findFamily(network);
+  if (family === null) throw new ConfigError(`X402_NETWORKS: ${network} cannot take payments`);
+  return family;
+};
 const settingOf = (network: string, name: string): string => `x402.networks.${network}.${name}`;
-const isMain = (network: string): boolean => !requireNetwork(network).isTest;
+const isMain = (network: string): boolean =>
+  paymentNetworks.some(({ id, isTest }) => id === network && !isTest);
 const isCdp = (url: string): boolean => new URL(url).hostname === cdpHost;
 
 const readCdpKey = ({
@@ -84,8 +89,8 @@ const readLocal = (
   network: string,
   { values, settings, rpcUrl }: FacilitatorSources,
 ): FacilitatorConfig | null => {
-  const { settingPrefix } = familyOf(network);
-  const keyName = `${settingPrefix}_FACILITATOR_KEY` as const;
+  const family = familyOf(network);
+  const keyName = `${family.settingPrefix}_FACILITATOR_KEY` as const;
   const privateKey = values[keyName];
   if (settings?.facilitator === 'remote') return null;
   if (privateKey !== undefined && rpcUrl !== null) return { kind: 'local', rpcUrl, privateKey };
@@ -93,7 +98,7 @@ const readLocal = (
   if (privateKey === undefined)
     throw new ConfigError(`${keyName}: must be set for ${settingOf(network, 'facilitator')}: local`);
   throw new ConfigError(
-    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or ${settingPrefix}_RPC_URL)`,
+    `causeway.yaml: ${settingOf(network, 'rpc_url')}: must be set for facilitator: local (or ${family.settingPrefix}_RPC_URL)`,
   );
 };
 
@@ -135,7 +140,7 @@ const readAsset = (network: string, asset: NetworkSection['asset']): PaymentAsse
     : {
         ...asset,
         eip712: asset.eip712 ?? null,
-        transfer: familyOf(network).namespace === 'eip155' ? (asset.transfer ?? 'eip3009') : null,
+        transfer: asset.transfer ?? familyOf(network).defaultTransfer,
       };
 
 /** Throws ConfigError with one line that names the setting. */
@@ -154,10 +159,12 @@ export const readX402Settings = (values: X402Values, section: Section): X402Conf
   refuseIdleKeys(values, { section, rpcUrls });
   const networks = names.map((network): X402NetworkConfig => {
     const settings = section.networks[network];
-    const payToName = `${familyOf(network).settingPrefix}_PAY_TO` as const;
-    const payTo = settings?.pay_to ?? values[payToName] ?? null;
+    const { settingPrefix } = familyOf(network);
+    const payTo = settings?.pay_to ?? values[`${settingPrefix}_PAY_TO`] ?? null;
     if (isMain(network) && payTo === null)
-      throw new ConfigError(`${payToName}: must name your wallet, as ${network} is a main network`);
+      throw new ConfigError(
+        `${settingPrefix}_PAY_TO: must name your wallet, as ${network} is a main network`,
+      );
     const sources = { values, endpoints, settings, rpcUrl: rpcUrls.get(network) ?? null };
     return {
       network,

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { parseUsd, type Nano } from '../kit/money.ts';
 import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
 import { commaList, wholeNumber, type VariableValues } from '../kit/variables.ts';
-import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
-import { networkFamilies } from './families.ts';
+import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
+import { findFamily, networkFamilies } from './families.ts';
 
 export interface X402Config {
-  /** None: nothing is sold for x402 payments. */
+  /** Empty: nothing is sold for x402 payments. */
   networks: X402NetworkConfig[];
-  /** Whether the networks are main networks; main and test networks are never mixed. */
+  /** True for main networks; main and test networks are never mixed. */
   takesRealMoney: boolean;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
@@ -20,7 +20,7 @@ export interface X402Config {
   refundKeys: RefundKeys;
 }
 
-/** By the names of the networks' families; null for a key that is not set. */
+/** The keys of refunds by the names of families; null for a key that is not set. */
 export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
@@ -36,12 +36,12 @@ export interface X402NetworkConfig {
 export type FacilitatorConfig =
   | { kind: 'local'; rpcUrl: string; privateKey: string }
   /**
-   * In order of preference, at least one. `rpcUrl`: the chain, asked what became of a settlement that the facilitator
-   * left open; null: the public one.
+   * Facilitators in order of preference, at least one. `rpcUrl`: the node that is asked for the outcome of a settlement
+   * that the facilitator left open; null: the public node.
    */
   | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
 
-/** A facilitator of somebody else. */
+/** A facilitator elsewhere. */
 export interface FacilitatorEndpoint {
   /** Without a trailing slash. */
   url: string;
@@ -60,61 +60,26 @@ const maxFacilitators = 8;
 /** With all other headers of a 402 it stays below 4 KB, the limit of common proxies. */
 export const defaultHeaderBytes = 3_200;
 
-/** Finds the family of a network by its CAIP-2 name. Throws TypeError for one that X402_NETWORKS would refuse. */
-export const familyOf = (network: string): NetworkFamily => {
-  const family = networkFamilies.find(({ namespace }) => network.startsWith(`${namespace}:`));
-  if (family === undefined) throw new TypeError(`${network} is of no family`);
-  return family;
-};
-
 const namespaces = networkFamilies.map(({ namespace }) => namespace).join('|');
-const networkName = new RegExp(`^(?:${namespaces}):\\w+$`);
 
-const checked = (problemOf: (text: string) => string | null) =>
-  z
-    .string()
-    .superRefine((text, context) => {
-      const message = problemOf(text);
-      if (message !== null) context.addIssue({ code: 'custom', message });
-    })
-    .optional();
+type FamilyVariables = Record<`X402_${string}_${FamilyVariable}`, z.ZodOptional<z.ZodType<string>>>;
 
-const addressProblem = ({ addressProblem: problemOf }: NetworkFamily, address: string): string | null => {
-  const problem = problemOf(address);
-  return problem === null ? null : `${address} ${problem}`;
-};
+const familyVariables: FamilyVariables = Object.fromEntries(
+  networkFamilies.flatMap(({ settingPrefix, variables }) =>
+    Object.entries(variables).map(([name, schema]) => [`${settingPrefix}_${name}`, schema]),
+  ),
+);
 
-type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
-
-const variablesOf = (family: NetworkFamily) => {
-  const { namespace, settingPrefix, secretKeyProblem } = family;
-  const networks = `networks of \`${namespace}\``;
-  return {
-    [`${settingPrefix}_PAY_TO`]: checked((address) => addressProblem(family, address)).describe(
-      `wallet for payments on ${networks}, generated when unset; main networks need yours`,
-    ),
-    [`${settingPrefix}_RPC_URL`]: nodeUrl
-      .optional()
-      .describe(`node of the one of the ${networks} that has none in \`causeway.yaml\``),
-    [`${settingPrefix}_FACILITATOR_KEY`]: checked(secretKeyProblem).describe(
-      `key of a funded account: settles payments on ${networks} in this process, with a node`,
-    ),
-    [`${settingPrefix}_REFUND_KEY`]: checked(secretKeyProblem).describe(
-      `key that refunds on ${networks} are signed with; only the operator’s commands use it`,
-    ),
-  };
-};
-
-/** The variables that each family of networks has. */
-export const familyVariables: Record<
-  `${string}_${FamilyVariable}`,
-  z.ZodOptional<z.ZodString>
-> = Object.assign({}, ...networkFamilies.map(variablesOf));
-
-export const x402Variables = {
+const generalVariables = {
   X402_NETWORKS: commaList
     .transform((names) => (names.join() === 'none' ? [] : names))
-    .pipe(z.array(z.string().regex(networkName, 'must be CAIP-2 names divided by commas, or none')))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(new RegExp(`^(${namespaces}):\\w+$`), 'must be CAIP-2 names divided by commas, or none'),
+      ),
+    )
     .refine((names) => new Set(names).size === names.length, 'names a network twice')
     .prefault('eip155:84532,solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1')
     .describe(
@@ -151,7 +116,17 @@ export const x402Variables = {
     ),
 };
 
-export type X402Values = VariableValues<typeof x402Variables> & VariableValues<typeof familyVariables>;
+export const x402Variables = Object.assign(generalVariables, familyVariables);
+
+/** The variables whose values are secret, and may stand in files. */
+export const x402SecretNames = [
+  ...(['FACILITATOR_KEY', 'REFUND_KEY'] as const).flatMap((name) =>
+    networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_${name}`),
+  ),
+  'X402_CDP_API_KEY_SECRET',
+];
+
+export type X402Values = VariableValues<typeof x402Variables>;
 
 const assetSection = z.strictObject({
   symbol: z
@@ -190,20 +165,24 @@ interface Problem {
   message: string;
 }
 
+const addressProblems = (address: string | undefined, family: NetworkFamily, path: string[]): Problem[] => {
+  if (address === undefined) return [];
+  const { error } = family.addressSchema.safeParse(address);
+  return (error?.issues ?? []).map(({ message }) => ({ path, message }));
+};
+
 /** Finds the problems that depend on the family of a network. */
-const familyProblems = (network: string, { pay_to: payTo, asset }: NetworkSection): Problem[] => {
-  const family = familyOf(network);
-  const addressAt = (path: string[], address: string | undefined): Problem[] => {
-    const message = address === undefined ? null : addressProblem(family, address);
-    return message === null ? [] : [{ path, message }];
-  };
-  const problems = [...addressAt(['pay_to'], payTo), ...addressAt(['asset', 'address'], asset?.address)];
+const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, family: NetworkFamily): Problem[] => {
+  const problems = [
+    ...addressProblems(payTo, family, ['pay_to']),
+    ...addressProblems(asset?.address, family, ['asset', 'address']),
+  ];
   if (asset === undefined) return problems;
-  const { eip712, transfer } = asset;
-  const isEvm = family.namespace === 'eip155';
-  if (!isEvm && (eip712 !== undefined || transfer !== undefined))
-    problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
-  if (isEvm && transfer !== 'permit2' && eip712 === undefined)
+  const { eip712, transfer = family.defaultTransfer } = asset;
+  if (family.defaultTransfer === null) {
+    if (eip712 !== undefined || transfer !== null)
+      problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
+  } else if (transfer === 'eip3009' && eip712 === undefined)
     problems.push({
       path: ['asset', 'eip712'],
       message: 'must be set for a token that is transferred by eip3009',
@@ -215,12 +194,14 @@ const familyProblems = (network: string, { pay_to: payTo, asset }: NetworkSectio
 export const x402Section = z
   .strictObject({
     networks: z
-      .record(z.string().regex(networkName, 'must be a CAIP-2 name'), networkSection)
+      .record(z.string(), networkSection)
       .default({})
       .superRefine((networks, context) => {
-        for (const [id, network] of Object.entries(networks))
-          for (const { path, message } of familyProblems(id, network))
+        for (const [id, network] of Object.entries(networks)) {
+          const family = findFamily(id);
+          for (const { path, message } of family === null ? [] : familyProblems(network, family))
             context.addIssue({ code: 'custom', message, path: [id, ...path] });
+        }
       })
       .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),
   })

@@ -81,6 +81,26 @@ export interface SupportedKind {
   extra: Record<string, unknown>;
 }
 
+const maxFeePayers = 32;
+
+/** Collects the fee payers that facilitators named last. */
+export const createFeePayers = () => {
+  const names = new Set<string>();
+  return {
+    has: (feePayer: string): boolean => names.has(feePayer),
+    note: (supported: SupportedKind | 'unsupported' | null): void => {
+      const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
+      if (typeof feePayer !== 'string') return;
+      names.delete(feePayer);
+      names.add(feePayer);
+      const [oldest] = names;
+      if (names.size > maxFeePayers && oldest !== undefined) names.delete(oldest);
+    },
+  };
+};
+
+export type FeePayers = ReturnType<typeof createFeePayers>;
+
 export interface FacilitatorHealth {
   ready: boolean;
   /** Tells the operator why it is not ready, or soon will not be; null for nothing. */

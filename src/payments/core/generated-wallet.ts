@@ -103,10 +103,20 @@ export interface AssignedWallets {
   notice: string | null;
 }
 
+/** Throws ConfigError for a wallet that cannot be right. */
+const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
+  const { family } = requireNetwork(network);
+  const problem = payTo === null ? null : family.addressProblem(payTo);
+  if (problem !== null)
+    throw new ConfigError(
+      `${family.settingPrefix}_PAY_TO (or x402.networks.${network}.pay_to): ${payTo} ${problem}`,
+    );
+};
+
 /**
  * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a wallet
  * that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and returns the
- * stored value. Throws ConfigError when the file in `dataDir` is damaged.
+ * stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
@@ -114,28 +124,23 @@ export const assignWallets = async (options: {
   agreeOn: (value: string) => Promise<string>;
 }): Promise<AssignedWallets> => {
   const { networks, dataDir, agreeOn } = options;
-  if (networks.every(({ payTo }) => payTo !== null))
-    return {
-      networks: networks.flatMap((network) =>
-        network.payTo === null ? [] : [{ ...network, payTo: network.payTo }],
-      ),
-      notice: null,
-    };
-  const { addresses, hasKey } = await agreeOnAddresses(dataDir, agreeOn);
-  const assigned = networks.map((network) => {
-    const { family, label } = requireNetwork(network.network);
-    const isGenerated = network.payTo === null;
-    const payTo = network.payTo ?? addresses[family.name];
-    if (payTo === undefined) throw new ConfigError(`${family.settingPrefix}_PAY_TO: must name your wallet`);
-    return { ...network, payTo, label, isGenerated };
-  });
-  const places = assigned
-    .filter(({ isGenerated }) => isGenerated)
-    .map(({ label, payTo }) => `${label} to ${payTo}`);
+  networks.forEach(checkWallet);
+  const missing = networks.filter(({ payTo }) => payTo === null);
+  const { addresses, hasKey } =
+    missing.length === 0 ? { addresses: {}, hasKey: true } : await agreeOnAddresses(dataDir, agreeOn);
+  const payToOf = ({ network, payTo }: X402NetworkConfig): string => {
+    const { family } = requireNetwork(network);
+    const wallet = payTo ?? addresses[family.name];
+    if (wallet === undefined) throw new ConfigError(`${family.settingPrefix}_PAY_TO: must name your wallet`);
+    return wallet;
+  };
+  const assigned = networks.map((network) => ({ ...network, payTo: payToOf(network) }));
+  if (missing.length === 0) return { networks: assigned, notice: null };
+  const routes = missing.map((network) => `${requireNetwork(network.network).label} to ${payToOf(network)}`);
   return {
-    networks: assigned.map(({ label: _label, isGenerated: _isGenerated, ...network }) => network),
+    networks: assigned,
     notice:
-      `No wallet is configured: payments with test money go on ${places.join(' and on ')}, ` +
+      `No wallet is configured: payments with test money go on ${routes.join(' and on ')}, ` +
       (hasKey
         ? `a wallet generated into ${join(dataDir, fileName)}. `
         : `a wallet that another gateway on this store generated; its key is in ${fileName} of that one's DATA_DIR. If this gateway ` +

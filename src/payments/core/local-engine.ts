@@ -4,9 +4,9 @@ import type { FacilitatorHealth, SettleOptions } from './facilitator.ts';
  * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but with
  * such an error nothing was sent, and the caller must get the error itself.
  */
-export const watchHandover = (
+export const watchBeforeBroadcast = (
   beforeBroadcast: SettleOptions['beforeBroadcast'],
-): { beforeBroadcast: SettleOptions['beforeBroadcast']; throwIfAbandoned(): void } => {
+): { beforeBroadcast: SettleOptions['beforeBroadcast']; throwFirstError(): void } => {
   const errors: unknown[] = [];
   return {
     beforeBroadcast: async (outgoing) => {
@@ -17,7 +17,7 @@ export const watchHandover = (
         throw error;
       }
     },
-    throwIfAbandoned: () => {
+    throwFirstError: () => {
       if (errors.length > 0) throw errors[0];
     },
   };

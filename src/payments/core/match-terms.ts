@@ -1,6 +1,7 @@
 import type { Nano } from '../../kit/money.ts';
 import { offeredTerms, type PaymentMethod } from './challenge.ts';
 import type { PaymentAsset } from './network-family.ts';
+import type { FeePayers } from './facilitator.ts';
 import type { Proof } from './parse-proof.ts';
 import type { PaymentRequirements } from './wire.ts';
 
@@ -31,7 +32,7 @@ const findMismatch = (
  */
 export const matchTerms = (
   proof: Proof,
-  options: { methods: readonly PaymentMethod[]; price: Nano; recentFeePayers: ReadonlySet<string> },
+  options: { methods: readonly PaymentMethod[]; price: Nano; recentFeePayers: Pick<FeePayers, 'has'> },
 ): TermsMatch => {
   const { methods, price, recentFeePayers } = options;
   const method = methods.find(({ network }) => network.id === proof.network.id);

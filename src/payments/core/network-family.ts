@@ -28,7 +28,7 @@ export interface PaymentAsset {
   decimals: number;
   /** The domain under which EVM buyers sign; null on Solana, and for a token that signs nothing itself. */
   eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
+  /** The way of transfer; null on Solana. */
   transfer: TransferMethod | null;
 }
 
@@ -38,10 +38,10 @@ export interface PaymentNetwork {
   id: `${string}:${string}`;
   /** The name in x402 v1, or the usual one where v1 has none. */
   v1Name: string;
-  /** Whether v1 clients know that name: they refuse all terms that come with a name they do not know. */
+  /** False when v1 clients do not know that name: they refuse all terms beside an unknown name. */
   isInV1: boolean;
   family: NetworkFamily;
-  /** For people. */
+  /** The name for people. */
   label: string;
   isTest: boolean;
   /** A node that everybody may ask, slowly. */
@@ -114,6 +114,20 @@ export interface GeneratedWallet {
   address: string;
 }
 
+/** The parts of a JavaScript program that pays with the official x402 client. */
+export interface ClientLibrary {
+  /** npm packages beside @x402/fetch. */
+  packages: string;
+  imports: readonly string[];
+  /** Makes `signer` from a key in the environment. */
+  signer: string;
+  /** The class that takes `signer`. */
+  scheme: string;
+}
+
+/** The wallet, the node, the key of a facilitator in this process, and the key of refunds. */
+export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
+
 /**
  * A family of networks, with all that differs between families. Addresses, keys and proofs are read without the packages
  * of the chain; every method that returns a promise loads what it needs. Methods that take a `NodeAccess` throw RpcOutage
@@ -125,9 +139,17 @@ export interface NetworkFamily {
   /** The namespace of its CAIP-2 names. */
   readonly namespace: string;
   /** The beginning of the names of its settings, as in `X402_EVM`. */
-  readonly settingPrefix: string;
+  readonly settingPrefix: `X402_${string}`;
+  /** Its environment variables, by the end of their names. */
+  readonly variables: Readonly<Record<FamilyVariable, z.ZodOptional<z.ZodType<string>>>>;
+  /** The form of addresses in settings. */
+  readonly addressSchema: z.ZodType<string>;
+  /** The usual way of transfer; null where tokens are transferred in one way only. */
+  readonly defaultTransfer: TransferMethod | null;
   /** The time after which no fork can take a block back, with a margin, in milliseconds. */
   readonly finalityMs: number;
+  /** The official x402 client of the family, for examples. */
+  readonly client: ClientLibrary;
   /** The form of a transaction's hash or signature. */
   readonly transactionPattern: RegExp;
 

@@ -52,7 +52,7 @@ export interface EvmAccount {
   /**
    * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at `nonce`
    * can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its nonce this
-   * way is settled anew when it is asked for. Throws RpcOutage or RpcRefusal.
+   * way is signed again at the next request. Throws RpcOutage or RpcRefusal.
    */
   fillGap(
     nonce: number,

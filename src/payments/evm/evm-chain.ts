@@ -18,7 +18,7 @@ export interface EvmReceipt {
 }
 
 export interface EvmTransaction {
-  /** Null for one that creates a contract. */
+  /** Null for the creation of a contract. */
   to: Hex | null;
   input: Hex;
 }

@@ -1,8 +1,14 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 import { z } from 'zod';
+import { nodeUrl } from '../../kit/url-settings.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { createEvmChain } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
+
+const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address');
+const keyPattern = /^0x[0-9a-fA-F]{64}$/;
+const keyForm = 'must be 0x and 64 hex digits';
+const keySchema = z.string().regex(keyPattern, keyForm);
 
 const withChecksum = (digits: string): string => {
   const lower = digits.toLowerCase();
@@ -14,7 +20,6 @@ const withChecksum = (digits: string): string => {
 
 /** An address in mixed case carries a checksum (EIP-55), which finds a mistyped character. */
 const addressProblem = (address: string): string | null => {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return 'is not an EVM address (0x and 40 hex digits)';
   const digits = address.slice(2);
   if (/^0+$/.test(digits)) return 'is the zero address';
   const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase();
@@ -28,17 +33,37 @@ export const evmFamily: NetworkFamily = {
   name: 'evm',
   namespace: 'eip155',
   settingPrefix: 'X402_EVM',
+  variables: {
+    PAY_TO: addressSchema
+      .optional()
+      .describe('wallet for payments on EVM networks, generated when unset; main networks need yours'),
+    RPC_URL: nodeUrl.optional().describe('node of the one EVM network that has none in `causeway.yaml`'),
+    FACILITATOR_KEY: keySchema
+      .optional()
+      .describe('key of a funded account: settles EVM payments in this process, with a node'),
+    REFUND_KEY: keySchema
+      .optional()
+      .describe('key that EVM refunds are signed with; only the operator’s commands use it'),
+  },
+  addressSchema,
+  defaultTransfer: 'eip3009',
   finalityMs: 1_800_000,
+  client: {
+    packages: '@x402/evm viem',
+    imports: [
+      "import { ExactEvmScheme } from '@x402/evm/exact/client';",
+      "import { privateKeyToAccount } from 'viem/accounts';",
+    ],
+    signer: 'const signer = privateKeyToAccount(process.env.EVM_PRIVATE_KEY);',
+    scheme: 'ExactEvmScheme',
+  },
   transactionPattern: /^0x[0-9a-fA-F]{64}$/,
 
   // Hex is written in either case.
   normalize: (text) => (/^(?:0x|eip155:)/i.test(text) ? text.toLowerCase() : text),
   addressProblem,
-  secretKeyProblem: (key) => (/^0x[0-9a-fA-F]{64}$/.test(key) ? null : 'must be 0x and 64 hex digits'),
-  walletSchema: z.object({
-    address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
-    privateKey: z.string().regex(/^0x[0-9a-f]{64}$/),
-  }),
+  secretKeyProblem: (key) => (keyPattern.test(key) ? null : keyForm),
+  walletSchema: z.object({ address: addressSchema, privateKey: keySchema }),
   createWallet: async () => {
     const { generatePrivateKey, privateKeyToAddress } = await import('viem/accounts');
     const privateKey = generatePrivateKey();
@@ -50,7 +75,7 @@ export const evmFamily: NetworkFamily = {
     const signed = toEvmPayload(payload);
     const isEip3009 = 'authorization' in signed;
     const { from, nonce } = isEip3009 ? signed.authorization : signed.permit2Authorization;
-    // The network's own USDC stands for every token: v1 proofs do not name theirs, and it may be configured anew.
+    // The network's own USDC stands for every token: v1 proofs do not name theirs, and the configured one may change.
     const keeper = isEip3009 ? asset.address : permit2Contracts.permit2;
     return `${id}:${keeper}:${from}:${nonce}`.toLowerCase();
   },

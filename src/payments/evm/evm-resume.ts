@@ -7,12 +7,12 @@ import { newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-sign
 const maxRemembered = 10_000;
 
 /** Remembers since when transactions are awaited. For one network; forgotten when the process ends. */
-export interface EvmSightings {
+export interface TransactionAges {
   /** Returns the milliseconds since a transaction was noted first, and notes it. */
   ageMs(transaction: string): number;
 }
 
-export const createEvmSightings = ({ now }: { now: () => number }): EvmSightings => {
+export const createTransactionAges = ({ now }: { now: () => number }): TransactionAges => {
   const firstSeen = new Map<string, number>();
   return {
     ageMs: (transaction) => {
@@ -35,7 +35,7 @@ export interface EarlierTransaction {
 interface ResumeContext {
   account: EvmAccount;
   sending: EvmSending;
-  sightings: EvmSightings;
+  ages: TransactionAges;
   maxGasCost: bigint;
 }
 
@@ -55,13 +55,13 @@ const overdueMs = 60_000;
  */
 const sendAgain = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, sightings, maxGasCost }: ResumeContext,
+  { account, sending, ages, maxGasCost }: ResumeContext,
 ): Promise<Resent> => {
   const { chain, signal } = sending;
   const call = readSignedCall(rawTransaction);
   const market = await readFeeMarket(chain);
   const fees = raiseFees(call, market);
-  const isOverdue = sightings.ageMs(transaction) >= overdueMs;
+  const isOverdue = ages.ageMs(transaction) >= overdueMs;
   const isUnderpriced = market.baseFeePerGas > call.maxFeePerGas || (isOverdue && isOutbid(call, market));
   const isAffordable = call.gas * fees.maxFeePerGas <= maxGasCost;
   const resent: Resent =
@@ -87,9 +87,9 @@ const sendAgain = async (
  */
 const sendForAnother = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, sightings }: ResumeContext,
+  { account, sending, ages }: ResumeContext,
 ): Promise<Resent> => {
-  const isOverdue = sightings.ageMs(transaction) >= overdueMs;
+  const isOverdue = ages.ageMs(transaction) >= overdueMs;
   const result = await account.resend(transaction, rawTransaction, sending);
   const isLost = result === 'refused' || (result === 'accepted' && isOverdue);
   return { transactions: [transaction], result: isLost ? 'abandoned' : result };
@@ -97,7 +97,7 @@ const sendForAnother = async (
 
 /**
  * Resumes a transaction that was signed, and perhaps sent, earlier. Null when it can never land, or is another account's
- * and does not land; then the payment can be settled anew, as the contract takes an authorization once. Throws RpcOutage,
+ * and does not land; then the payment can be settled again, as the contract takes an authorization once. Throws RpcOutage,
  * RpcRefusal, the signal's reason, and the errors of `beforeBroadcast`.
  */
 export const resumeEvmTransaction = async (

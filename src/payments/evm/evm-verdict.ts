@@ -41,7 +41,7 @@ const judgeUnsent = async (
   if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
   const authorization = authorizationOf(order);
   const refused = await refineReason(reason, { record, authorization, chain });
-  // The nonce was free a moment ago, so somebody else handed the authorization in, and the money may be here.
+  // The nonce was free a moment ago, so another party used the authorization, and the money may be here.
   if (refused !== authorization.usedReason) return { outcome: 'failed', reason: refused, transaction: null };
   const found = await askEvmOutcome(chain, order, null);
   // One node says used, and another one, which is behind, says free: then nothing is proven.

@@ -1,6 +1,6 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import type { OutgoingTransaction, PaymentOrder, SettleOutcome, VerifyOutcome } from '../core/facilitator.ts';
-import { watchHandover } from '../core/local-engine.ts';
+import { watchBeforeBroadcast } from '../core/local-engine.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
 import { chainIdOf, createEvmChain, type EvmChain } from './evm-chain.ts';
@@ -8,7 +8,7 @@ import { checkEvmFunds } from './evm-fees.ts';
 import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
 import { createContractPayers, hasCode, watchPayer, type PayerWatch } from './evm-payer-watch.ts';
 import { toEvmPayload } from './evm-payload.ts';
-import { createEvmSightings, resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
+import { createTransactionAges, resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
 import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
 import { judgeSettlement, refineReason } from './evm-verdict.ts';
 
@@ -39,7 +39,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
   });
   const maxGasCost = network.maxGasCost ?? 0n;
   const contractPayers = createContractPayers({ now });
-  const sightings = createEvmSightings({ now });
+  const ages = createTransactionAges({ now });
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
@@ -104,7 +104,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     earlier: EarlierTransaction,
     sending: EvmSending,
   ): Promise<SettleOutcome | null> => {
-    const record = await resumeEvmTransaction(earlier, { account, sending, sightings, maxGasCost });
+    const record = await resumeEvmTransaction(earlier, { account, sending, ages, maxGasCost });
     if (record === null) return null;
     // The revert was noted when it happened, or is long past. A repeated proof must not note it again.
     return record.receipt?.status === 'reverted' ? null : judge(order, { record, reason: undefined });
@@ -139,10 +139,10 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
       log.warn({ err: error, network: network.id }, 'settling a payment ended in an error');
       if (record.sent === null) return { outcome: 'unavailable', reason: 'settlement_error' };
     } finally {
-      if (record.sent !== null) sightings.ageMs(record.sent.transaction);
+      if (record.sent !== null) ages.ageMs(record.sent.transaction);
     }
     const verdict = await judge(evmOrder, { record, reason });
-    // A revert because somebody else handed in the same authorization is no fault: the payer did pay.
+    // A revert is no fault of the payer when another party used the same authorization: then the payer did pay.
     if (verdict.outcome === 'unknown' && watch.isContract()) noteRevert(evmOrder, record);
     return verdict;
   };
@@ -165,13 +165,13 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     settle: async (order, { earlier, beforeBroadcast }) => {
       /** The last transaction of this attempt or an earlier one that may have been sent. */
       let last = earlier;
-      const handover = watchHandover(async (outgoing) => {
+      const watched = watchBeforeBroadcast(async (outgoing) => {
         await beforeBroadcast(outgoing);
         last = outgoing;
       });
       const sending: EvmSending = {
         ...chainWithin(timeouts.settleMs),
-        beforeBroadcast: handover.beforeBroadcast,
+        beforeBroadcast: watched.beforeBroadcast,
       };
       let outcome: SettleOutcome | null = null;
       if (hasRaw(earlier)) {
@@ -183,7 +183,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
         }
       }
       outcome ??= await settleAnew(order, sending);
-      handover.throwIfAbandoned();
+      watched.throwFirstError();
       return outcome.outcome === 'failed' && last !== null ? confirmFailure(order, outcome, last) : outcome;
     },
     findOutcome: async (payment, signal) => {

@@ -32,7 +32,7 @@ const foreignFeePayer = 'invalid_exact_svm_fee_payer_not_managed_by_facilitator'
 const maxVerified = 10_000;
 
 /** Yields facilitators that work, and then those that rest: they are asked when no other is left. */
-const inTurn = function* (members: readonly Member[]): Generator<Member> {
+const byCondition = function* (members: readonly Member[]): Generator<Member> {
   const resting: Member[] = [];
   for (const member of members) {
     if (member.allows()) yield member;
@@ -100,7 +100,7 @@ export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facili
     const endsAt = performance.now() + timeouts.verifyMs;
     let left = candidates.length;
     let last: VerifyOutcome = unavailable;
-    for (const member of inTurn(candidates)) {
+    for (const member of byCondition(candidates)) {
       const shareMs = Math.max(0, endsAt - performance.now()) / left;
       left -= 1;
       const signal = AbortSignal.any([outer, AbortSignal.timeout(Math.ceil(shareMs))]);
@@ -116,7 +116,7 @@ export const createFacilitatorGroup = (options: FacilitatorGroupOptions): Facili
     if (verifier !== null) return verifier;
     const candidates = await findCandidates(order);
     if ('reason' in candidates) return null;
-    const [chosen] = inTurn(candidates);
+    const [chosen] = byCondition(candidates);
     return chosen ?? null;
   };
 

@@ -2,13 +2,14 @@ import type { FacilitatorEndpoint } from '../x402-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
 import { createCdpSigner } from './cdp-jwt.ts';
-import type {
-  FacilitatorTimeouts,
-  PaymentOrder,
-  SettleOptions,
-  SettleOutcome,
-  SupportedKind,
-  VerifyOutcome,
+import {
+  createFeePayers,
+  type FacilitatorTimeouts,
+  type PaymentOrder,
+  type SettleOptions,
+  type SettleOutcome,
+  type SupportedKind,
+  type VerifyOutcome,
 } from '../core/facilitator.ts';
 import { createFacilitatorCondition, type Trouble } from './facilitator-condition.ts';
 import { findTrouble, readSettlement, readSupported, readVerification } from './remote-answers.ts';
@@ -45,8 +46,6 @@ export interface RemoteFacilitatorOptions extends FacilitatorEndpoint {
   onTrouble: () => void;
 }
 
-const maxFeePayers = 32;
-
 /** Tells whether the caller went away, which proves nothing about the facilitator. A time-out does. */
 const isGivenUp = (signal: AbortSignal): boolean =>
   signal.aborted && !(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError');
@@ -67,17 +66,8 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Remo
   const http = createRemoteHttp({ url, sign });
   const nowMs = options.nowMs ?? (() => performance.now());
   const condition = createFacilitatorCondition({ url, log, nowMs, onTrouble });
-  const feePayers = new Set<string>();
+  const feePayers = createFeePayers();
   let supported: SupportedKind | 'unsupported' | null = null;
-
-  const noteFeePayer = (kind: SupportedKind | 'unsupported'): void => {
-    const feePayer = kind === 'unsupported' ? null : kind.extra['feePayer'];
-    if (typeof feePayer !== 'string') return;
-    feePayers.delete(feePayer);
-    feePayers.add(feePayer);
-    const [oldest] = feePayers;
-    if (feePayers.size > maxFeePayers && oldest !== undefined) feePayers.delete(oldest);
-  };
 
   const post = (path: string, order: PaymentOrder, signal: AbortSignal): Promise<RemoteAnswer> =>
     http.post(path, toRequest(order), signal);
@@ -100,7 +90,7 @@ export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): Remo
       if (!isGivenUp(signal)) condition.noteRefresh(trouble);
       if (kind === null) return trouble?.text ?? null;
       supported = kind;
-      noteFeePayer(kind);
+      feePayers.note(kind);
       return kind === 'unsupported' ? `does not settle on ${network.label}` : null;
     },
     verify: async (order, signal) => {

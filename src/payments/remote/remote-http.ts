@@ -28,7 +28,7 @@ const longestAnswer = 1024 ** 2;
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
 
-/** What a socket says of itself: `ECONNREFUSED`, `TimeoutError`. */
+/** Returns the error code of a socket: `ECONNREFUSED`, `TimeoutError`. */
 const codeOf = (error: unknown): string => {
   const cause = causeOf(error);
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;

@@ -3,7 +3,7 @@ import { isVerdict, RpcOutage } from '../core/json-rpc.ts';
 import type { SolanaChain } from './solana-chain.ts';
 import { findSolanaOutcome, type SeenTransaction } from './solana-outcome.ts';
 import { transactionOf } from './solana-payload.ts';
-import { createSolanaSearch, sightSolana, type SolanaSearch, type SolanaSighting } from './solana-search.ts';
+import { createSolanaSearch, matchSolana, type SolanaSearch, type SolanaMatch } from './solana-search.ts';
 import { readSolanaTransaction, signatureOf } from './solana-transaction.ts';
 
 /** The buyer may have sent the transaction so long before it was stored, and clocks differ. */
@@ -26,12 +26,12 @@ const storedSignature = (rawTransaction: string | null, message: Uint8Array): st
     : null;
 
 /** Looks at a hint. One that is no signature at all must not prevent the search. */
-const sightHint = async (
+const matchHint = async (
   chain: SolanaChain,
   hint: { signature: string; message: Uint8Array },
-): Promise<SolanaSighting> => {
+): Promise<SolanaMatch> => {
   try {
-    return await sightSolana(chain, hint);
+    return await matchSolana(chain, hint);
   } catch (error) {
     if (isVerdict(error)) return 'other';
     throw error;
@@ -74,7 +74,7 @@ export const findSolanaPayment = async (
       const status = await chain.getStatus(sure, minSlot);
       if (status !== null) return { signature: sure, status };
     }
-    if (hint !== null && hint !== sure && (await sightHint(chain, { signature: hint, message })) === 'this')
+    if (hint !== null && hint !== sure && (await matchHint(chain, { signature: hint, message })) === 'this')
       return seen(hint);
     const found = (await search?.(minSlot)) ?? null;
     return found === null ? null : seen(found);

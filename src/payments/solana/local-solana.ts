@@ -10,7 +10,7 @@ import {
   type SettleOutcome,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import { judgeFunds, watchHandover } from '../core/local-engine.ts';
+import { judgeFunds, watchBeforeBroadcast } from '../core/local-engine.ts';
 import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { findSolanaPayment } from './find-solana-payment.ts';
 import { createSolanaChain, type SolanaChain } from './solana-chain.ts';
@@ -153,9 +153,9 @@ export const createLocalSolana = async (
   return {
     verify,
     settle: async (order, { earlier, beforeBroadcast }) => {
-      const handover = watchHandover(beforeBroadcast);
+      const watched = watchBeforeBroadcast(beforeBroadcast);
       const record = newSolanaRecord();
-      const scheme = createScheme(within(timeouts.settleMs), record, handover.beforeBroadcast);
+      const scheme = createScheme(within(timeouts.settleMs), record, watched.beforeBroadcast);
       let reason: string | undefined;
       try {
         reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
@@ -164,7 +164,7 @@ export const createLocalSolana = async (
         reason = 'settlement_error';
         record.isOutage = true;
       }
-      handover.throwIfAbandoned();
+      watched.throwFirstError();
       if (record.sent !== null) return judgeSent(record, record.sent.signature);
       return judgeUnsent(order, {
         record,

@@ -2,6 +2,7 @@ import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { sha256 } from '../../kit/ids.ts';
+import { nodeUrl } from '../../kit/url-settings.ts';
 import type { NetworkFamily } from '../core/network-family.ts';
 import { decodeBase58, encodeBase58 } from './base58.ts';
 import { createSolanaChain } from './solana-chain.ts';
@@ -11,6 +12,10 @@ const addressBytes = 32;
 /** The seed, and the public key, which is the address. */
 const secretKeyBytes = 64;
 
+const addressSchema = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address');
+const keyForm = 'must be a base58 secret key of 64 bytes';
+const keySchema = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, keyForm);
+
 /** Returns no bytes for text that `secretKeyProblem` refuses. */
 const decodeKey = (key: string): Uint8Array => decodeBase58(key) ?? new Uint8Array();
 
@@ -19,20 +24,38 @@ export const solanaFamily: NetworkFamily = {
   name: 'solana',
   namespace: 'solana',
   settingPrefix: 'X402_SOLANA',
+  variables: {
+    PAY_TO: addressSchema
+      .optional()
+      .describe('wallet for payments on Solana, generated when unset; the main network needs yours'),
+    RPC_URL: nodeUrl.optional().describe('node of the Solana network'),
+    FACILITATOR_KEY: keySchema
+      .optional()
+      .describe('key of a funded account: settles Solana payments in this process, with a node'),
+    REFUND_KEY: keySchema.optional().describe('key that Solana refunds are signed with'),
+  },
+  addressSchema,
+  defaultTransfer: null,
   finalityMs: 120_000,
+  client: {
+    packages: '@x402/svm @solana/kit',
+    imports: [
+      "import { ExactSvmScheme } from '@x402/svm/exact/client';",
+      "import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit';",
+    ],
+    signer:
+      'const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(process.env.SOLANA_SECRET_KEY));',
+    scheme: 'ExactSvmScheme',
+  },
   transactionPattern: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
 
   // Base58 names differ by case.
   normalize: (text) => text,
   addressProblem: (address) =>
     decodeBase58(address)?.length === addressBytes ? null : 'is not 32 bytes in base58',
-  secretKeyProblem: (key) =>
-    decodeBase58(key)?.length === secretKeyBytes ? null : 'must be a base58 secret key of 64 bytes',
-  walletSchema: z.object({
-    address: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
-    // Seed and public key, 64 bytes in base58, as wallets import it.
-    secretKey: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/),
-  }),
+  secretKeyProblem: (key) => (decodeBase58(key)?.length === secretKeyBytes ? null : keyForm),
+  // Wallets import the key in this form.
+  walletSchema: z.object({ address: addressSchema, secretKey: keySchema }),
   createWallet: async () => {
     const { privateKey } = await promisify(generateKeyPair)('ed25519');
     const { d: seed, x: publicKey } = privateKey.export({ format: 'jwk' });

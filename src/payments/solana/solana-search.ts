@@ -3,16 +3,16 @@ import type { SolanaChain } from './solana-chain.ts';
 import { carriesMessage } from './solana-transaction.ts';
 
 /** `other`: there is a transaction of that signature, and it is not the payment. */
-export type SolanaSighting = 'this' | 'other' | 'absent';
+export type SolanaMatch = 'this' | 'other' | 'absent';
 
 /**
  * Looks at the transaction of a signature that somebody else gave. It is the payment when it carries the same message, as
  * the cluster takes a message once. Throws RpcOutage or RpcRefusal.
  */
-export const sightSolana = async (
+export const matchSolana = async (
   chain: SolanaChain,
   { signature, message }: { signature: string; message: Uint8Array },
-): Promise<SolanaSighting> => {
+): Promise<SolanaMatch> => {
   const landed = await chain.getTransaction(signature);
   if (landed === null) return 'absent';
   return carriesMessage(landed, message) ? 'this' : 'other';
@@ -68,15 +68,15 @@ export const createSolanaSearch = (
     let isHidden = false;
     for (let from = 0; from < candidates.length; from += concurrency) {
       const batch = candidates.slice(from, from + concurrency);
-      const sightings = await Promise.all(
+      const matches = await Promise.all(
         batch.map(async (signature) => ({
           signature,
-          sighting: await sightSolana(chain, { signature, message }),
+          match: await matchSolana(chain, { signature, message }),
         })),
       );
-      for (const { signature, sighting } of sightings) {
-        if (sighting === 'this') return signature;
-        if (sighting === 'other') others.add(signature);
+      for (const { signature, match } of matches) {
+        if (match === 'this') return signature;
+        if (match === 'other') others.add(signature);
         else isHidden = true;
       }
     }

@@ -1,8 +1,8 @@
-import type { X402Config } from '../../payments/x402-settings.ts';
 import type { PaymentAsset, PaymentNetwork } from '../../payments/core/network-family.ts';
 import { configuredNetwork } from '../../payments/core/networks.ts';
 import { openRefundChain, type OpenedRefundChain } from '../../payments/refunds/open-refund-chain.ts';
 import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
+import type { X402Config } from '../../payments/x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 
 /** A network of the configuration, as far as refunds need it. */

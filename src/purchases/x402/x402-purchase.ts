@@ -3,6 +3,7 @@ import type { Log } from '../../kit/log.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/core/match-terms.ts';
+import type { FeePayers } from '../../payments/core/facilitator.ts';
 import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import {
   hasProof,
@@ -73,7 +74,7 @@ export interface PurchaseContext {
   methods: readonly PaymentMethod[];
   leases: PaymentLeases;
   settlements: Settlements;
-  recentFeePayers: ReadonlySet<string>;
+  recentFeePayers: FeePayers;
   formerTerms: FormerTermsBook;
   declaredFor: DeclaredFor;
   resources: () => Record<PayRequest['resource'], ResourceInfo>;

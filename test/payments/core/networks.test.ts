@@ -9,6 +9,7 @@ import {
   requireNetwork,
   toSmallestUnit,
 } from '../../../src/payments/core/networks.ts';
+import { findFamily } from '../../../src/payments/families.ts';
 import { permit2Contracts } from '../../../src/payments/evm/evm-payload.ts';
 
 describe('the networks', () => {
@@ -41,6 +42,11 @@ describe('the networks', () => {
     });
     const unknown = paymentNetworks.map(({ id }) => id).filter((id) => !known.includes(id));
     expect(unknown).toEqual(['eip155:11155111', 'eip155:56', 'eip155:97']);
+  });
+
+  it('belong to the family that their CAIP-2 names tell', () => {
+    for (const { id, family } of paymentNetworks) expect(findFamily(id)).toBe(family);
+    expect(findFamily('cosmos:cosmoshub-4')).toBeNull();
   });
 
   it('have tokens at addresses that can be right', () => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gatewayArguments } from '../../scripts/node-arguments.ts';
 import { ConfigError } from '../../src/kit/errors.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { assertEnvFilePrivate, readKeyFiles } from '../../src/kit/key-files.ts';
+import { assertEnvFilePrivate, readKeyFiles } from '../../src/config/key-files.ts';
 import { startChains } from '../chains/start-chains.ts';
 import { createBuyer } from '../payments/support/buyer.ts';
 

@@ -2,7 +2,8 @@ import { constants, statSync, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { ConfigError } from './errors.ts';
+import { ConfigError } from '../kit/errors.ts';
+import { x402SecretNames } from '../payments/x402-settings.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -10,15 +11,10 @@ const keyFile = (name: string) =>
   z.string().optional().describe(`file with the value of \`${name}\`; only the gateway’s user may read it`);
 
 /** The variables that name files with secrets. `readKeyFiles` takes them out before other settings are read. */
-export const keyFileVariables = {
-  X402_EVM_FACILITATOR_KEY_FILE: keyFile('X402_EVM_FACILITATOR_KEY'),
-  X402_SOLANA_FACILITATOR_KEY_FILE: keyFile('X402_SOLANA_FACILITATOR_KEY'),
-  X402_EVM_REFUND_KEY_FILE: keyFile('X402_EVM_REFUND_KEY'),
-  X402_SOLANA_REFUND_KEY_FILE: keyFile('X402_SOLANA_REFUND_KEY'),
-  X402_CDP_API_KEY_SECRET_FILE: keyFile('X402_CDP_API_KEY_SECRET'),
-};
-
-const secretNames = Object.keys(keyFileVariables).map((name) => name.slice(0, -'_FILE'.length));
+export const keyFileVariables: Record<
+  `${string}_KEY_FILE` | `${string}_SECRET_FILE`,
+  z.ZodOptional<z.ZodString>
+> = Object.fromEntries(x402SecretNames.map((name) => [`${name}_FILE`, keyFile(name)]));
 
 /** Keys and PEM files are far shorter. */
 const maxBytes = 4_096;
@@ -47,7 +43,7 @@ const assertPrivate = async (file: FileHandle, refuse: (problem: string) => Conf
 /** Throws ConfigError when a file of settings holds the key of a wallet and is not this user's alone. */
 export const assertEnvFilePrivate = (path: string, text: string): void => {
   const settings = parseEnv(text);
-  const secret = secretNames.find((name) => (settings[name] ?? '') !== '');
+  const secret = x402SecretNames.find((name) => (settings[name] ?? '') !== '');
   const exposure = secret === undefined ? null : exposureOf(statSync(path));
   if (exposure !== null) throw new ConfigError(`--env-file: ${path} holds ${secret} and ${exposure}`);
 };
@@ -79,7 +75,7 @@ const readSecret = async (name: string, path: string): Promise<string> => {
  */
 export const readKeyFiles = async (env: Environment): Promise<Environment> => {
   const filled = { ...env };
-  for (const name of secretNames) {
+  for (const name of x402SecretNames) {
     const fileName = `${name}_FILE`;
     const path = env[fileName];
     delete filled[fileName];
