@@ -47,9 +47,9 @@ const solana = { isInV1: true, family: solanaFamily, coin: { symbol: 'SOL', deci
 
 /**
  * The networks on which this service can be paid. On Base, Ethereum and Solana, assets and v1 names are those of x402's
- * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg USD
- * Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones. The
- * self-check compares all this with the chain at the start.
+ * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg
+ * USD Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones.
+ * The self-check compares all this with the chain at the start.
  */
 export const paymentNetworks: readonly PaymentNetwork[] = [
   {

@@ -147,7 +147,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     return verdict;
   };
 
-  /** After something may have been sent, only the chain can prove that nothing moved: a refusal may be due to success. */
+  /** Asks the chain after a refusal: once something may have been sent, the refusal may be due to success. */
   const confirmFailure = async (
     order: PaymentOrder,
     { reason }: SettleOutcome & { outcome: 'failed' },
