@@ -106,7 +106,7 @@ export const askWithin =
     return parsed.data;
   };
 
-/** Invalid parameters, and on Solana failed preflight, bad signatures, and transactions of a form that nodes do not take. */
+/** Wrong parameters. On Solana also failed preflight, wrong signatures, and transactions of an unknown form. */
 const verdictCodes = new Set([-32_602, -32_002, -32_003, -32_013, -32_015]);
 
 /** Tells whether the node refused the question itself. All other errors say nothing about it. */

@@ -88,7 +88,7 @@ const createReadFunds =
     }
   };
 
-/** Creates one payment method for each network, in order. Throws ConfigError for a network or key that cannot be used. */
+/** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {

@@ -62,8 +62,8 @@ export interface EvmChain {
   /** At `block`, or the latest; by the zero address unless `from` is given. */
   call(request: { from?: string; to: string; data: Hex; block?: bigint }): Promise<Hex>;
   /**
-   * At the latest block. With `fees` the contract sees the price that it will see later, and a sender who cannot pay it is
-   * refused.
+   * At the latest block. With `fees` the contract sees the price that it will see later, and a sender who cannot pay it
+   * is refused.
    */
   estimateGas(request: { from: string; to: string; data: Hex; fees?: EvmFees }): Promise<bigint>;
   getBlock(): Promise<EvmBlock>;
@@ -75,8 +75,8 @@ export interface EvmChain {
   getSenders(block: bigint): Promise<EvmSender[]>;
   getPriorityFee(): Promise<bigint>;
   /**
-   * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they have no
-   * gap; `finalized` counts those in blocks that the node names final.
+   * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they have
+   * no gap; `finalized` counts those in blocks that the node names final.
    */
   getNonce(address: string, at: 'pending' | 'latest' | 'finalized' | bigint): Promise<number>;
   sendRaw(rawTransaction: string): Promise<void>;

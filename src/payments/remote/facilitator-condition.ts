@@ -63,8 +63,8 @@ export const createFacilitatorCondition = (options: {
   };
 
   /**
-   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when our
-   * credentials are refused.
+   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when
+   * our credentials are refused.
    */
   const answersRefresh = (): void => {
     if (current === null) return;

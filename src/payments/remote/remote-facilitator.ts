@@ -59,7 +59,7 @@ const toRequest = ({ payload, requirements }: PaymentOrder) => ({
 const cannot = (what: string, why: string): Trouble => ({ kind: 'broken', text: `cannot ${what}`, why });
 const notUnderstood = 'facilitator_unavailable';
 
-/** Speaks with a facilitator over HTTP (x402 v2: `/supported`, `/verify`, `/settle`). Throws ConfigError for a key that cannot be used. */
+/** Speaks with a facilitator over HTTP, in x402 v2. Throws ConfigError for a key that cannot be used. */
 export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): RemoteFacilitator => {
   const { network, url, cdpKey, outcome, timeouts, log, now, onTrouble } = options;
   const sign = cdpKey === null ? null : createCdpSigner(cdpKey, now);
