@@ -6,7 +6,7 @@ import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 /** What of the protocol's request context a call needs. */
 export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
@@ -14,7 +14,7 @@ export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 
 export type CallTool = (
   params: CallToolRequestParams,
   context: ToolCallContext,
-  visitor: Visitor,
+  identity: McpIdentity,
 ) => Promise<CallToolResult>;
 
 /**
@@ -23,17 +23,17 @@ export type CallTool = (
  */
 export const createCallTool =
   ({ tools, services }: { tools: ToolList; services: Services }): CallTool =>
-  async (params, context, visitor) => {
-    const operation = tools.find(visitor.group, params.name);
+  async (params, context, identity) => {
+    const operation = tools.find(identity.group, params.name);
     if (operation === null)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 128)}`);
-    const requestId = visitor.requestId();
+    const requestId = identity.requestId();
     try {
       const input = params.arguments ?? {};
-      const call = await toCall({ operation, input, context, visitor, requestId, services });
+      const call = await toCall({ operation, input, context, identity, requestId, services });
       const executing = execute(operation, withoutKey(input), call, services);
       // A client that has gone may leave work behind.
-      visitor.memory.holdUntil(executing);
+      identity.memory.holdUntil(executing);
       const answer = await executing;
       return toResult(answer, services);
     } catch (thrown) {
@@ -51,7 +51,7 @@ interface ToCallInput {
   operation: Operation;
   input: Record<string, unknown>;
   context: ToolCallContext;
-  visitor: Visitor;
+  identity: McpIdentity;
   requestId: string;
   services: Services;
 }
@@ -60,23 +60,24 @@ const toCall = async ({
   operation,
   input,
   context: { mcpReq },
-  visitor,
+  identity,
   requestId,
   services,
 }: ToCallInput): Promise<Call> => {
-  const caller = await visitor.caller();
+  const caller = await identity.caller();
   if (caller === null && needsKey(operation))
-    throw new AppError('invalid_api_key', `This tool needs an API key. ${visitor.keyHint}`);
+    throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
   const payment = mcpReq._meta?.['x402/payment'];
   const progressToken = mcpReq._meta?.progressToken;
   return {
     transport: 'mcp',
     requestId,
     caller,
-    clientAddress: visitor.clientAddress,
-    idempotencyKey: operation.payment === 'hold' ? readIdempotencyKey(input['idempotency_key']) : null,
-    proofs: operation.payment === 'x402' ? { meta: payment } : null,
-    memory: visitor.memory,
+    clientAddress: identity.clientAddress,
+    idempotencyKey:
+      operation.sale?.prepaid === undefined ? null : readIdempotencyKey(input['idempotency_key']),
+    proofs: operation.sale?.x402 === undefined ? null : { meta: payment },
+    memory: identity.memory,
     signal: mcpReq.signal,
     ...(progressToken === undefined
       ? {}

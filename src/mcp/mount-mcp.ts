@@ -17,7 +17,7 @@ import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
 import { refuse } from './refuse.ts';
 import type { ToolGroup } from './tool-list.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 /** What is known of a request before it is read. */
 export interface McpRequestFacts {
@@ -65,11 +65,11 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
   // The library hands an AuthInfo through to the factory as it is; the key itself stays out of it.
-  const visitors = new WeakMap<AuthInfo, Visitor>();
+  const identities = new WeakMap<AuthInfo, McpIdentity>();
   const serverFor = ({ authInfo }: McpRequestContext): Server => {
-    const visitor = authInfo === undefined ? undefined : visitors.get(authInfo);
-    if (visitor === undefined) throw new Error('an MCP request came without its visitor');
-    return createServer(visitor);
+    const identity = authInfo === undefined ? undefined : identities.get(authInfo);
+    if (identity === undefined) throw new Error('an MCP request came without its identity');
+    return createServer(identity);
   };
   const handler = createMcpHandler(serverFor, {
     onerror,
@@ -110,7 +110,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
       });
       memory.holdUntil(closed.promise);
       await memory.takeBody(cost);
-      const visitor: Visitor = {
+      const identity: McpIdentity = {
         group,
         hasKey: caller !== null,
         caller: () => Promise.resolve(caller),
@@ -124,7 +124,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
       const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
-      visitors.set(authInfo, visitor);
+      identities.set(authInfo, identity);
       watchSender(request, sender);
       await toNodeHandler(
         { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },

@@ -18,13 +18,13 @@ import { giveUpVideo } from '../operations/videos/give-up-video.ts';
 import type { AccountCall, Operation, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 /** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
 export interface Resources {
-  list(visitor: Visitor, signal: AbortSignal): Promise<ListResourcesResult>;
-  templates(visitor: Visitor): ListResourceTemplatesResult;
-  read(uri: string, visitor: Visitor, signal: AbortSignal): Promise<ReadResourceResult>;
+  list(identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult>;
+  templates(identity: McpIdentity): ListResourceTemplatesResult;
+  read(uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult>;
 }
 
 /** Media above this are not put into a message; they are downloaded from their address. */
@@ -57,7 +57,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
   const asBlob = async (
     uri: string,
     media: Media,
-    { visitor, call }: Reading,
+    { identity, call }: Reading,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {
     if (isGone(media, clock.now()))
@@ -68,7 +68,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
         `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
           (media.role === 'image' ? '' : ' with the API key as bearer token'),
       );
-    await visitor.memory.take(media.sizeBytes * costPerByte, call.signal);
+    await identity.memory.take(media.sizeBytes * costPerByte, call.signal);
     const stream = await library.read(media.id, { signal: call.signal });
     if (stream === null) throw await whenMissing();
     const bytes = Buffer.concat(await stream.toArray({ signal: call.signal }));
@@ -122,9 +122,9 @@ export const createResources = (operations: readonly Operation[], services: Serv
   };
 
   return {
-    list: async (visitor, signal) => {
+    list: async (identity, signal) => {
       try {
-        const call = await toCall(visitor, signal);
+        const call = await toCall(identity, signal);
         if (call === null) return { resources: [] };
         const { data } = historySchema.parse(await runJson('list_jobs', { limit: newestJobs }, call));
         return {
@@ -160,12 +160,12 @@ export const createResources = (operations: readonly Operation[], services: Serv
           ]
         : [],
     }),
-    read: async (uri, visitor, signal) => {
+    read: async (uri, identity, signal) => {
       try {
-        const call = await toCall(visitor, signal);
+        const call = await toCall(identity, signal);
         if (call === null)
-          throw new AppError('invalid_api_key', `Resources need an API key. ${visitor.keyHint}`);
-        return await readOwn(uri, { visitor, call });
+          throw new AppError('invalid_api_key', `Resources need an API key. ${identity.keyHint}`);
+        return await readOwn(uri, { identity, call });
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });
       }
@@ -175,7 +175,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
 
 /** Who reads, for the operations and for the limits of an answer. */
 interface Reading {
-  visitor: Visitor;
+  identity: McpIdentity;
   call: AccountCall;
 }
 
@@ -196,18 +196,18 @@ const decode = (text: string | undefined): string => {
   }
 };
 
-const toCall = async (visitor: Visitor, signal: AbortSignal): Promise<AccountCall | null> => {
-  const caller = await visitor.caller();
+const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<AccountCall | null> => {
+  const caller = await identity.caller();
   return caller === null
     ? null
     : {
         transport: 'mcp',
-        requestId: visitor.requestId(),
+        requestId: identity.requestId(),
         caller,
-        clientAddress: visitor.clientAddress,
+        clientAddress: identity.clientAddress,
         idempotencyKey: null,
         proofs: null,
-        memory: visitor.memory,
+        memory: identity.memory,
         signal,
       };
 };

@@ -7,7 +7,7 @@ import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 export interface ServeStdioOptions {
   services: Services;
@@ -49,7 +49,7 @@ export const serveStdio = async ({
         )
       : cause;
   });
-  const visitor: Visitor = {
+  const identity: McpIdentity = {
     group: 'all',
     hasKey: apiKey !== null,
     caller: () => authenticate(authorization),
@@ -64,7 +64,7 @@ export const serveStdio = async ({
   };
   const createServer = createServerFactory({ services, operations });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });
-  const connection = serveConnection(() => createServer(visitor), {
+  const connection = serveConnection(() => createServer(identity), {
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP over stdio'),
   });

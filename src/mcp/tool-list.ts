@@ -43,8 +43,8 @@ export const createToolList = ({ operations }: ToolListOptions): ToolList => {
 
 export const isTool = (operation: Operation): operation is ToolOperation => operation.tool !== null;
 
-/** Whether an operation is for accounts; the others are paid call by call. */
-export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
+/** Whether an operation needs an API key; the others can be paid for by x402. */
+export const needsKey = ({ sale }: Operation): boolean => sale?.x402 === undefined;
 
 const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/execute.ts';
-import type { Operation, ToolOperation } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { outlineSchema } from './outline-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
@@ -20,14 +20,15 @@ const idempotencyKeySchema: JsonSchema = {
 };
 
 /** What a tool takes: the operation's input, but for what it leaves unlisted. */
-export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
+export const toInputSchema = (operation: Operation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
-  const offered = Object.entries(properties).filter(([name]) => !operation.tool.unlisted.includes(name));
+  const unlisted = operation.tool?.unlisted ?? [];
+  const offered = Object.entries(properties).filter(([name]) => !unlisted.includes(name));
   return {
     type: 'object',
     properties: {
       ...Object.fromEntries(offered),
-      ...(operation.payment === 'hold' ? { idempotency_key: idempotencyKeySchema } : {}),
+      ...(operation.sale?.prepaid !== undefined ? { idempotency_key: idempotencyKeySchema } : {}),
     },
     ...(required === undefined || required.length === 0 ? {} : { required }),
   };

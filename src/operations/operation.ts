@@ -8,9 +8,9 @@ import type { JobRunner } from '../jobs/job-runner.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Leads } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
-import type { SearchLimiter } from '../limits/search-limiter.ts';
 import type { Log } from '../kit/log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
@@ -28,7 +28,7 @@ import type { HistoryCursors } from './account/history-cursor.ts';
  * list of operations in index.ts. A definition is static data with functions; what it works with comes in
  * `Services`, so documents and checks over all operations need no database.
  */
-export type Operation = ReadOperation | JobOperation | PaidOperation;
+export type Operation = ReadOperation | SoldOperation;
 
 interface OperationBase<Input> {
   /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
@@ -49,13 +49,21 @@ interface OperationBase<Input> {
 
 /** Answers from what is there; free, for the account that asks. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'none';
+  sale: null;
   handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
 }
 
-/** Opens a prepaid job under a hold, and answers from it. */
-export interface JobOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'hold';
+export interface SoldOperation<Input = unknown> extends OperationBase<Input> {
+  sale: Sale<Input>;
+}
+
+/** How calls are paid. Where both ways are open, a call with an API key is prepaid, and one without pays by x402. */
+export type Sale<Input = unknown> =
+  | { prepaid: PrepaidSale<Input>; x402?: X402Sale<Input> }
+  | { prepaid?: undefined; x402: X402Sale<Input> };
+
+/** Opens a job under a hold on the balance of the account, and answers from it. */
+export interface PrepaidSale<Input = unknown> {
   /** The part of the input that an idempotency key is bound to. */
   idempotentPart(input: Input): unknown;
   open(
@@ -67,27 +75,51 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
   answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
 }
 
-/** Paid for call by call with x402; no account. */
-export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'x402';
-  /** What the call costs by the present rule. */
-  price(input: Input): Nano;
-  /** What the cheapest and the dearest call cost by the present rule. */
+/**
+ * Sells single calls by x402, without an account. Terms, the manifest, catalogues, signed offers and paywall pages are
+ * made from this. The REST path and the tool's name are those of the operation.
+ */
+export interface X402Sale<Input = unknown> {
+  /** Names the goods in a few words, such as "Influencer search". No two operations have the same. */
+  description: string;
+  /** One call and several, such as "search" and "searches". */
+  unit: { one: string; many: string };
+  /** For catalogues: at most 5, each printable ASCII of at most 32 characters. */
+  tags: string[];
+  /** An input and its answer, for catalogues. */
+  example: { input: JsonObject; output: JsonObject };
+  /** Calls a minute that one client address may make. */
+  ratePerMinute: number;
+  /** Names the present price rule. It is stored while it is offered, so it stays the same as long as the rule does. */
+  pricing: string;
+  /** The price of a call by the present rule. */
+  price(input: Input, services: Services): Nano;
+  /** The price by the rule of that name, which may have been the present one until lately; null for an unknown rule. */
+  priceUnder(pricing: string, input: Input, services: Services): Nano | null;
+  /** The prices of the cheapest and the dearest call by the present rule. */
   priceRange: { least: Nano; most: Nano };
-  /** What it costs by the rule of that name, which may have held until lately; null for a rule that is not known. */
-  priceUnder(pricing: string, input: Input): Nano | null;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
-  check(input: Input): void;
+  check(input: Input, services: Services): void;
+  /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** What may still be given out of a result that was made, and paid for, earlier: the same object when all of it. */
+  /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
   replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** Whether a result is given away. */
+  /** Whether an answer is given away. */
   isFree(result: JsonObject, services: Services): boolean;
   /**
-   * Whether the result is marked as sandbox data; null: what would be made now. A result may have been made long ago, so
-   * it is asked itself where it can tell.
+   * Whether an answer is made up (null: an answer that would be made now). Such answers are marked, and not sold for
+   * real money. An answer may be old, so its own data decide where they can tell.
    */
   isSandbox(services: Services, result: JsonObject | null): boolean;
+  /** Texts for made-up answers. */
+  sandbox: {
+    /** Replaces `description`. */
+    description: string;
+    /** Names them, such as "fictional profiles". */
+    goods: string;
+    /** One sentence for pages. */
+    notice: string;
+  };
 }
 
 export interface RestBinding {
@@ -215,7 +247,8 @@ export interface Services {
   jobs: JobRunner;
   leads: Leads;
   x402: X402Gate;
-  searchLimiter: SearchLimiter;
+  /** By operation: the limits of calls that are paid by x402. */
+  addressLimiters: ReadonlyMap<string, AddressLimiter>;
   accountLimiter: Pick<AccountLimiter, 'consume'>;
   historyCursors: HistoryCursors;
   /** For large requests and the text jobs that work from them. */

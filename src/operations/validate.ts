@@ -14,7 +14,7 @@ export const validate = (operation: Operation, raw: unknown): unknown => {
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
   // Ignored like any unknown field, a slip in a name would be paid for.
-  const slips = operation.payment === 'x402' ? misspelledFields(raw, operation.rest.query) : [];
+  const slips = operation.sale?.x402 !== undefined ? misspelledFields(raw, operation.rest.query) : [];
   if (parsed.success && slips.length === 0) return parsed.data;
   const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
   throw invalid(

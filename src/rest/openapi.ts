@@ -41,7 +41,7 @@ export const createOpenApi = ({
   book.add('ErrorEnvelope', errorEnvelopeSchema);
   book.add('Error', errorSchema);
   book.add('ValidationErrors', validationErrorsSchema);
-  if (operations.some(({ payment }) => payment === 'x402')) {
+  if (operations.some(({ sale }) => sale?.x402 !== undefined)) {
     book.add('PaymentRequired', paymentRequiredBodySchema);
     book.add('PaymentRequiredHeader', book.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
   }
@@ -89,7 +89,7 @@ same request twice at the same time.
 - Every answer carries \`X-Request-Id\`; 429 and 503 carry \`Retry-After\`.
 - Refusals are \`{"error": {type, code, message, param}}\`. A 422 of chat and responses has \`detail\` beside it, with every \
 wrong field\
-${operations.some(({ payment }) => payment === 'x402') ? '; a 422 of search is `detail` alone, and its 402 the terms of the payment' : ''}.
+${operations.some(({ sale }) => sale?.x402 !== undefined) ? '; a 422 of search is `detail` alone, and its 402 the terms of the payment' : ''}.
 - Unknown fields of a request are ignored where nothing else is said.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
 

@@ -109,7 +109,7 @@ describe('the interface description', () => {
     expect(headers('/v1/search', 'get', 402)).toContain('PAYMENT-REQUIRED');
     expect(headers('/v1/search', 'get', 200)).toContain('PAYMENT-RESPONSE');
     expect(headers('/v1/search', 'get', 503)).toContain('X-Payment-Transaction');
-    for (const { name, rest } of operations.filter(({ payment }) => payment !== 'none'))
+    for (const { name, rest } of operations.filter(({ sale }) => sale !== null))
       expect([
         name,
         headers(rest.path, rest.method.toLowerCase(), rest.accepted === true ? 202 : 200),
@@ -117,11 +117,11 @@ describe('the interface description', () => {
   });
 
   it('takes an Idempotency-Key of 1 to 255 characters wherever something is created', () => {
-    for (const { payment, rest } of operations) {
+    for (const { sale, rest } of operations) {
       const item = itemOf(rest.path, rest.method.toLowerCase());
       const key = item.parameters.find(({ name }) => name === 'Idempotency-Key');
       expect(key?.schema).toEqual(
-        payment === 'hold' ? { type: 'string', minLength: 1, maxLength: 255 } : undefined,
+        sale?.prepaid !== undefined ? { type: 'string', minLength: 1, maxLength: 255 } : undefined,
       );
     }
   });

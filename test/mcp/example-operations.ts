@@ -11,7 +11,7 @@ const define = (
   title: name,
   description: `For tests: ${name}.`,
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input: z.object({ text: z.string().optional() }),
   output: z.looseObject({ text: z.string() }),
   rest: { method: 'GET', path: `/v1/${name}`, query: ['text'], validation: 'envelope', errors: [] },

@@ -11,7 +11,7 @@ const tools = createToolList({ operations });
 const all = tools.list('all', true).tools;
 const namesOf = (group: 'all' | 'search' | 'generation', hasKey: boolean): string[] =>
   tools.list(group, hasKey).tools.map(({ name }) => name);
-const keyed = operations.filter(({ payment }) => payment !== 'x402').map(({ name }) => name);
+const keyed = operations.filter(({ sale }) => sale?.x402 === undefined).map(({ name }) => name);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -150,7 +150,7 @@ describe.each(all)('the tool $name', (tool) => {
   it('offers no member that is for REST only, and an idempotency key where something is bought', () => {
     const offered = Object.keys(tool.inputSchema.properties ?? {});
     for (const name of operation.tool.unlisted) expect(offered).not.toContain(name);
-    expect(offered.includes('idempotency_key')).toBe(operation.payment === 'hold');
+    expect(offered.includes('idempotency_key')).toBe(operation.sale?.prepaid !== undefined);
   });
 
   it('takes the fields of its call within the bounds that the interface description has', () => {

@@ -19,7 +19,7 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
   title: 'Read the balance',
   description: 'The prepaid balance in USD that is available now. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {

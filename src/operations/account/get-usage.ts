@@ -35,7 +35,7 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
   description:
     'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {

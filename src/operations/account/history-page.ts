@@ -37,7 +37,7 @@ export const historyOperation = <Row extends HistoryPosition>(
   title: list.title,
   description: list.description,
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input: pageInput,
   output: pageSchema(list.item),
   rest: {

@@ -16,7 +16,7 @@ import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
-import type { JobOperation } from '../operation.ts';
+import type { SoldOperation } from '../operation.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
 /** Members that mean nothing, or nothing more, to a caller over MCP. */
@@ -63,7 +63,7 @@ const output = z.looseObject({
   conversation_id: z.string().nullable(),
 });
 
-export const createChatCompletion: JobOperation<ChatInput> = {
+export const createChatCompletion: SoldOperation<ChatInput> = {
   name: 'create_chat_completion',
   title: 'Ask a text model',
   description:
@@ -71,7 +71,6 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     'longer than the wait goes on as a job: read it with get_job by the id in the error.',
   group: 'generation',
   sells: 'chat',
-  payment: 'hold',
   input: chatInput,
   output,
   rest: {
@@ -99,57 +98,61 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     idempotent: false,
     openWorld: true,
   },
-  // The same request may be asked for as JSON and, later, as a stream.
-  idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
+  sale: {
+    prepaid: {
+      // The same request may be asked for as JSON and, later, as a stream.
+      idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
-  open: async (request, call, services, idempotency) => {
-    const model = findTextModel(services.catalogs.for(call.caller), request.model);
-    await checkInlineMedia(request.messages);
-    let messages = request.messages.map(toUpstreamMessage);
-    const options = forwardedOptions(request);
-    // An image counts the same, whether it is here or still an address.
-    const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
-    const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
-    if (namesRemoteImages(request.messages)) {
-      const { accountId, available } = call.caller;
-      // A replay must not depend on an address that answered then.
-      const replayed = await findReplay(services, accountId, idempotency);
-      if (replayed !== null) return { job: replayed, isReplayed: true };
-      // Nobody has images fetched for a job that the account cannot pay.
-      const needed = leastTextHold(model, { promptTokens, outputLimit });
-      if (available < needed) throw insufficientBalance({ needed, available });
-      call.memory.settleBody(textJobShare);
-      messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
-    }
-    return openTextJob(
-      {
-        kind: 'chat',
-        model,
-        promptTokens,
-        outputLimit,
-        toWork: (terms): ChatJobRequest => ({
-          messages,
-          options,
-          conversationId: request.conversation_id ?? null,
-          ...terms,
-        }),
-        idempotency,
+      open: async (request, call, services, idempotency) => {
+        const model = findTextModel(services.catalogs.for(call.caller), request.model);
+        await checkInlineMedia(request.messages);
+        let messages = request.messages.map(toUpstreamMessage);
+        const options = forwardedOptions(request);
+        // An image counts the same, whether it is here or still an address.
+        const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
+        const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
+        if (namesRemoteImages(request.messages)) {
+          const { accountId, available } = call.caller;
+          // A replay must not depend on an address that answered then.
+          const replayed = await findReplay(services, accountId, idempotency);
+          if (replayed !== null) return { job: replayed, isReplayed: true };
+          // Nobody has images fetched for a job that the account cannot pay.
+          const needed = leastTextHold(model, { promptTokens, outputLimit });
+          if (available < needed) throw insufficientBalance({ needed, available });
+          call.memory.settleBody(textJobShare);
+          messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
+        }
+        return openTextJob(
+          {
+            kind: 'chat',
+            model,
+            promptTokens,
+            outputLimit,
+            toWork: (terms): ChatJobRequest => ({
+              messages,
+              options,
+              conversationId: request.conversation_id ?? null,
+              ...terms,
+            }),
+            idempotency,
+          },
+          call,
+          services,
+        );
       },
-      call,
-      services,
-    );
-  },
 
-  answer: async ({ job }, request, call, services) => {
-    const headers = headersOf(job, request);
-    if (request.stream === true && call.transport === 'rest') {
-      const isLegacyCall = Array.isArray(request.functions);
-      const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
-      return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
-    }
-    const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-    const finished = await waitWithProgress({ job, timeoutMs }, call, services);
-    return toCompletionAnswer(finished, headers);
+      answer: async ({ job }, request, call, services) => {
+        const headers = headersOf(job, request);
+        if (request.stream === true && call.transport === 'rest') {
+          const isLegacyCall = Array.isArray(request.functions);
+          const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
+          return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
+        }
+        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
+        const finished = await waitWithProgress({ job, timeoutMs }, call, services);
+        return toCompletionAnswer(finished, headers);
+      },
+    },
   },
 };
 

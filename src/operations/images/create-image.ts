@@ -17,7 +17,7 @@ import { assertRoute } from '../assert-route.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
-import type { Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import type { Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
 const mostImages = 16;
@@ -58,7 +58,7 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: JobOperation<Input> = {
+export const createImage: SoldOperation<Input> = {
   name: 'create_image',
   title: 'Make an image',
   description:
@@ -67,7 +67,6 @@ export const createImage: JobOperation<Input> = {
     'The image URL in data can be shown to people as it is.',
   group: 'generation',
   sells: 'image',
-  payment: 'hold',
   input,
   output: jobSchema,
   rest: {
@@ -88,44 +87,48 @@ export const createImage: JobOperation<Input> = {
     ],
   },
   tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
-  idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
+  sale: {
+    prepaid: {
+      idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
-  open: async (request, call, services, idempotency) => {
-    const { caller } = call;
-    refuseUnsupported(request, services.config);
-    const model = services.catalogs.for(caller).find(request.model, 'image');
-    if (model === null || model.price.unit !== 'call')
-      throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
-        param: 'model',
-      });
-    // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
-    const replayed = await findReplay(services, caller.accountId, idempotency);
-    if (replayed !== null) return { job: replayed, isReplayed: true };
-    await prepareWebhook(request, caller, services);
-    const named = namedImages(request);
-    const { price } = model.price;
-    // Nobody has images fetched for a job that the account cannot pay.
-    if (named.length > 0 && caller.available < price)
-      throw insufficientBalance({ needed: price, available: caller.available });
+      open: async (request, call, services, idempotency) => {
+        const { caller } = call;
+        refuseUnsupported(request, services.config);
+        const model = services.catalogs.for(caller).find(request.model, 'image');
+        if (model === null || model.price.unit !== 'call')
+          throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
+            param: 'model',
+          });
+        // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
+        const replayed = await findReplay(services, caller.accountId, idempotency);
+        if (replayed !== null) return { job: replayed, isReplayed: true };
+        await prepareWebhook(request, caller, services);
+        const named = namedImages(request);
+        const { price } = model.price;
+        // Nobody has images fetched for a job that the account cannot pay.
+        if (named.length > 0 && caller.available < price)
+          throw insufficientBalance({ needed: price, available: caller.available });
 
-    if (request.async) await assertRoute(services.providers.image(model.sku));
-    const inputs = await takeImageInputs(named, call, services);
-    call.memory.settleBody(parsedShare);
-    const order = { request, model: model.sku, price, inputs, caller, idempotency };
-    let opened: OpenedJob | null = null;
-    try {
-      opened = await openImage(order, services);
-    } finally {
-      if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-    }
-    if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
-    return opened;
-  },
+        if (request.async) await assertRoute(services.providers.image(model.sku));
+        const inputs = await takeImageInputs(named, call, services);
+        call.memory.settleBody(parsedShare);
+        const order = { request, model: model.sku, price, inputs, caller, idempotency };
+        let opened: OpenedJob | null = null;
+        try {
+          opened = await openImage(order, services);
+        } finally {
+          if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+        }
+        if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
+        return opened;
+      },
 
-  answer: async ({ job }, request, call, services) => {
-    if (request.async) return toJobAnswer(job, 202, services);
-    const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
-    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+      answer: async ({ job }, request, call, services) => {
+        if (request.async) return toJobAnswer(job, 202, services);
+        const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
+        return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+      },
+    },
   },
 };
 

@@ -22,7 +22,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     'State and result of a job of this account, whatever its kind. While status is queued or running, call again ' +
     'with wait_ms. Result URLs of images are in data once status is done. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output: jobSchema,
   rest: {

@@ -10,7 +10,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
   title: 'Read a model and its price',
   description: 'One model SKU that this account may use, as list_models has it. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output: modelSchema,
   rest: {

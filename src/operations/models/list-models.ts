@@ -13,7 +13,7 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     'The model SKUs this account may use, each with its kind (chat, image or video) and its price for this account, ' +
     'by call, token or output second. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {

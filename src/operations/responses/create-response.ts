@@ -10,7 +10,7 @@ import type { Job } from '../../store/store.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, openTextJob } from '../text/open-text-job.ts';
-import type { AccountCall, JobOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
+import type { AccountCall, SoldOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
 import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
 import { toMessages } from './response-messages.ts';
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
@@ -34,7 +34,7 @@ const unlisted = [
   'truncation',
 ];
 
-export const createResponse: JobOperation<ResponseInput> = {
+export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
@@ -42,7 +42,6 @@ export const createResponse: JobOperation<ResponseInput> = {
     'An answer that takes longer than the wait goes on: read it with get_response by the id in the error.',
   group: 'generation',
   sells: 'chat',
-  payment: 'hold',
   input: responseInput,
   output: responseSchema,
   rest: {
@@ -68,33 +67,38 @@ export const createResponse: JobOperation<ResponseInput> = {
     ],
   },
   tool: { unlisted, readOnly: false, idempotent: false, openWorld: true },
-  // The same request may be asked for as JSON and, later, as a stream.
-  idempotentPart: boundPart,
+  sale: {
+    prepaid: {
+      // The same request may be asked for as JSON and, later, as a stream.
+      idempotentPart: boundPart,
 
-  open: async (request, call, services, idempotency) => {
-    checkResponseRequest(request, services.config);
-    const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
-    const { accountId } = call.caller;
-    const items = toItems(request.input);
-    if (hasReferences(items)) {
-      // What a reference named may be gone by now; the answer to the same request is not.
-      const replay = await findReplay(services, accountId, idempotency);
-      if (replay !== null) return { job: replay, isReplayed: true };
-    }
-    const maxBytes = services.config.responsesMaxBytes;
-    const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
-    const order = toOrder(request, placed);
-    // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
-    if (hasReferences(items) && order.promptTokens > smallBodyBytes)
-      await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
-    return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
-  },
+      open: async (request, call, services, idempotency) => {
+        checkResponseRequest(request, services.config);
+        const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+        const { accountId } = call.caller;
+        const items = toItems(request.input);
+        if (hasReferences(items)) {
+          // What a reference named may be gone by now; the answer to the same request is not.
+          const replay = await findReplay(services, accountId, idempotency);
+          if (replay !== null) return { job: replay, isReplayed: true };
+        }
+        const maxBytes = services.config.responsesMaxBytes;
+        const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
+        const order = toOrder(request, placed);
+        // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
+        if (hasReferences(items) && order.promptTokens > smallBodyBytes)
+          await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
+        return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
+      },
 
-  answer: async ({ job }, request, call, services) => {
-    const headers = responseHeaders(job);
-    if (request.stream === true && call.transport === 'rest') return toStream(job, headers, call, services);
-    const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-    return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
+      answer: async ({ job }, request, call, services) => {
+        const headers = responseHeaders(job);
+        if (request.stream === true && call.transport === 'rest')
+          return toStream(job, headers, call, services);
+        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
+        return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
+      },
+    },
   },
 };
 

@@ -22,7 +22,7 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     'A response of this account. While status is in_progress, call again with wait_ms. A failed one has error. Free.',
   group: 'generation',
   sells: 'chat',
-  payment: 'none',
+  sale: null,
   input,
   output: responseSchema,
   rest: {

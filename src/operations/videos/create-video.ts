@@ -9,7 +9,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
-import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import type { AccountCall, Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
@@ -22,7 +22,7 @@ const deadlineMs = 6 * 3_600_000;
 /** Taking a video up again costs nothing where its task is known, so every restart may do it. */
 const maxAttempts = 1_000;
 
-export const createVideo: JobOperation<VideoInputBody> = {
+export const createVideo: SoldOperation<VideoInputBody> = {
   name: 'create_video',
   title: 'Make a video',
   description:
@@ -31,7 +31,6 @@ export const createVideo: JobOperation<VideoInputBody> = {
     'downloaded for 23 hours.',
   group: 'generation',
   sells: 'video',
-  payment: 'hold',
   input: videoInput,
   output: videoSchema,
   rest: {
@@ -56,45 +55,49 @@ export const createVideo: JobOperation<VideoInputBody> = {
     idempotent: false,
     openWorld: true,
   },
-  idempotentPart: (input) => input,
+  sale: {
+    prepaid: {
+      idempotentPart: (input) => input,
 
-  open: async (request, call, services, idempotency) => {
-    const { caller } = call;
-    const replayed = await findReplay(services, caller.accountId, idempotency);
-    if (replayed !== null) return { job: replayed, isReplayed: true };
+      open: async (request, call, services, idempotency) => {
+        const { caller } = call;
+        const replayed = await findReplay(services, caller.accountId, idempotency);
+        if (replayed !== null) return { job: replayed, isReplayed: true };
 
-    const model = services.catalogs.for(caller).find(request.model, 'video');
-    if (model === null || model.duration === null)
-      throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
-        param: 'model',
-      });
-    const named = namedInputs(request);
-    const prompt = promptOf(request);
-    checkInputs(named, prompt);
-    const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
-    const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
-    const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
-    const resolution = request.resolution ?? '720p';
-    await assertRoute(services.providers.video(model.sku));
-    const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
-    if (named.length > 0) await assertAdmissible(least, call, services);
-    const inputs = await takeVideoInputs(named, call, services);
-    call.memory.settleBody(parsedShare);
-    try {
-      const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
-        call,
-        services,
-        idempotency,
-      });
-      if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-      return opened;
-    } catch (error) {
-      await services.media.discard(inputs.map(({ id }) => id));
-      throw error;
-    }
+        const model = services.catalogs.for(caller).find(request.model, 'video');
+        if (model === null || model.duration === null)
+          throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
+            param: 'model',
+          });
+        const named = namedInputs(request);
+        const prompt = promptOf(request);
+        checkInputs(named, prompt);
+        const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
+        const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+        const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
+        const resolution = request.resolution ?? '720p';
+        await assertRoute(services.providers.video(model.sku));
+        const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
+        if (named.length > 0) await assertAdmissible(least, call, services);
+        const inputs = await takeVideoInputs(named, call, services);
+        call.memory.settleBody(parsedShare);
+        try {
+          const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
+            call,
+            services,
+            idempotency,
+          });
+          if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+          return opened;
+        } catch (error) {
+          await services.media.discard(inputs.map(({ id }) => id));
+          throw error;
+        }
+      },
+
+      answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+    },
   },
-
-  answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
 };
 
 /** What the video costs at least, before the length of a reference video is known. Throws AppError when it has no rate. */

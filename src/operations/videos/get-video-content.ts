@@ -37,7 +37,7 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
     'after completion. Free.',
   group: 'generation',
   sells: 'video',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {

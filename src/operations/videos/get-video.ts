@@ -23,7 +23,7 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     'Once completed, its content can be downloaded until expires_at. Free.',
   group: 'generation',
   sells: 'video',
-  payment: 'none',
+  sale: null,
   input,
   output: videoSchema,
   rest: {

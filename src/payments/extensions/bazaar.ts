@@ -40,22 +40,39 @@ const outline = (schema: JsonObject): JsonObject => {
   return { ...schema, properties: Object.fromEntries(outlined) };
 };
 
-/** How to call what is sold over HTTP, for facilitators that catalogue what they settle. */
-export const declareForHttp = (sale: SaleDescription): Extension =>
-  declare({
-    input: { type: 'http', method: 'GET', queryParams: sale.inputExample },
-    members: { type: { const: 'http' }, method: { enum: ['GET'] }, queryParams: outline(sale.inputSchema) },
-    required: ['type', 'method'],
-    outputExample: sale.outputExample,
-  });
+/** Declares how to call a sale over HTTP, for facilitators that catalogue what they settle. */
+export const declareForHttp = ({
+  method,
+  inputSchema,
+  inputExample,
+  outputExample,
+}: SaleDescription): Extension =>
+  method === 'GET'
+    ? declare({
+        input: { type: 'http', method, queryParams: inputExample },
+        members: { type: { const: 'http' }, method: { enum: [method] }, queryParams: outline(inputSchema) },
+        required: ['type', 'method'],
+        outputExample,
+      })
+    : declare({
+        input: { type: 'http', method, bodyType: 'json', body: inputExample },
+        members: {
+          type: { const: 'http' },
+          method: { enum: [method] },
+          bodyType: { enum: ['json'] },
+          body: outline(inputSchema),
+        },
+        required: ['type', 'method', 'bodyType', 'body'],
+        outputExample,
+      });
 
-/** The same for the tool. */
-export const declareForMcp = (sale: SaleDescription): Extension =>
+/** Declares how to call the tool of a sale. */
+export const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension =>
   declare({
     input: {
       type: 'mcp',
       toolName: sale.toolName,
-      description: sale.description,
+      description: sale.title,
       transport: 'streamable-http',
       inputSchema: sale.inputSchema,
       example: sale.inputExample,

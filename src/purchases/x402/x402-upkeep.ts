@@ -3,7 +3,7 @@ import type { Log } from '../../kit/log.ts';
 import { repeat } from '../../kit/repeat.ts';
 import type { Store } from '../../store/store.ts';
 import type { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
-import { noteTermsEveryMs, type FormerTermsBook } from './x402-former-terms.ts';
+import { noteTermsEveryMs, type FormerTermsRegistry } from './x402-former-terms.ts';
 import { replayLifeMs } from './x402-purchase.ts';
 import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 
@@ -23,7 +23,7 @@ export const beginUpkeep = async (context: {
   store: Pick<Store, 'prunePayments'>;
   reconcile: (options: ReconcileOptions) => Promise<ReconcileReport>;
   lookAtRefunds: ReturnType<typeof createRefundUpkeep>;
-  formerTerms: FormerTermsBook;
+  formerTerms: FormerTermsRegistry;
   clock: Clock;
   log: Log;
   signal: AbortSignal;

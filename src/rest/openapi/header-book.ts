@@ -88,12 +88,12 @@ const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 /** Of everything that a page may call. */
 const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
-export const successHeaders = ({ name, payment, rest }: Operation): HeaderName[] => [
+export const successHeaders = ({ name, sale, rest }: Operation): HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
   ...(idHeaders[name] ?? []),
-  ...(payment === 'none' ? [] : (['Idempotent-Replayed'] as const)),
-  ...(payment === 'x402' ? [...receiptHeaders, ...openHeaders] : []),
+  ...(sale === null ? [] : (['Idempotent-Replayed'] as const)),
+  ...(sale?.x402 === undefined ? [] : [...receiptHeaders, ...openHeaders]),
   ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
 ];
 
@@ -111,18 +111,18 @@ const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'R
 /** Of a 416. */
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
-export const errorHeaderNames = ({ name, payment }: Operation, status: number): HeaderName[] => [
+export const errorHeaderNames = ({ name, sale }: Operation, status: number): HeaderName[] => [
   'X-Request-Id',
   'Cache-Control',
   ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-  ...(status === 429 || status === 503 || (payment === 'x402' && status === 409)
+  ...(status === 429 || status === 503 || (sale?.x402 !== undefined && status === 409)
     ? (['Retry-After'] as const)
     : []),
   ...(status === 416 ? unsatisfiableHeaders : []),
-  ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
-  ...(payment === 'x402' ? openHeaders : []),
-  ...(payment === 'x402' && status === 402 ? pageHeaderNames : []),
-  ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
+  ...(sale?.x402 !== undefined && (status === 402 || status === 503) ? receiptHeaders : []),
+  ...(sale?.x402 === undefined ? [] : openHeaders),
+  ...(sale?.x402 !== undefined && status === 402 ? pageHeaderNames : []),
+  ...(sale?.x402 !== undefined && status === 503 ? (['X-Payment-Transaction'] as const) : []),
   ...(status === 409 || tellsOfJob(name, status) ? (['X-Should-Retry'] as const) : []),
   ...(tellsOfJob(name, status) ? ([...(idHeaders[name] ?? []), 'Idempotent-Replayed'] as const) : []),
 ];

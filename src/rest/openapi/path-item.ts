@@ -1,5 +1,5 @@
 import { formatUsd } from '../../kit/money.ts';
-import type { Operation, PaidOperation } from '../../operations/operation.ts';
+import type { Operation, X402Sale } from '../../operations/operation.ts';
 import { operationExamples } from './examples.ts';
 import { fieldText } from './field-texts.ts';
 import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './header-book.ts';
@@ -20,7 +20,8 @@ export const toOperationObject = (
   operation: Operation,
   { book, answerName, brand }: OperationPlace,
 ): object => {
-  const { name, payment, rest } = operation;
+  const { name, rest } = operation;
+  const { prepaid, x402 } = operation.sale ?? {};
   const requestName = `${pascalCase(name)}Request`;
   const input = book.convert(operation.input, { io: 'input', name: requestName });
   const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
@@ -29,13 +30,13 @@ export const toOperationObject = (
     summary: operation.title,
     description: operationText(operation),
     tags: [operation.group],
-    security: payment === 'x402' ? [] : [{ apiKey: [] }],
-    ...(operation.payment === 'x402' ? { 'x-payment-info': paymentInfo(operation) } : {}),
+    security: x402 === undefined ? [{ apiKey: [] }] : prepaid === undefined ? [] : [{}, { apiKey: [] }],
+    ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
     parameters: [
       ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
       ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
-      ...(payment === 'hold' ? [idempotencyKeyParameter] : []),
-      ...(payment === 'x402' ? paymentParameters : []),
+      ...(prepaid === undefined ? [] : [idempotencyKeyParameter]),
+      ...(x402 === undefined ? [] : paymentParameters),
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.method === 'POST'
@@ -49,7 +50,7 @@ export const toOperationObject = (
 };
 
 /** What crawlers of paid interfaces, such as x402scan, look for. */
-const paymentInfo = ({ priceRange: { least, most } }: PaidOperation): object => ({
+const paymentInfo = ({ priceRange: { least, most } }: X402Sale): object => ({
   protocols: ['x402'],
   price:
     least === most

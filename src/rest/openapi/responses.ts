@@ -90,8 +90,10 @@ const eventStream = ({ name }: Operation): object => {
 };
 
 /** The codes that any operation of its kind may answer with, beside its own. */
-const commonCodes = ({ payment, rest }: Operation): ErrorCode[] => [
-  ...(payment === 'x402' ? [] : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
+const commonCodes = ({ sale, rest }: Operation): ErrorCode[] => [
+  ...(sale !== null && sale.prepaid === undefined
+    ? []
+    : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
   ...(rest.method === 'POST'
     ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
     : []),

@@ -16,8 +16,8 @@ export interface PaywallSubject {
   description: string;
   /** The same over MCP; null where it is no tool. */
   tool: string | null;
-  /** Whether what is sold is made up. */
-  isSandbox: boolean;
+  /** Says that what is sold is made up; null when it is real. */
+  sandboxNotice: string | null;
   /** The parameters of the request that count, decoded. */
   parameters: readonly (readonly [name: string, value: string])[];
   /** The name of a network (CAIP-2) for people. */
@@ -50,11 +50,7 @@ export const paywallPage = (
         <section aria-labelledby="what">
           <h2 id="what">${title}</h2>
           <p>${description}</p>
-          ${
-            subject.isSandbox
-              ? html`<p><strong>The profiles here are generated and fictional.</strong></p>`
-              : html``
-          }
+          ${subject.sandboxNotice === null ? html`` : html`<p><strong>${subject.sandboxNotice}</strong></p>`}
           ${requestList(subject)}
         </section>
         <section aria-labelledby="happens">

@@ -4,7 +4,7 @@ import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
 
 /** Who is being served, as far as the transport knows: the sender of one HTTP request, or of one stdio connection. */
-export interface Visitor {
+export interface McpIdentity {
   group: ToolGroup;
   /** Whether a key came along, which decides what is listed. */
   hasKey: boolean;
