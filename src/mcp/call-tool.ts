@@ -8,7 +8,7 @@ import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 
-/** What of the protocol's request context a call needs. */
+/** The part of the protocol's request context that a call needs. */
 export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
 
 export type CallTool = (
@@ -18,8 +18,8 @@ export type CallTool = (
 ) => Promise<CallToolResult>;
 
 /**
- * Answers `tools/call` through the one path of all operations. A refusal or fault is a tool error, which the
- * model reads; only a tool that does not exist is an error of the protocol.
+ * Answers `tools/call` through `execute`. A refusal or a fault is a tool error, which the model reads. Only an unknown
+ * tool is an error of the protocol.
  */
 export const createCallTool =
   ({ tools, services }: { tools: ToolList; services: Services }): CallTool =>
@@ -32,7 +32,7 @@ export const createCallTool =
       const input = params.arguments ?? {};
       const call = await toCall({ operation, input, context, identity, requestId, services });
       const executing = execute(operation, withoutKey(input), call, services);
-      // A client that has gone may leave work behind.
+      // The work may outlive the client.
       identity.memory.holdUntil(executing);
       const answer = await executing;
       return toResult(answer, services);
@@ -84,7 +84,7 @@ const toCall = async ({
       : {
           progress: ({ elapsedMs, message }) => {
             const params = { progressToken, progress: elapsedMs / 1000, message };
-            // A client that has gone does not need to hear of progress; its call's signal is aborted as well.
+            // The client has gone; the signal of its call is aborted as well.
             mcpReq
               .notify({ method: 'notifications/progress', params })
               .catch((error: unknown) =>
@@ -111,7 +111,7 @@ const readIdempotencyKey = (value: unknown): string | null => {
   );
 };
 
-/** Without what REST takes from a header. */
+/** Removes the argument that REST reads from a header. */
 const withoutKey = ({ idempotency_key: _key, ...input }: Record<string, unknown>): Record<string, unknown> =>
   input;
 

@@ -3,23 +3,23 @@ import type { RequestNote } from '../kit/log-request.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { ToolGroup } from './tool-list.ts';
 
-/** Who is being served, as far as the transport knows: the sender of one HTTP request, or of one stdio connection. */
+/** The client of one HTTP request or one stdio connection, as the transport knows it. */
 export interface McpIdentity {
   group: ToolGroup;
-  /** Whether a key came along, which decides what is listed. */
+  /** Whether a key was sent, which decides what is listed. */
   hasKey: boolean;
-  /** The account behind the key as of now; null without a key. Rejects with AppError when the key ended meanwhile. */
+  /** Reads the account of the key; null without a key. Rejects with AppError when the key has ended meanwhile. */
   caller(): Promise<Caller | null>;
-  /** For rate limits. */
+  /** The address that rate limits count. */
   clientAddress: string;
-  /** Names one call in the log. */
+  /** Makes the id of one call for the log. */
   requestId(): string;
-  /** Completed by what is called, for the log. */
+  /** Fields for the log; the call adds its name. */
   note: RequestNote;
-  /** Whether each call has a line of its own in the log, as over stdio, where no HTTP request has one. */
+  /** Whether each call is logged on its own line, as over stdio, where there is no HTTP request. */
   logsCalls: boolean;
-  /** What the request holds of memory. */
+  /** The memory that the request holds. */
   memory: RequestMemory;
-  /** What the sender has to do to get and send a key. */
+  /** Tells the client how to get and send a key. */
   keyHint: string;
 }

@@ -14,9 +14,9 @@ export interface ServeStdioOptions {
   operations: readonly Operation[];
   /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
   authenticate: (authorization: string | undefined) => Promise<Caller | null>;
-  /** The key that the assistant acts with; null serves what needs none. */
+  /** The key of the assistant; null serves only tools that need none. */
   apiKey: string | null;
-  /** Standard input and output unless told. */
+  /** Default: standard input and output. */
   input?: Readable;
   output?: Writable;
   /** Ends the connection. */
@@ -25,8 +25,8 @@ export interface ServeStdioOptions {
 
 /**
  * Serves one local assistant over standard input and output; resolves when it has gone. Nothing else may write to
- * standard output meanwhile: the log goes to standard error. Rejects with ConfigError when the key is
- * wrong; one that is revoked later turns calls into tool errors.
+ * standard output meanwhile: the log goes to standard error. Rejects with ConfigError when the key is wrong. Calls with a
+ * key that is revoked later answer tool errors.
  */
 export const serveStdio = async ({
   services,
@@ -73,7 +73,7 @@ export const serveStdio = async ({
   if (signal?.aborted === true) close();
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
-    // The transport is no EventTarget; this is its only way to tell.
+    // The transport is no EventTarget; this is its only signal.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     transport.onclose = () => {
       onclose?.();

@@ -67,8 +67,8 @@ export const createPaymentDocuments = (context: {
       sales: onSale.map((sale) => ({
         sale,
         resources: {
-          rest: resources.find({ sale: sale.name, transport: 'rest' }).info(),
-          mcp: resources.find({ sale: sale.name, transport: 'mcp' }).info(),
+          rest: resources.find({ sale: sale.name, transport: 'rest' }).resource,
+          mcp: resources.find({ sale: sale.name, transport: 'mcp' }).resource,
         },
         accepts: offeredTerms(methods, sale.price.least).map(({ requirements }) => requirements),
       })),

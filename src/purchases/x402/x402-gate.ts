@@ -162,17 +162,15 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     try {
       await store.advancePayment({ identity, from: ['settled'], to: 'delivered', now: clock.now() });
     } catch (error) {
-      log.error({ err: error, payment: identity }, 'a delivered payment could not be written down');
+      log.error({ err: error, payment: identity }, 'marking a payment as delivered failed');
     }
   };
   const noteDelivery = (identity: string): void => {
     const writing = writeDelivery(identity).finally(() => deliveries.delete(writing));
     deliveries.add(writing);
   };
-  const challenge: X402Gate['challenge'] = ({ sale, transport, ...request }) => {
-    const { info, extensions } = resources.find({ sale, transport });
-    return challenges.challenge({ ...request, resource: info(), extensions });
-  };
+  const challenge: X402Gate['challenge'] = ({ sale, transport, ...request }) =>
+    challenges.challenge({ ...request, ...resources.find({ sale, transport }) });
 
   const formerTerms = createFormerTermsRegistry({ store, methods, sales, clock });
   const reconcile = createReconcile({
@@ -199,7 +197,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
       recentFeePayers: health.recentFeePayers,
       formerTerms,
       declaredFor,
-      resourceOf: (over) => resources.find(over).info(),
+      resourceOf: (over) => resources.find(over).resource,
       challenge,
       noteDelivery,
     }),

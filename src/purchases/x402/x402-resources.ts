@@ -10,57 +10,46 @@ export interface SoldOver {
   transport: 'rest' | 'mcp';
 }
 
-export interface SoldResource extends SoldOver {
-  /** Describes the resource as it is now. */
-  info(): ResourceInfo;
-  /** What its challenges declare. */
-  extensions: Extensions;
-}
-
 export interface SoldResources {
-  all: readonly SoldResource[];
-  /** Throws Error for what is not sold. */
-  find(over: SoldOver): SoldResource;
+  /** Describes a resource as it is now, with what its challenges declare. Throws Error for what is not sold. */
+  find(over: SoldOver): { resource: ResourceInfo; extensions: Extensions };
   declaredFor: DeclaredFor;
 }
-
-/** The MCP server, below the base URL. Catalogues tell its tools apart by name. */
-const mcpPath = '/mcp';
 
 export const createSoldResources = (
   sales: readonly SaleDescription[],
   publicUrl: () => string,
 ): SoldResources => {
-  const all = sales.flatMap((sale): SoldResource[] => {
-    const { name, path, serviceName, tags } = sale;
+  const sold = sales.flatMap((sale) => {
     const declared = declareExtensions(sale);
-    const over = (transport: SoldOver['transport'], urlPath: string): SoldResource => ({
-      sale: name,
+    const { name, path, serviceName, tags } = sale;
+    return (['rest', 'mcp'] as const).map((transport) => ({
+      name,
       transport,
-      info: () => ({
-        url: `${publicUrl()}${urlPath}`,
+      extensions: declared[transport],
+      describe: (): ResourceInfo => ({
+        // Catalogues tell the tools of one MCP server apart by name.
+        url: `${publicUrl()}${transport === 'rest' ? path : '/mcp'}`,
         description: sale.description(),
         mimeType: 'application/json',
         serviceName,
         tags,
       }),
-      extensions: declared[transport],
-    });
-    return [over('rest', path), over('mcp', mcpPath)];
+    }));
   });
   return {
-    all,
     find: ({ sale, transport }) => {
-      const found = all.find((one) => one.sale === sale && one.transport === transport);
-      if (found === undefined) throw new Error(`${sale} is not sold over ${transport}`);
-      return found;
+      const found = sold.find((one) => one.name === sale && one.transport === transport);
+      if (found === undefined) throw new Error(`${sale} is not sold by x402`);
+      return { resource: found.describe(), extensions: found.extensions };
     },
-    // All tools have one address. The description, which is stored too, tells them apart as long as it is the same.
     declaredFor: ({ url, description }) => {
-      const there = all
-        .map(({ info, extensions }) => ({ ...info(), extensions }))
-        .filter((one) => one.url === url);
-      return (there.find((one) => one.description === description) ?? there[0])?.extensions ?? null;
+      const there = sold
+        .map(({ describe, extensions }) => ({ resource: describe(), extensions }))
+        .filter(({ resource }) => resource.url === url);
+      // The tools share one address; the stored description tells them apart.
+      const same = there.find(({ resource }) => resource.description === description);
+      return (same ?? there[0])?.extensions ?? null;
     },
   };
 };

@@ -28,8 +28,8 @@ const solana: ClientLibrary = {
 };
 
 /**
- * A program (an ES module) that gets `url` and pays for it on `network` (CAIP-2) with the official x402 client. Every
- * text from outside stands in it as a string literal.
+ * Writes a program (an ES module) that gets `url` and pays for it on `network` (CAIP-2) with the official x402 client.
+ * Texts from outside are string literals in it.
  */
 export const paywallSnippet = ({ url, network }: { url: string; network: string }): string => {
   const { packages, imports, signer, scheme } = network.startsWith('solana:') ? solana : evm;
