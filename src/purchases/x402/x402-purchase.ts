@@ -7,13 +7,7 @@ import { hasProof, parseProof, type Proof, type Proofs } from '../../payments/co
 import { payingAccounts, type PayingAccounts } from '../../payments/core/paying-accounts.ts';
 import { paymentIdentity } from '../../payments/core/payment-identity.ts';
 import type { PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
-import type {
-  AdvancePaymentInput,
-  Payment,
-  PaymentState,
-  Store,
-  VerifyPaymentOutcome,
-} from '../../store/store.ts';
+import type { Payment, PaymentState, Store, VerifyPaymentOutcome } from '../../store/store.ts';
 import {
   paymentConflict,
   paymentIdConflict,
@@ -26,7 +20,14 @@ import {
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
 import { methodsUnder, pricingOf, type FormerTermsRegistry } from './x402-former-terms.ts';
-import { findMethod, isSameProof, toBegunPayment, toNewPayment, type DeclaredFor } from './x402-record.ts';
+import {
+  createAdvance,
+  findMethod,
+  isSameProof,
+  toBegunPayment,
+  toNewPayment,
+  type DeclaredFor,
+} from './x402-record.ts';
 import type { SoldOver } from './x402-resources.ts';
 import { nextCheck } from './x402-schedule.ts';
 import type { Settled, Settlements } from './x402-settlement.ts';
@@ -108,6 +109,7 @@ export const createPurchasing = (
 ): ((request: PayRequest) => Promise<PayOutcome>) => {
   const { store, clock, log, methods, leases, settlements } = context;
   const networks = methods.map(({ network }) => network);
+  const advance = createAdvance({ store, clock });
 
   const unpaid = (
     { price, sale, transport }: PayRequest,
@@ -128,33 +130,26 @@ export const createPurchasing = (
 
   /** Frees a proof that bought nothing. */
   const reject = async (payment: Payment, reason: string): Promise<void> => {
-    await store.advancePayment({
-      identity: payment.identity,
+    await advance(payment, {
       from: beforeResult,
       to: 'rejected',
       owner: leaseOf(payment),
       set: { reason, checkAt: null, ...noLease },
-      now: clock.now(),
     });
   };
-
-  const toStep = (
-    held: Payment,
-    { from, to, set }: { from: PaymentState; to: PaymentState; set: AdvancePaymentInput['set'] },
-  ): AdvancePaymentInput => ({
-    identity: held.identity,
-    from: [from],
-    to,
-    owner: leaseOf(held),
-    set: { ...set, ...leases.extend() },
-    now: clock.now(),
-  });
 
   const noteVerified = async (
     held: Payment,
     { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
   ): Promise<VerifyPaymentOutcome> => {
-    const change = toStep(held, { from: 'reserved', to: 'verified', set: { ...accounts } });
+    const change = {
+      identity: held.identity,
+      from: ['reserved'],
+      to: 'verified',
+      owner: leaseOf(held),
+      set: { ...accounts, ...leases.extend() },
+      now: clock.now(),
+    } as const;
     const verified = await store.verifyPayment({ change, source: accounts.source, funds });
     if (verified === null) throw paymentInProgress();
     return verified;
@@ -207,14 +202,7 @@ export const createPurchasing = (
     { request, method, replayed }: { request: PayRequest; method: PaymentMethod; replayed: boolean },
   ): Promise<PayOutcome> => {
     if (request.signal.aborted) {
-      await store.advancePayment({
-        identity: payment.identity,
-        from: ['produced'],
-        to: 'produced',
-        owner: leaseOf(payment),
-        set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
-        now: clock.now(),
-      });
+      await settlements.giveBack(payment);
       request.signal.throwIfAborted();
     }
     const settled = await settlements.settle(payment, { method, earlier: null });
@@ -250,33 +238,32 @@ export const createPurchasing = (
       await reject(payment, 'not_charged');
       return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
     }
-    const produced = await store.advancePayment(
-      toStep(payment, { from: 'verified', to: 'produced', set: { result } }),
-    );
+    const produced = await advance(payment, {
+      from: ['verified'],
+      to: 'produced',
+      owner: leaseOf(payment),
+      set: { result, ...leases.extend() },
+    });
     if (produced === null) throw paymentInProgress();
     return settleProduced(produced, { request, method, replayed: false });
   };
 
   /** Takes over a payment that a process left behind; null when another process was faster. */
   const takeOver = (payment: Payment, to: PaymentState): Promise<Payment | null> =>
-    store.advancePayment({
-      identity: payment.identity,
+    advance(payment, {
       from: [payment.state],
       to,
       ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
       set: to === 'rejected' ? { reason: 'interrupted', checkAt: null, ...noLease } : leases.take(),
-      now: clock.now(),
     });
 
   /** Ends our turn on a payment that was refunded while we took it over. */
   const giveBack = async (payment: Payment): Promise<never> => {
-    await store.advancePayment({
-      identity: payment.identity,
+    await advance(payment, {
       from: ['broadcasting'],
       to: 'unknown',
       owner: leaseOf(payment),
       set: { checkAt: nextCheck(payment, clock.now()), ...noLease },
-      now: clock.now(),
     });
     throw paymentRefunded();
   };

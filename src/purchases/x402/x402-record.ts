@@ -9,7 +9,7 @@ import type {
   PaymentRequirements,
   ResourceInfo,
 } from '../../payments/core/wire.ts';
-import type { NewPayment, Payment } from '../../store/store.ts';
+import type { AdvancePaymentInput, NewPayment, Payment, Store } from '../../store/store.ts';
 
 /** Returns a proof as it is stored: payload and terms in v2 form, in whichever form they came. */
 export const toNewPayment = (
@@ -73,6 +73,17 @@ export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): Begu
  */
 export const isSameProof = (payment: Payment, proof: Proof): boolean =>
   canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
+
+/** Changes a payment by compare-and-set. Null: its state or its lease is another by now. */
+export type AdvancePayment = (
+  payment: Pick<Payment, 'identity'>,
+  change: Omit<AdvancePaymentInput, 'identity' | 'now'> & { now?: number },
+) => Promise<Payment | null>;
+
+export const createAdvance =
+  ({ store, clock }: { store: Pick<Store, 'advancePayment'>; clock: Clock }): AdvancePayment =>
+  ({ identity }, change) =>
+    store.advancePayment({ identity, now: clock.now(), ...change });
 
 export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
   methods.find((method) => method.network.id === network) ?? null;

@@ -5,7 +5,7 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { FoundOutcome, OutgoingTransaction } from '../../payments/core/facilitator.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
-import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../../store/store.ts';
+import type { Payment, PaymentState, Store } from '../../store/store.ts';
 import {
   paymentInProgress,
   paymentPending,
@@ -17,7 +17,7 @@ import {
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
 import { finalCheck, nextCheck } from './x402-schedule.ts';
-import { toBegunPayment, toPayload, type DeclaredFor } from './x402-record.ts';
+import { createAdvance, toBegunPayment, toPayload, type DeclaredFor } from './x402-record.ts';
 
 export type Settled =
   | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
@@ -33,6 +33,8 @@ export interface Settlements {
   ): Promise<Settled>;
   /** Finds out how a settlement ended, and settles again where that is safe. */
   resolve(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled>;
+  /** Ends the lease of a payment of which nothing was sent: the next request goes on from the stored result. */
+  giveBack(payment: Payment): Promise<void>;
   /** Asks the chain again about a failed payment. Null: it has not settled. */
   appeal(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled | null>;
   /** Asks the chain alone. Marks the payment as settled when that is new. */
@@ -61,10 +63,7 @@ export const createSettlements = (context: {
   log: Log;
 }): Settlements => {
   const { store, leases, addReceipt, declaredFor, uncheckedLimit, clock, log } = context;
-  const advance = (
-    { identity }: Payment,
-    change: Omit<AdvancePaymentInput, 'identity' | 'now'>,
-  ): Promise<Payment | null> => store.advancePayment({ identity, ...change, now: clock.now() });
+  const advance = createAdvance({ store, clock });
 
   const resultOf = ({ result }: Payment): string => {
     if (result === null)
@@ -205,15 +204,13 @@ export const createSettlements = (context: {
     return replay(settled);
   };
 
-  /** Nothing was sent: the next request goes on from the stored result. */
-  const giveBack = async (payment: Payment): Promise<never> => {
+  const giveBack: Settlements['giveBack'] = async (payment) => {
     await advance(payment, {
       from: ['produced'],
       to: 'produced',
       owner: leaseOf(payment),
       set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
     });
-    throw paymentUnavailable();
   };
 
   const settle: Settlements['settle'] = async (payment, { method, earlier }) => {
@@ -253,7 +250,9 @@ export const createSettlements = (context: {
           : markSettled(payment, ended));
       if (ended.outcome === 'failed') return await markFailed(payment, ended);
       if (ended.outcome === 'unknown') return await markUnknown(payment, ended);
-      return await (isSent ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment));
+      if (isSent) return await markUnknown(payment, { ...ended, transaction: null });
+      await giveBack(payment);
+      throw paymentUnavailable();
     } catch (error) {
       if (error instanceof AppError || !isSent) throw error;
       // The store failed when money may have moved: the buyer must not be told to pay again.
@@ -271,6 +270,7 @@ export const createSettlements = (context: {
 
   return {
     settle,
+    giveBack,
     resolve: async (payment, { method, signal }) => {
       const found = await leases.keep({ payment, states: begun }, () => find(payment, { method, signal }));
       if (found.outcome === 'settled') return markSettled(payment, found);
