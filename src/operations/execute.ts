@@ -97,7 +97,9 @@ const sellByX402 = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  await services.addressLimiters.get(operation.name)?.consume(call.clientAddress);
+  const limiter = services.addressLimiters.get(operation.name);
+  if (limiter === undefined) throw new Error(`${operation.name} is sold by x402 without a limit of calls`);
+  await limiter.consume(call.clientAddress);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
   sale.check(input, services);

@@ -1,4 +1,3 @@
-import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
 import type {
   Coin,
   RefundTransfer,
@@ -6,6 +5,7 @@ import type {
   TransferObstacle,
 } from '../../payments/refunds/refund-transfer.ts';
 import { formatTokenAmount } from '../token-amount.ts';
+import { isNodeTrouble } from './refund-look.ts';
 
 export type { Coin, RefundWallet, TransferObstacle } from '../../payments/refunds/refund-transfer.ts';
 
@@ -36,7 +36,7 @@ export const previewRefund = async (
       cost: cost === null ? null : formatCoins(cost, wallet.coin),
     };
   } catch (error) {
-    if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
+    if (isNodeTrouble(error)) return null;
     throw error;
   }
 };
