@@ -84,8 +84,12 @@ const probeEveryMs = 1_000;
 /** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
 const webhookDrainMs = 2_000;
 
-/** The whole gateway, wired. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
-export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
+/** The whole gateway, wired, with the operations that it serves. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
+export const createServices = async (
+  config: Config,
+  log: Log,
+  operations: readonly Operation[] = createOperations(config.search),
+): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
   let listeningUrl = `http://${config.host}:${config.port}`;
@@ -165,7 +169,6 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     dataDir: config.dataDir,
     agreeOn: (value) => store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
   });
-  const operations = createOperations(config.search);
   const discovery = describeSearch(operations, { serviceName: brandTitle(config) });
   const x402 = createX402Gate({
     store,

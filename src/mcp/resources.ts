@@ -14,7 +14,7 @@ import { logFailure } from '../kit/log-failure.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
 import { findVideo } from '../operations/videos/find-video.ts';
-import { giveUpVideo } from '../operations/videos/give-up-video.ts';
+import { refundLostVideo } from '../operations/videos/refund-lost-video.ts';
 import type { AccountCall, Operation, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
@@ -102,7 +102,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
     const { accountId } = reading.call.caller;
     const job = await findVideo(services, { videoId, accountId });
     return variant === 'video'
-      ? asBlob(uri, media, reading, () => giveUpVideo(job, media, services))
+      ? asBlob(uri, media, reading, () => refundLostVideo(job, media, services))
       : asBlob(uri, media, reading);
   };
 

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../kit/json.ts';
+import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';
 
 /** A JSON Schema as zod writes it. */
 export type JsonSchema = JsonObject;
@@ -13,8 +14,8 @@ export interface SimplifyOptions {
 
 /**
  * The same schema in fewer words. A tool list is read by a model in every conversation, so what says nothing
- * goes: safe-integer bounds, open `additionalProperties`, definitions of "any JSON". No `$ref` is left, which
- * some assistants cannot follow.
+ * goes: safe-integer bounds, open `additionalProperties`, definitions of "any JSON", and all that is marked as not for
+ * tools (`schema-marks.ts`). No `$ref` is left, which some assistants cannot follow.
  */
 export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   const { $schema: _dialect, $defs: _definitions, ...rest } = schema;
@@ -24,6 +25,7 @@ export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): Js
 const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
   if ('$ref' in schema) return {};
+  if (opaqueMark in schema) return { type: 'object' };
   const { anyOf, properties, items, ...rest } = schema;
   const kept = Object.fromEntries(Object.entries(rest).filter((entry) => !isEmptyWord(entry)));
   const result: JsonSchema = {
@@ -35,10 +37,9 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
     ...(isSchema(properties)
       ? {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([name, member]) => [
-              name,
-              isSchema(member) ? simplify(member, options) : member,
-            ]),
+            Object.entries(properties)
+              .filter(([, member]) => !isSchema(member) || !(unlistedMark in member))
+              .map(([name, member]) => [name, isSchema(member) ? simplify(member, options) : member]),
           ),
         }
       : {}),
@@ -56,6 +57,7 @@ const isEmptyWord = ([word, value]: [string, Json]): boolean =>
   (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   word === 'propertyNames' ||
+  word === restMark ||
   (word === 'additionalProperties' &&
     isSchema(value) &&
     (Object.keys(value).length === 0 || '$ref' in value));

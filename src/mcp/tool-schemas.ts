@@ -19,14 +19,13 @@ const idempotencyKeySchema: JsonSchema = {
   description: 'The same key again answers the same job, charged once.',
 };
 
-/** What a tool takes: the operation's input, but for what it leaves unlisted. */
+/** Returns the schema of a tool's arguments: the operation's input without what is unlisted. */
 export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
-  const offered = Object.entries(properties).filter(([name]) => !operation.tool.unlisted.includes(name));
   return {
     type: 'object',
     properties: {
-      ...Object.fromEntries(offered),
+      ...properties,
       ...(operation.payment === 'hold' ? { idempotency_key: idempotencyKeySchema } : {}),
     },
     ...(required === undefined || required.length === 0 ? {} : { required }),
@@ -49,18 +48,12 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
   const written: JsonSchema = JSON.parse(
     JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
   );
-  const { properties, required } = simplifySchema(written, { isInput: io === 'input' });
+  const simple = simplifySchema(written, { isInput: io === 'input' });
+  const { properties, required } = io === 'input' ? simple : outlineSchema(simple, notListed);
   return {
     type: 'object',
-    properties: isSchema(properties) ? mapMembers(properties, io === 'input' ? [] : notListed) : {},
+    // Every member that simplifySchema returns is a schema.
+    properties: isSchema(properties) ? (properties as Record<string, JsonSchema>) : {},
     ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
 };
-
-const mapMembers = (properties: JsonSchema, without: readonly string[]): Record<string, JsonSchema> =>
-  Object.fromEntries(
-    Object.entries(properties).map(([name, member]) => [
-      name,
-      isSchema(member) ? outlineSchema(member, without) : {},
-    ]),
-  );

@@ -21,6 +21,7 @@ import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
+import type { OperationDocs } from './operation-docs.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 
 /**
@@ -40,11 +41,12 @@ interface OperationBase<Input> {
   /** The kind of SKU that it sells; where the catalog has none, it is no tool (over REST it answers model_not_found). */
   sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
-  /** The JSON answer. Loose where it may grow. */
+  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
   output: z.ZodType;
   rest: RestBinding;
   /** Null: no tool, as another one tells the same. */
   tool: ToolBinding | null;
+  docs: OperationDocs;
 }
 
 /** Answers from what is there; free, for the account that asks. */
@@ -98,12 +100,8 @@ export interface RestBinding {
   query: readonly string[];
   /** Who reads a 422: the envelope, search's `detail`, or both. */
   validation: 'envelope' | 'detail' | 'both';
-  /** Further statuses of success beside 200. */
-  accepted?: boolean;
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
-  /** Whether `stream: true` answers server-sent events. */
-  streams?: boolean;
   /** The error codes that the endpoint's documentation lists. */
   errors: readonly ErrorCode[];
 }
@@ -112,8 +110,6 @@ export interface RestBinding {
 export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
-  /** Input fields that the tool's schema leaves out, to be short. They are taken and checked all the same. */
-  unlisted: readonly string[];
   readOnly: boolean;
   idempotent: boolean;
   /** Whether it reaches beyond the gateway's own data. */

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
+import { usd } from '../answer-fields.ts';
+import { getBalanceExamples } from './account-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const input = z.object({});
 
 const output = z.looseObject({
-  balance_usd: z.string().describe('Available: the ledger less open holds. A decimal string.'),
+  balance_usd: usd.describe('Available: the ledger less open holds. A decimal string.'),
   currency: z.literal('USD'),
   webhook_secret: z
     .string()
@@ -29,7 +31,15 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'rate_limit_exceeded'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Balance',
+    description: null,
+    examples: getBalanceExamples,
+    wrong: null,
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle: async (_input, { caller, transport }, { store }) => ({
     kind: 'json',
     status: 200,

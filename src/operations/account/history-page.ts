@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
+import type { OperationDocs } from '../operation-docs.ts';
+import { forRest } from '../schema-marks.ts';
 import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
 /** What both history lists take. */
 const pageInput = z.object({
-  limit: z.int().min(1).max(100).default(50),
+  limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
 });
 
@@ -22,6 +24,9 @@ export interface HistoryList<Row extends HistoryPosition> {
   description: string;
   path: string;
   item: z.ZodType;
+  /** The name of a page. */
+  answer: string;
+  examples: OperationDocs['examples'];
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     services: Services,
@@ -47,7 +52,15 @@ export const historyOperation = <Row extends HistoryPosition>(
     validation: 'envelope',
     errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: list.answer,
+    description: null,
+    examples: list.examples,
+    wrong: { limit: 101 },
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle: (input, call, services) => answerPage(list, input, call, services),
 });
 

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { promptTokensUpperBound, type ChatJobRequest } from './chat-job.ts';
@@ -11,6 +10,9 @@ import type { Job } from '../../store/store.ts';
 import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
 import { checkInlineMedia } from '../text/check-inline-media.ts';
+import { chatChunkSchema } from './chat-chunk-schema.ts';
+import { chatCompletionSchema } from './chat-completion-schema.ts';
+import { createChatCompletionExamples } from './chat-examples.ts';
 import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
 import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
@@ -19,49 +21,8 @@ import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job
 import type { JobOperation } from '../operation.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
-/** Members that mean nothing, or nothing more, to a caller over MCP. */
-const unlisted = [
-  'stream',
-  'stream_options',
-  'n',
-  'best_of',
-  'candidate_count',
-  'num_return_sequences',
-  'store',
-  'metadata',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'extra_body',
-  'functions',
-  'function_call',
-  'webhook_url',
-  'custom_data',
-];
 /** What an image or audio part may count in prompt tokens; vision models bill below this. */
 const tokensPerImage = 8_192;
-
-const usage = z.looseObject({
-  prompt_tokens: z.int(),
-  completion_tokens: z.int(),
-  total_tokens: z.int(),
-});
-
-const output = z.looseObject({
-  id: z.string().describe('chatcmpl- and the job id.'),
-  object: z.literal('chat.completion'),
-  created: z.int(),
-  model: z.string(),
-  choices: z.array(
-    z.looseObject({
-      index: z.int(),
-      message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
-      finish_reason: z.string().nullable(),
-    }),
-  ),
-  usage,
-  conversation_id: z.string().nullable(),
-});
 
 export const createChatCompletion: JobOperation<ChatInput> = {
   name: 'create_chat_completion',
@@ -73,13 +34,12 @@ export const createChatCompletion: JobOperation<ChatInput> = {
   sells: 'chat',
   payment: 'hold',
   input: chatInput,
-  output,
+  output: chatCompletionSchema,
   rest: {
     method: 'POST',
     path: '/v1/chat/completions',
     query: [],
     validation: 'both',
-    streams: true,
     errors: [
       'invalid_api_key',
       'insufficient_balance',
@@ -93,11 +53,25 @@ export const createChatCompletion: JobOperation<ChatInput> = {
       'upstream_unavailable',
     ],
   },
-  tool: {
-    unlisted,
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'ChatCompletion',
+    description: null,
+    examples: createChatCompletionExamples,
+    wrong: {},
+    headers: {
+      'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
+      'X-Conversation-Id': 'The conversation_id of the request.',
+    },
+    mayBeSandbox: true,
+    stream: {
+      description:
+        'Server-sent events without names, each a ChatCompletionChunk as JSON: the role, pieces, finish_reason, then ' +
+        'one with empty choices and the usage, then `[DONE]`. A failure after the beginning is `{"error": {...}}` and ' +
+        'ends the stream without `[DONE]`. Comment lines come every 15 s of silence.',
+      eventName: 'ChatCompletionChunk',
+      event: chatChunkSchema,
+    },
   },
   // The same request may be asked for as JSON and, later, as a stream.
   idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,

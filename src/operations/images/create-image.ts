@@ -18,6 +18,8 @@ import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
 import type { Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import { createImageExamples } from './image-examples.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
 const mostImages = 16;
@@ -37,7 +39,7 @@ const input = z.object({
     .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
     .nullish()
     .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
-  n: z.literal(1).nullish(),
+  n: forRest(z.literal(1).nullish(), { description: 'Leave it out, or 1.' }),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
     .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
@@ -49,7 +51,12 @@ const input = z.object({
     .nullish()
     .describe('With async=true: public HTTPS address that is told of the end, signed.'),
   custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
-  stream: z.literal(false, 'images are not streamed; leave it out').nullish(),
+  ...unlisted({
+    stream: z
+      .literal(false, 'images are not streamed; leave it out')
+      .nullish()
+      .describe('Leave it out, or false.'),
+  }),
   async: z
     .boolean()
     .default(false)
@@ -75,7 +82,6 @@ export const createImage: JobOperation<Input> = {
     path: '/v1/images/generations',
     query: ['async'],
     validation: 'envelope',
-    accepted: true,
     errors: [
       'invalid_api_key',
       'model_not_found',
@@ -87,7 +93,15 @@ export const createImage: JobOperation<Input> = {
       'upstream_unavailable',
     ],
   },
-  tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Job',
+    description: null,
+    examples: createImageExamples,
+    wrong: { model: 'imagemodel-1.0' },
+    headers: {},
+    mayBeSandbox: true,
+  },
   idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
   open: async (request, call, services, idempotency) => {

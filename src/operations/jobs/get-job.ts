@@ -3,6 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
+import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const input = z.object({
@@ -32,7 +33,17 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'job_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Job',
+    description:
+      'State and result of a job of this account, whatever its kind. Poll it while status is queued or running. Result ' +
+      'URLs of images are in data once status is done. Free.',
+    examples: getJobExamples,
+    wrong: { job_id: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: true,
+  },
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
+import { getModelExamples } from './model-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -22,6 +23,21 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
   },
   // A model reads it in list_models; every tool costs every conversation its description.
   tool: null,
+  docs: {
+    answer: 'Model',
+    description: null,
+    examples: getModelExamples,
+    wrong: { model: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: false,
+    errors: {
+      not_found: {
+        when: 'The account has no such SKU.',
+        message: 'model: this account has no such SKU. See GET /v1/models.',
+        param: 'model',
+      },
+    },
+  },
   handle: async ({ model: sku }, { caller }, { catalogs, config }) => {
     const model = catalogs
       .for(caller)

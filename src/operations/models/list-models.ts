@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listModelsExamples } from './model-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -23,7 +24,15 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'rate_limit_exceeded'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'ModelList',
+    description: null,
+    examples: listModelsExamples,
+    wrong: null,
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle: async (_input, { caller }, { catalogs, config }) => ({
     kind: 'json',
     status: 200,

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { toPricing } from '../../catalog/catalog.ts';
 import type { ModelConfig } from '../../config/config.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { usd } from '../answer-fields.ts';
 
-const usd = z.string().optional();
+const someUsd = usd.optional();
 
 /** A model with its price, as answered. */
 export const modelSchema = z.looseObject({
@@ -15,15 +16,15 @@ export const modelSchema = z.looseObject({
   pricing: z.looseObject({
     unit: z.enum(['call', 'second', 'token']),
     currency: z.literal('USD'),
-    price_usd: usd,
-    input_usd_per_1m: usd,
-    output_usd_per_1m: usd,
+    price_usd: someUsd,
+    input_usd_per_1m: someUsd,
+    output_usd_per_1m: someUsd,
     rates: z
       .array(
         z.looseObject({
           resolution: z.string(),
-          price_usd: z.string(),
-          with_video_price_usd: z.string().nullable(),
+          price_usd: usd,
+          with_video_price_usd: usd.nullable(),
         }),
       )
       .optional()

@@ -18,3 +18,8 @@ export const jobIdOfResponse = (id: string): string | null =>
 
 /** The job of an output item's id; null when it is none of ours. */
 export const jobIdOfItem = (id: string): string | null => itemPattern.exec(id)?.[1] ?? null;
+
+/** The documentation of the header that every answer with a response carries. */
+export const responseIdHeader = {
+  'X-Response-Id': '`resp_` and the job id: the way to recover the answer.',
+};

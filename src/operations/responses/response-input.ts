@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addIssues } from '../add-issues.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { isResponseItemType, responseItem, responseItemSchemas, responseItemType } from './response-items.ts';
 
 /**
@@ -47,6 +48,7 @@ const input = z
     }
   });
 
+const sampling = { description: 'Sampling; best-effort.' };
 const ignored = z.unknown().optional().describe('Accepted and ignored.');
 
 export const responseInput = z.looseObject({
@@ -55,7 +57,7 @@ export const responseInput = z.looseObject({
     'The prompt, or all items so far: messages {role, content}, function_call, function_call_output, ' +
       'item_reference {type, id} of earlier output.',
   ),
-  instructions: z.string().nullish(),
+  instructions: forRest(z.string().nullish(), { description: 'Said to the model before the input.' }),
   max_output_tokens: z
     .int()
     .meta({ minimum: 1, maximum: 65_536 })
@@ -69,24 +71,26 @@ export const responseInput = z.looseObject({
     .union([z.string(), z.looseObject({})], 'must be a string or an object')
     .nullish()
     .describe('auto, none, required or {type: "function", name}'),
-  parallel_tool_calls: z.boolean().nullish(),
+  parallel_tool_calls: forRest(z.boolean().nullish(), { description: 'Default true.' }),
   text: z
     .looseObject({ format: format.nullish(), verbosity: z.string().nullish() })
     .nullish()
     .describe('format: {type: text | json_object} or {type: "json_schema", name, schema, strict}'),
-  temperature: z.number().nullish(),
-  top_p: z.number().nullish(),
+  temperature: forRest(z.number().nullish(), sampling),
+  top_p: forRest(z.number().nullish(), sampling),
   metadata: z.record(z.string(), z.string()).nullish().describe('Echoed; at most 16 entries.'),
-  stream: z.boolean().nullish(),
-  store: z.boolean().nullish().describe('Only false is accepted.'),
-  stream_options: ignored,
-  user: ignored,
-  safety_identifier: ignored,
-  prompt_cache_key: ignored,
-  service_tier: ignored,
-  include: ignored,
-  reasoning: ignored,
-  truncation: ignored,
+  ...unlisted({
+    stream: z.boolean().nullish().describe('true answers named server-sent events.'),
+    store: z.boolean().nullish().describe('Only false is accepted.'),
+    stream_options: ignored,
+    user: ignored,
+    safety_identifier: ignored,
+    prompt_cache_key: ignored,
+    service_tier: ignored,
+    include: ignored,
+    reasoning: ignored,
+    truncation: ignored,
+  }),
 });
 
 export type ResponseInput = z.infer<typeof responseInput>;

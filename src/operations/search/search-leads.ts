@@ -7,6 +7,7 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryHint, isCountryCode } from './country-hint.ts';
+import { searchExamples } from './search-examples.ts';
 import { invalidQuery } from '../validate.ts';
 import type { PaidOperation, Services } from '../operation.ts';
 
@@ -126,7 +127,15 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     ],
   },
   // It charges, anew with each payment.
-  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'SearchResult',
+    description: null,
+    examples: searchExamples,
+    wrong: { gender: 'x' },
+    headers: {},
+    mayBeSandbox: true,
+  },
 
   price: ({ limit }) => searchPrices[search.pricing](limit),
   priceRange: { least: searchPrices[search.pricing](1), most: searchPrices[search.pricing](search.maxLimit) },

@@ -10,6 +10,7 @@ import type { VideoRatio } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
 import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import { createVideoExamples } from './video-examples.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
@@ -39,7 +40,6 @@ export const createVideo: JobOperation<VideoInputBody> = {
     path: '/v1/videos',
     query: [],
     validation: 'envelope',
-    accepted: true,
     errors: [
       'invalid_api_key',
       'model_not_found',
@@ -50,11 +50,17 @@ export const createVideo: JobOperation<VideoInputBody> = {
       'upstream_unavailable',
     ],
   },
-  tool: {
-    unlisted: ['webhook_url', 'custom_data'],
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Video',
+    description:
+      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
+      'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
+      'for 23 hours.',
+    examples: createVideoExamples,
+    wrong: { model: 'videomodel-2.0', resolution: '8k' },
+    headers: {},
+    mayBeSandbox: true,
   },
   idempotentPart: (input) => input,
 

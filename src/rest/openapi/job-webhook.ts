@@ -1,5 +1,5 @@
-import { jobEventExample } from './examples.ts';
-import { reference } from './schema-book.ts';
+import { imageEventExample } from '../../operations/images/image-examples.ts';
+import { reference } from './schema-registry.ts';
 
 const header = (name: string, description: string, example: string): object => ({
   name,
@@ -45,7 +45,7 @@ export const jobWebhook = (brand: string): object => ({
         content: {
           'application/json': {
             schema: reference('ImageJobEvent'),
-            examples: { done: { summary: 'A finished image', value: jobEventExample } },
+            examples: { done: { summary: 'A finished image', value: imageEventExample } },
           },
         },
       },

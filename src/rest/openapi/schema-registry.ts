@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { opaqueMark, restMark, unlistedMark } from '../../operations/schema-marks.ts';
 
 export type JsonSchema = {
   [key: string]: unknown;
@@ -7,24 +8,27 @@ export type JsonSchema = {
 };
 
 /** The document's `components.schemas`, filled while its operations are written. */
-export interface SchemaBook {
-  /** Adds a schema under a name and answers a reference to it. The same name twice must be the same schema. */
+export interface SchemaRegistry {
+  /** Adds a schema under a name and returns a reference to it. The same name twice must be the same schema. */
   add(name: string, schema: object): { $ref: string };
-  /** A zod schema as JSON Schema that can stand anywhere in the document; its definitions become components. */
-  convert(schema: z.ZodType, place: { io: 'input' | 'output'; name: string }): JsonSchema;
-  /** A foreign JSON Schema, made to stand anywhere in the document like a converted one. */
+  /** Adds a zod schema under a name. Other schemas that contain it refer to it. */
+  addZod(name: string, schema: z.ZodType): { $ref: string };
+  /** Converts what an operation takes to JSON Schema that can stand anywhere in the document. */
+  convertInput(schema: z.ZodType, name: string): JsonSchema;
+  /** Rewrites a foreign JSON Schema, so that it can stand anywhere in the document. */
   lift(schema: object, name: string): JsonSchema;
   all(): Record<string, object>;
 }
 
 export const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` });
 
-export const createSchemaBook = (): SchemaBook => {
+/** `named`: the zod schemas that are referred to by a name wherever they stand in another one. */
+export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): SchemaRegistry => {
   const schemas = new Map<string, object>();
 
   /**
-   * `$defs` become components, `<name><definition>`, and references to them, or to places within the schema itself,
-   * are made to point there. Draft 4's boolean `exclusiveMinimum` becomes a number; the bounds of JavaScript's own
+   * Turns `$defs` into components, `<name><definition>`, and makes references to them, or to places within the schema
+   * itself, point there. Draft 4's boolean `exclusiveMinimum` becomes a number; the bounds of JavaScript's own
    * integers say nothing to readers and go.
    */
   const lift = (schema: object, name: string): JsonSchema => {
@@ -32,11 +36,11 @@ export const createSchemaBook = (): SchemaBook => {
     const rename = (target: string): string =>
       target.startsWith('#/$defs/')
         ? `#/components/schemas/${names.get(target.slice('#/$defs/'.length)) ?? ''}`
-        : target.replace(/^#(?=\/|$)/, `#/components/schemas/${name}`);
+        : target.replace(/^#(?=\/(?!components\/)|$)/, `#/components/schemas/${name}`);
     const rewrite = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(rewrite);
       if (typeof value !== 'object' || value === null) return value;
-      const { $defs, ...rest } = value as JsonSchema;
+      const { $defs, [restMark]: words, ...rest } = value as JsonSchema;
       const definitions = Object.entries(isObject($defs) ? $defs : {});
       for (const [key, definition] of definitions)
         names.set(key, isAnyJson(definition, key) ? 'Json' : `${name}${key.replaceAll('_', '')}`);
@@ -49,8 +53,10 @@ export const createSchemaBook = (): SchemaBook => {
       }
       if (minimum === Number.MIN_SAFE_INTEGER) delete rest['minimum'];
       if (rest['maximum'] === Number.MAX_SAFE_INTEGER) delete rest['maximum'];
+      delete rest[unlistedMark];
+      delete rest[opaqueMark];
       return Object.fromEntries(
-        Object.entries(rest).map(([key, member]) => [
+        Object.entries({ ...rest, ...(isObject(words) ? words : {}) }).map(([key, member]) => [
           key,
           key === '$ref' && typeof member === 'string' ? rename(member) : rewrite(member),
         ]),
@@ -59,16 +65,30 @@ export const createSchemaBook = (): SchemaBook => {
     return rewrite(schema) as JsonSchema;
   };
 
+  const convert = (schema: z.ZodType, io: 'input' | 'output', name: string): JsonSchema => {
+    const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema }) => {
+        const known = named.get(zodSchema);
+        if (known === undefined || known === name) return;
+        for (const word of Object.keys(jsonSchema)) delete jsonSchema[word];
+        Object.assign(jsonSchema, reference(known));
+      },
+    });
+    return lift(rest, name);
+  };
+
+  const add = (name: string, schema: object): { $ref: string } => {
+    schemas.set(name, schema);
+    return reference(name);
+  };
+
   return {
     lift,
-    add: (name, schema) => {
-      schemas.set(name, schema);
-      return reference(name);
-    },
-    convert: (schema, { io, name }) => {
-      const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-      return lift(rest, name);
-    },
+    add,
+    addZod: (name, schema) => add(name, convert(schema, 'output', name)),
+    convertInput: (schema, name) => convert(schema, 'input', name),
     all: () => Object.fromEntries([...schemas.entries()].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 };

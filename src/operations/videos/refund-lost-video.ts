@@ -18,7 +18,7 @@ const clockErrorMs = 60_000;
  * is older than the place where it is missing is not lost: then the place was changed, and nothing goes back. Rejects when
  * that cannot be known.
  */
-export const giveUpVideo = async (
+export const refundLostVideo = async (
   job: Pick<Job, 'id' | 'charged'>,
   { id: mediaId }: Pick<Media, 'id'>,
   services: Pick<Services, 'store' | 'clock' | 'log'> & { media: Pick<Services['media'], 'usedSince'> },
