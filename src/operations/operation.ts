@@ -47,6 +47,8 @@ interface OperationBase<Input> {
   /** Null: no tool, as another one tells the same. */
   tool: ToolBinding | null;
   docs: OperationDocs;
+  /** Its answer as an MCP resource; absent where it is none. */
+  resource?: ResourceBinding;
 }
 
 /** Answers from what is there; free, for the account that asks. */
@@ -114,6 +116,18 @@ export interface ToolBinding {
   idempotent: boolean;
   /** Whether it reaches beyond the gateway's own data. */
   openWorld: boolean;
+  /** A sentence in the instructions of the server, which a model reads before it calls anything. */
+  instruction?: string;
+}
+
+/** An answer that MCP clients read as a resource, by an address. */
+export interface ResourceBinding {
+  /** Below `{brand}://`, with input fields in braces. Null: the answer is bytes, and its address is that of REST. */
+  path: string | null;
+  name: string;
+  title: string;
+  /** The resources of this kind that are listed, by their paths; none where it is absent and the path has fields. */
+  list?(call: AccountCall, services: Services): Promise<{ path: string; name: string; title: string }[]>;
 }
 
 /** One call, as a transport hands it to `execute`. */

@@ -38,6 +38,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
       },
     },
   },
+  resource: { path: 'models/{model}', name: 'model', title: 'A model' },
   handle: async ({ model: sku }, { caller }, { catalogs, config }) => {
     const model = catalogs
       .for(caller)

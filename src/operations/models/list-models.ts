@@ -24,7 +24,12 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'rate_limit_exceeded'],
   },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  tool: {
+    readOnly: true,
+    idempotent: true,
+    openWorld: false,
+    instruction: 'list_models has the models and prices.',
+  },
   docs: {
     answer: 'ModelList',
     description: null,
@@ -33,6 +38,7 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     headers: {},
     mayBeSandbox: false,
   },
+  resource: { path: 'models', name: 'models', title: 'Models and prices' },
   handle: async (_input, { caller }, { catalogs, config }) => ({
     kind: 'json',
     status: 200,

@@ -71,6 +71,11 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
     mayBeSandbox: false,
     errors: { upstream_error: lostContent },
   },
+  resource: {
+    path: null,
+    name: 'video',
+    title: 'The content of a completed video, or with variant=last_frame its last frame',
+  },
   handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
     const job = await findVideo(services, { videoId, accountId: caller.accountId });
     if (job.status !== 'done')
