@@ -3,6 +3,7 @@ import { formatUsd } from '../../kit/money.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
 import { getBalanceExamples } from './account-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const input = z.object({});
@@ -40,18 +41,15 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     headers: {},
     mayBeSandbox: false,
   },
-  handle: async (_input, { caller, transport }, { store }) => ({
-    kind: 'json',
-    status: 200,
-    body: {
-      balance_usd: formatUsd(caller.available),
-      currency: 'USD',
-      ...(transport === 'rest'
-        ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
-        : {}),
-    },
-    headers: { 'cache-control': 'no-store' },
-    isSandbox: false,
-    links: [],
-  }),
+  handle: async (_input, { caller, transport }, { store }) =>
+    jsonAnswer(
+      {
+        balance_usd: formatUsd(caller.available),
+        currency: 'USD',
+        ...(transport === 'rest'
+          ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
+          : {}),
+      },
+      { headers: { 'cache-control': 'no-store' } },
+    ),
 };

@@ -6,6 +6,7 @@ import { time, usd } from '../answer-fields.ts';
 import { instant } from '../instant.ts';
 import { opaque } from '../schema-marks.ts';
 import { getUsageExamples } from './account-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
@@ -67,13 +68,9 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
         param: 'from',
       });
     const sums = await store.sumUsage({ accountId: caller.accountId, from, to });
-    return {
-      kind: 'json',
-      status: 200,
-      body: { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
-      headers: { 'cache-control': 'no-store' },
-      isSandbox: false,
-      links: [],
-    };
+    return jsonAnswer(
+      { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
+      { headers: { 'cache-control': 'no-store' } },
+    );
   },
 };

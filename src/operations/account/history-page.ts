@@ -3,6 +3,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 import type { OperationDocs } from '../operation-docs.ts';
 import { forRest } from '../schema-marks.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
 /** What both history lists take. */
@@ -77,16 +78,12 @@ const answerPage = async <Row extends HistoryPosition>(
   const rows = await read({ accountId, limit: limit + 1, before }, services);
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  return {
-    kind: 'json',
-    status: 200,
-    body: {
+  return jsonAnswer(
+    {
       data: page.map(toItem),
       has_more: last !== undefined,
       next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
     },
-    headers: { 'cache-control': 'no-store' },
-    isSandbox: false,
-    links: [],
-  };
+    { headers: { 'cache-control': 'no-store' } },
+  );
 };

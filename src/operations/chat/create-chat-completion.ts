@@ -18,6 +18,7 @@ import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { JobOperation } from '../operation.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
@@ -153,14 +154,7 @@ const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (job.status === 'failed' || job.result === null) throw toJobError(job, headers);
-  return {
-    kind: 'json' as const,
-    status: 200 as const,
-    body: JSON.parse(job.result),
-    headers,
-    isSandbox: isSandboxJob(job),
-    links: [],
-  };
+  return jsonAnswer(JSON.parse(job.result), { headers, isSandbox: isSandboxJob(job) });
 };
 
 /** Without participant names, which never reach an upstream, but for the legacy function role, which needs its own. */

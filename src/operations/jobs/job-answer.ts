@@ -1,5 +1,6 @@
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
 
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
@@ -8,14 +9,12 @@ const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg',
 export const toJobAnswer = async (job: Job, status: 200 | 202, { store }: Services): Promise<JsonAnswer> => {
   const account = await store.getAccount(job.accountId);
   const body = toPublicJob(job, account === null ? 0n : account.balance - account.held);
-  return {
-    kind: 'json',
+  return jsonAnswer(body, {
     status,
-    body,
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
     links: linksOf(body['data']),
-  };
+  });
 };
 
 const linksOf = (data: unknown): MediaLink[] => {

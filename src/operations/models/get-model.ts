@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { getModelExamples } from './model-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -48,13 +49,6 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
       throw new AppError('not_found', 'model: this account has no such SKU. See GET /v1/models.', {
         param: 'model',
       });
-    return {
-      kind: 'json',
-      status: 200,
-      body: toPublicModel(model, config),
-      headers: {},
-      isSandbox: false,
-      links: [],
-    };
+    return jsonAnswer(toPublicModel(model, config));
   },
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listModelsExamples } from './model-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -39,18 +40,12 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     mayBeSandbox: false,
   },
   resource: { path: 'models', name: 'models', title: 'Models and prices' },
-  handle: async (_input, { caller }, { catalogs, config }) => ({
-    kind: 'json',
-    status: 200,
-    body: {
+  handle: async (_input, { caller }, { catalogs, config }) =>
+    jsonAnswer({
       object: 'list',
       data: catalogs
         .for(caller)
         .list()
         .map((model) => toPublicModel(model, config)),
-    },
-    headers: {},
-    isSandbox: false,
-    links: [],
-  }),
+    }),
 };

@@ -10,6 +10,7 @@ import type { Job } from '../../store/store.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, openTextJob } from '../text/open-text-job.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, JobOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
 import { responseEventSchema } from './response-event-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -170,12 +171,5 @@ const toResponseAnswer = (job: Job, headers: Record<string, string>): JsonAnswer
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (job.status === 'failed') throw toJobError(job, headers);
-  return {
-    kind: 'json',
-    status: 200,
-    body: asJson(readResponse(job)),
-    headers,
-    isSandbox: isSandboxJob(job),
-    links: [],
-  };
+  return jsonAnswer(asJson(readResponse(job)), { headers, isSandbox: isSandboxJob(job) });
 };

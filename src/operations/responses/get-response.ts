@@ -5,6 +5,7 @@ import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from
 import { asJson, readResponse } from './response-object.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { responseSchema } from './response-schema.ts';
 
@@ -52,13 +53,9 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
       });
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
     const latest = await waitWithProgress({ job, timeoutMs }, call, services);
-    return {
-      kind: 'json',
-      status: 200,
-      body: asJson(readResponse(latest)),
+    return jsonAnswer(asJson(readResponse(latest)), {
       headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
       isSandbox: isSandboxJob(latest),
-      links: [],
-    };
+    });
   },
 };

@@ -5,6 +5,7 @@ import { findVideo } from './find-video.ts';
 import { refundLostVideo } from './refund-lost-video.ts';
 import { getVideoContentExamples } from './video-examples.ts';
 import { lostContent } from '../lost-content.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { contentExpired } from './video-expiry.ts';
@@ -104,18 +105,14 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
         ...(variant === 'video' ? { whenMissing: () => refundLostVideo(job, media, services) } : {}),
       };
     const url = contentUrl(job.id, variant, services.publicUrl());
-    return {
-      kind: 'json',
-      status: 200,
-      body: {
+    return jsonAnswer(
+      {
         url,
         content_type: media.contentType,
         size_bytes: media.sizeBytes,
         expires_at: toIso(media.expiresAt),
       },
-      headers: {},
-      isSandbox: false,
-      links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }],
-    };
+      { links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
+    );
   },
 };

@@ -4,6 +4,7 @@ import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Job } from '../../store/store.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
 
 /** What of a video's request can be read until and after its end (`NewJob.parameters`). */
@@ -58,14 +59,12 @@ const toPublicVideo = (job: Job, available: Nano): JsonObject => {
 /** The answer that shows a video as it stands. */
 export const toVideoAnswer = async (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> => {
   const account = await services.store.getAccount(job.accountId);
-  return {
-    kind: 'json',
+  return jsonAnswer(toPublicVideo(job, account === null ? 0n : account.balance - account.held), {
     status,
-    body: toPublicVideo(job, account === null ? 0n : account.balance - account.held),
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
     links: job.status === 'done' ? contentLinks(job, services) : [],
-  };
+  });
 };
 
 /** Where the content is downloaded, with the account's key. */
