@@ -4,14 +4,14 @@ import type { Operation, ToolOperation } from '../operations/operation.ts';
 import { outlineSchema } from './outline-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
-/** A JSON Schema whose root is an object, as MCP wants for what goes into a tool and what comes out. */
+/** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */
 export type ObjectSchema = {
   type: 'object';
   properties: Record<string, JsonSchema>;
   required?: string[];
 };
 
-/** The argument that carries what REST takes from the `Idempotency-Key` header. */
+/** The argument that stands for REST's `Idempotency-Key` header. */
 const idempotencyKeySchema: JsonSchema = {
   type: 'string',
   minLength: 1,
@@ -33,8 +33,8 @@ export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
 };
 
 /**
- * What a tool answers. Nothing is required at the top level: a refusal has `error`, and an unpaid call the
- * terms of its payment, in the place of the result, and clients check those against this schema too.
+ * Returns the schema of a tool's answer. Nothing is required at the top level, because clients check refusals and payment
+ * terms against this schema too.
  */
 export const toOutputSchema = (operation: Operation): ObjectSchema => ({
   type: 'object',

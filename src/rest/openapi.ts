@@ -16,13 +16,13 @@ const interfaceVersion = '0.1.0.2';
 export interface OpenApiOptions {
   operations: readonly Operation[];
   publicUrl: string;
-  /** The brand as people read it. */
+  /** The brand, as shown to people. */
   title: string;
   /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
   paymentRequiredSchema: object;
 }
 
-/** The OpenAPI 3.1 document, made from the operations. Made once, when the gateway knows its address. */
+/** Makes the OpenAPI 3.1 document from the operations. Called once, when the gateway knows its address. */
 export const createOpenApi = ({
   operations,
   publicUrl,
@@ -98,7 +98,7 @@ const services = (operations: readonly Operation[]): string => {
     : generation;
 };
 
-/** The ids of what has no tool, results being no operation at all. */
+/** Returns the ids of what has no tool. Result downloads are not even an operation. */
 const withoutTool = (operations: readonly Operation[]): string =>
   [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result']
     .map((name) => `\`${name}\``)

@@ -1,10 +1,17 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import type { OperationDocs } from '../../src/operations/operation-docs.ts';
+import type { ReadOperation } from '../../src/operations/operation.ts';
 import { leaveNote } from '../operations/leave-note.ts';
 import { operations } from '../operations/test-operations.ts';
 import { createAnswerCheck, createCompiler, type Description } from './interface-description.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+
+/** The members that a value of the type may lack. */
+type OptionalKeys<Type> = {
+  [Key in keyof Type]-?: object extends Pick<Type, Key> ? Key : never;
+}[keyof Type];
 
 const path = '/v1/boards/{board}/notes';
 const note = { board: 'hall', note: { text: 'Back at five', length: 12 } };
@@ -32,6 +39,11 @@ afterAll(async () => {
 });
 
 describe('an operation that is added by one file and one line', () => {
+  it('does not compile while a part of it is missing', () => {
+    expectTypeOf<OptionalKeys<ReadOperation>>().toEqualTypeOf<'sells' | 'resource'>();
+    expectTypeOf<OptionalKeys<OperationDocs>>().toEqualTypeOf<'errors' | 'stream'>();
+  });
+
   it('is a tool in tools/list', async () => {
     const { tools } = await agent.listTools();
     expect(tools.map(({ name }) => name)).toEqual([

@@ -6,7 +6,7 @@ import { forRest } from '../schema-marks.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
-/** What both history lists take. */
+/** The input of both history lists. */
 const pageInput = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
@@ -19,13 +19,13 @@ const pageSchema = (item: z.ZodType) =>
   z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
 
 export interface HistoryList<Row extends HistoryPosition> {
-  /** Its cursors are bound to it. */
+  /** The operation's name. Cursors are bound to it. */
   name: string;
   title: string;
   description: string;
   path: string;
   item: z.ZodType;
-  /** The name of a page. */
+  /** The name of a page's schema. */
   answer: string;
   examples: OperationDocs['examples'];
   read(
@@ -35,7 +35,7 @@ export interface HistoryList<Row extends HistoryPosition> {
   toItem(row: Row): JsonObject;
 }
 
-/** The operation that answers such a list page by page. */
+/** Makes the operation that answers a list page by page. */
 export const historyOperation = <Row extends HistoryPosition>(
   list: HistoryList<Row>,
 ): ReadOperation<PageInput> => ({
@@ -65,7 +65,7 @@ export const historyOperation = <Row extends HistoryPosition>(
   handle: (input, call, services) => answerPage(list, input, call, services),
 });
 
-/** Answers one page, newest first. Rows that arrive later stand above every page that was begun, and shift none. */
+/** Answers one page, newest first. Later rows come before the first page and shift none. */
 const answerPage = async <Row extends HistoryPosition>(
   { name, read, toItem }: HistoryList<Row>,
   { limit, cursor }: PageInput,

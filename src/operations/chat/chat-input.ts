@@ -60,7 +60,7 @@ const namedFunction = z
   .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
   .catchall(z.json());
 
-/** Why the functions of a request cannot meet its tool choice; null when they can. */
+/** Returns why the functions of a request cannot meet its tool choice. Null when they can. */
 export const unmetToolChoice = (
   choice: 'required' | { name: unknown },
   functions: ReadonlySet<unknown>,
@@ -69,7 +69,7 @@ export const unmetToolChoice = (
   return functions.has(choice.name) ? null : 'must name a function in tools';
 };
 
-/** Of a `response_format` of type `json_schema`. */
+/** A `response_format` of type `json_schema`. */
 const schemaFormat = z.object({ json_schema: z.object({ schema: jsonObject }) });
 
 const multiplies = 'Multiplies output, which is not served: leave it out, or 1.';
@@ -83,7 +83,7 @@ const onlyOne = z
   .nullish()
   .describe(multiplies);
 
-/** A caller may name as many; the SKU's `maxOutputTokens` lowers it. */
+/** The highest output limit of a request. The SKU's `maxOutputTokens` lowers it. */
 export const mostOutputTokens = 65_536;
 const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
 
@@ -184,7 +184,7 @@ export const chatInput = z
 
 export type ChatInput = z.infer<typeof chatInput>;
 
-/** Best-effort members that go to the upstream as they are; everything else stays here. */
+/** Best-effort members that go to the upstream unchanged. All others stay here. */
 const forwarded = [
   'tools',
   'tool_choice',
@@ -214,7 +214,7 @@ const forwarded = [
   'modalities',
 ] as const satisfies readonly (keyof ChatInput)[];
 
-/** The members for the upstream, without absent and null ones. */
+/** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
   const options = Object.fromEntries(
     forwarded.flatMap((name) => {
@@ -226,6 +226,6 @@ export const forwardedOptions = (request: ChatInput): JsonObject => {
   return Object.keys(extra).length === 0 ? options : { ...options, extra_body: extra };
 };
 
-/** A name that the request has itself belongs there, under its own rule; some upstreams would take it from here too. */
+/** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */
 const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
   Object.fromEntries(Object.entries(extra ?? {}).filter(([name]) => !(name in chatInput.shape)));

@@ -6,12 +6,12 @@ import { isConverted } from '../../providers/image/input-image-type.ts';
 import type { ChatInput } from './chat-input.ts';
 import type { AccountCall, Services } from '../operation.ts';
 
-/** All images of one request have to be in by then. */
+/** The deadline for all images of one request. */
 const deadlineMs = 30_000;
 const mostDownloads = 32;
-/** Of one request; each may have 20 MB in memory. */
+/** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const fetchedAtOnce = 4;
-/** The images of one request together, as they came: they go upstream in one body. */
+/** The limit of all images of one request, before conversion. They go upstream in one body. */
 const mostMegabytesTogether = 48;
 
 type Message = ChatInput['messages'][number];
@@ -24,10 +24,10 @@ interface RemoteImage {
   param: string;
 }
 
-/** In base64; enough to tell the type by. */
+/** The length of base64 that is enough to detect a type. */
 const sniffedLength = 4_096;
 
-/** By its address, or of a type that is converted, whatever it is called. */
+/** Returns whether an image is remote, or has a type that is converted, whatever its declared type. */
 const isTaken = (url: string): boolean => {
   if (!isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url)) return true;
   const data = url.indexOf(',') + 1;

@@ -22,7 +22,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'not_found', 'invalid_parameter', 'rate_limit_exceeded'],
   },
-  // A model reads it in list_models; every tool costs every conversation its description.
+  // list_models answers the same, and each further tool costs every conversation tokens.
   tool: null,
   docs: {
     answer: 'Model',

@@ -32,10 +32,10 @@ export const modelSchema = z.looseObject({
   }),
 });
 
-/** SKUs have no birthday of their own; OpenAI's clients need a number. 2026-01-01. */
+/** 2026-01-01. SKUs have no date of creation, but OpenAI's clients need a number. */
 const catalogEpochSeconds = 1_767_225_600;
 
-/** The public form of a model that an account may use. */
+/** Returns the public form of a model. */
 export const toPublicModel = (model: ModelConfig, { brand }: { brand: string }): JsonObject => ({
   id: model.sku,
   object: 'model',

@@ -35,7 +35,7 @@ const componentName = (name: string): string => name.replaceAll('-', '');
 
 const sandboxComponent = 'XSandbox';
 
-/** `components.headers`. */
+/** Returns the document's `components.headers`. */
 export const headerComponents = (operations: readonly Operation[]): Record<string, object> => ({
   ...Object.fromEntries(
     [
@@ -60,10 +60,10 @@ export const headersOf = (names: readonly string[]): Record<string, object> =>
 export const sandboxHeader = ({ docs }: Operation, brand: string): Record<string, object> =>
   docs.mayBeSandbox ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } } : {};
 
-/** Of a settled payment, and of one whose settlement failed. */
+/** The receipt of a payment, settled or not. */
 const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 
-/** Of everything that a page may call. */
+/** The headers of answers that scripts in web pages may read (CORS). */
 const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
 export const successHeaders = ({ payment, rest, docs }: Operation): string[] => [
@@ -75,22 +75,22 @@ export const successHeaders = ({ payment, rest, docs }: Operation): string[] => 
   ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
 ];
 
-/** Of everything that is answered as bytes. */
+/** The headers of every answer in bytes. */
 export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options'] as const;
 
 /**
- * Whether a refusal may tell how the job of a call that waits for it ended. It names the job then, and is repeated under
- * its idempotency key.
+ * Returns whether a refusal with this status can report the failure of a job. Only a call that waits for its job reports
+ * it so. Such a refusal names the job, and the same idempotency key repeats it.
  */
 const tellsOfJob = ({ payment, rest }: Operation, status: number): boolean =>
   payment === 'hold' &&
   rest.errors.includes('request_timeout') &&
   [400, 408, 429, 500, 502, 503].includes(status);
 
-/** Of a 402 that is a page. */
+/** The headers of a 402 in HTML. */
 const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
 
-/** Of a 416. */
+/** The headers of a 416. */
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
 export const errorHeaderNames = (operation: Operation, status: number): string[] => {

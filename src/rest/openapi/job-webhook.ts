@@ -10,7 +10,7 @@ const header = (name: string, description: string, example: string): object => (
   example,
 });
 
-/** `webhooks`: the callback of an image job that was made with `webhook_url`. `brand` as people read it. */
+/** Returns the document's `webhooks`: the callback of an image job that has a `webhook_url`. */
 export const jobWebhook = (brand: string): object => ({
   image_job_ended: {
     post: {

@@ -44,7 +44,7 @@ const answerExamples = (examples: readonly OperationExample[], status: number): 
       .map(({ summary, answer }) => [exampleKey(summary), { summary, value: answer }]),
   );
 
-/** A name for an example made of its summary. */
+/** Makes the name of an example from its summary. */
 export const exampleKey = (summary: string): string =>
   summary
     .toLowerCase()
@@ -76,7 +76,7 @@ const eventStream = ({ docs }: Operation): object => {
   };
 };
 
-/** The codes that any operation of its kind may answer with, beside its own. */
+/** Returns the codes that every operation of this kind can answer, beside its own. */
 const commonCodes = ({ payment, rest, docs }: Operation): ErrorCode[] => [
   ...(payment === 'x402' ? [] : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
   ...(rest.method === 'POST'
@@ -88,7 +88,7 @@ const commonCodes = ({ payment, rest, docs }: Operation): ErrorCode[] => [
   'shutting_down',
 ];
 
-/** The refusals of an operation by status. */
+/** Returns the refusals of an operation by status. */
 export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
   const codes = new Set<ErrorCode>([...operation.rest.errors, ...commonCodes(operation)]);
   const byStatus = [...Map.groupBy([...codes], (code) => errorTable[code][0]).entries()];

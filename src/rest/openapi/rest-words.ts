@@ -3,7 +3,7 @@ import type { Operation } from '../../operations/operation.ts';
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** A part of the document whose descriptions name operations by method and path; only tools are called by name. */
+/** Replaces operation names in descriptions by method and path, since callers over HTTP do not know the tools' names. */
 export const inRestWords = <T extends object>(part: T, operations: readonly Operation[]): T => {
   const calls = new Map(operations.map(({ name, rest }) => [name, `\`${rest.method} ${rest.path}\``]));
   const named = new RegExp(String.raw`\b(?:${[...calls.keys()].join('|')})\b`, 'g');

@@ -5,7 +5,7 @@ import { plainErrors } from './responses.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp'];
 
-/** `/results/{name}`: the bytes behind a result URL. */
+/** Returns the path item of `/results/{name}`, the bytes behind a result URL. */
 export const resultsPath = (): object => {
   const content = Object.fromEntries(types.map((type) => [type, {}]));
   const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } = errorTexts;

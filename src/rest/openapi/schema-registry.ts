@@ -7,7 +7,7 @@ export type JsonSchema = {
   required?: string[];
 };
 
-/** The document's `components.schemas`, filled while its operations are written. */
+/** Collects the document's `components.schemas`. */
 export interface SchemaRegistry {
   /** Adds a schema under a name and returns a reference to it. The same name twice must be the same schema. */
   add(name: string, schema: object): { $ref: string };
@@ -22,7 +22,7 @@ export interface SchemaRegistry {
 
 export const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` });
 
-/** `named`: the zod schemas that are referred to by a name wherever they stand in another one. */
+/** `named` holds the zod schemas that become a reference wherever another schema contains them. */
 export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): SchemaRegistry => {
   const schemas = new Map<string, object>();
 
@@ -96,7 +96,7 @@ export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): Schem
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Whether a definition is zod's "any JSON value", which several schemas carry along: one component is enough. */
+/** Returns whether a definition is zod's "any JSON value". Many schemas have it, and one component serves them all. */
 const isAnyJson = (definition: unknown, key: string): boolean =>
   isObject(definition) &&
   Array.isArray(definition['anyOf']) &&

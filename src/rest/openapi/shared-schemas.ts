@@ -2,7 +2,7 @@ import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
 
-/** `{error: ...}`, the body of every refusal. */
+/** The body of every refusal: `{error: ...}`. */
 export const errorSchema = {
   type: 'object',
   description: 'The body of every refusal.',
@@ -10,7 +10,7 @@ export const errorSchema = {
   properties: { error: reference('ErrorEnvelope') },
 };
 
-/** The body of a 422 where more than one field may be wrong. */
+/** The body of a 422 that lists every wrong field. */
 export const validationErrorsSchema = {
   type: 'object',
   description: 'Every wrong field of a request.',
