@@ -12,7 +12,7 @@ export interface ChatJobRequest {
   price: FrozenPrice;
 }
 
-/** A price as JSON, stored with the job, so that a later change of rates does not change the job's cost. */
+/** A price as JSON, fixed when a job is admitted: later changes of rates do not change the job's cost. */
 export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
 
 export const freezePrice = (price: Price): FrozenPrice => {
@@ -42,9 +42,9 @@ export const chargeFor = (
 const tokensPerMessage = 16;
 
 /**
- * An upper bound of the prompt's tokens in linear time: a token is at least one UTF-8 byte. Far above the truth
- * for plain text, which only makes the hold larger, never the charge. `tokensPerMedia` is the bound of a picture, and
- * the least that a sound counts.
+ * Returns an upper bound of the prompt's tokens in linear time: a token has at least one UTF-8 byte. It is far above the
+ * true number for plain text, which makes the hold larger, but not the charge. `tokensPerMedia` is the bound of a picture,
+ * and the minimum of a sound.
  */
 export const promptTokensUpperBound = (
   request: Pick<ChatJobRequest, 'messages' | 'options'>,

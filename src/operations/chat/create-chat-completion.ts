@@ -22,7 +22,7 @@ import { jsonAnswer } from '../json-answer.ts';
 import type { JobOperation } from '../operation.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
-/** What an image or audio part may count in prompt tokens; vision models bill below this. */
+/** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
 
 export const createChatCompletion: JobOperation<ChatInput> = {
@@ -134,13 +134,13 @@ const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
   ...conversationHeader(request.conversation_id ?? ''),
 });
 
-/** In UTF-8. Percent-encoded, three times as many fit into the 16 KiB that common clients read of all headers. */
+/** In UTF-8. Three times as many, percent-encoded, fit into the 16 KiB that common clients accept for all headers. */
 const mostConversationIdBytes = 4_096;
 
 const conversationHeader = (id: string): Record<string, string> => {
   if (id === '' || Buffer.byteLength(id) > mostConversationIdBytes) return {};
   const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
-  // A percent sign is encoded beside others, so that decoding gives the id.
+  // Where other characters are encoded, a percent sign is encoded too, so that decoding returns the id.
   const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);
   return { 'x-conversation-id': isPlain ? id : encoded };
 };
@@ -157,7 +157,7 @@ const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
   return jsonAnswer(JSON.parse(job.result), { headers, isSandbox: isSandboxJob(job) });
 };
 
-/** Without participant names, which never reach an upstream, but for the legacy function role, which needs its own. */
+/** Removes participant names, which never reach an upstream. The legacy function role keeps the name that it needs. */
 const toUpstreamMessage = ({
   name,
   audio,

@@ -18,7 +18,7 @@ type Message = ChatInput['messages'][number];
 type Part = Exclude<NonNullable<Message['content']>, string>[number];
 type ImagePart = Part & { type: 'image_url' };
 
-/** The place of an image part that names an address, or holds an image of a type that is converted. */
+/** An image part that names an address, or holds an image of a type that is converted, and its field. */
 interface RemoteImage {
   part: ImagePart;
   param: string;
@@ -48,8 +48,9 @@ const remoteImages = (messages: readonly Message[]): RemoteImage[] =>
 export const namesRemoteImages = (messages: readonly Message[]): boolean => remoteImages(messages).length > 0;
 
 /**
- * The messages with every image that is named by its address downloaded and in its place as a data URI, and every GIF and
- * AVIF converted: a model gets bytes, never an address. The request holds the memory that they take. Throws AppError, or the signal's reason when the client has gone.
+ * Returns the messages with every remote image downloaded into a data URI, and every GIF and AVIF converted. A model gets
+ * bytes, never an address. The request holds the memory for them. Throws AppError, or the signal's reason when the client
+ * disconnects.
  */
 export const takeChatImages = async (
   messages: readonly Message[],

@@ -23,11 +23,11 @@ import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
 const mostImages = 16;
-/** What clients are told to wait when callbacks are switched off. */
+/** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;
-/** A queued image still waiting after this long fails, uncharged. */
+/** A queued image that waits longer than this fails uncharged. */
 const queueDeadlineMs = 3_600_000;
-/** An image may be made again after a crash once: a lost call may have reached a paid upstream. */
+/** After a crash an image is made again only once, because the lost call may have reached a paid upstream. */
 const maxAttempts = 2;
 
 const input = z.object({
@@ -206,7 +206,7 @@ const refuseUnsupported = (
   if (problem !== null) throw refuseInput('webhook_url', problem);
 };
 
-/** A callback that is asked for can be signed from now on. */
+/** Creates the account's webhook secret when a callback is requested. */
 const prepareWebhook = async (
   { webhook_url: webhookUrl }: Input,
   { accountId }: Caller,
@@ -222,7 +222,7 @@ const prepareWebhook = async (
   await ensureWebhookSecret(store, accountId);
 };
 
-/** The images to edit with their places in the request; none: made from text. */
+/** Returns the images to edit with their fields. Empty for an image from text. */
 const namedImages = ({ image }: Input): NamedImage[] => {
   if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
   return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
@@ -231,7 +231,7 @@ const namedImages = ({ image }: Input): NamedImage[] => {
 const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
   typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
 
-/** The ratio nearest to WIDTHxHEIGHT, by the logarithm of width over height, so that wide and tall count alike. */
+/** Returns the ratio nearest to WIDTHxHEIGHT. Distances are logarithmic, so that wide and tall count alike. */
 const nearestRatio = (size: string): AspectRatio => {
   const wanted = logarithmOf(size.split('x'));
   const distance = (ratio: AspectRatio): number => Math.abs(logarithmOf(ratio.split(':')) - wanted);

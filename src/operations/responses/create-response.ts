@@ -146,11 +146,11 @@ const toStream = (
           {
             job,
             live,
-            // Lost by this process, it ends in another one or is ended by it.
+            // This process lost the job, so another process ends it.
             finished: () =>
               live.finished
                 .catch(() => services.jobs.wait({ job, timeoutMs, signal }))
-                // The store cannot be asked: the stream still ends in its own form.
+                // The stream ends in its own form even when the store does not answer.
                 .catch(() => job),
           },
           signal,

@@ -4,12 +4,11 @@ import { forRest, unlisted } from '../schema-marks.ts';
 import { isResponseItemType, responseItem, responseItemSchemas, responseItemType } from './response-items.ts';
 
 /**
- * The contract's Responses request (docs/contract.md, "Responses") in its JSON types. Which values are supported is
- * checked after it (response-rules.ts), as those refusals are 400, not 422. Members that are not named here pass, so
- * that the rules see the rejected ones.
+ * The JSON types of the contract's Responses request (docs/contract.md, "Responses"). response-rules.ts checks afterwards
+ * which values are supported, as those refusals are 400, not 422. Other members pass, so that the rules see them.
  */
 
-/** Of every function tool. */
+/** A function tool. */
 export const functionTool = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
@@ -17,7 +16,7 @@ export const functionTool = z.object({
   strict: z.boolean().nullish(),
 });
 
-/** Of a `text.format` of type `json_schema`. */
+/** A `text.format` of type `json_schema`. */
 export const schemaFormat = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
@@ -97,7 +96,7 @@ export type ResponseInput = z.infer<typeof responseInput>;
 
 const unbound = ['stream', 'stream_options'];
 
-/** The part that an idempotency key is bound to: the known members that are there, but for the form of the answer. */
+/** Returns the part that an idempotency key is bound to: the known members without those of streaming. */
 export const boundPart = (request: ResponseInput): object =>
   Object.fromEntries(
     Object.keys(responseInput.shape)

@@ -18,9 +18,9 @@ import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
-/** A video that is not done by then fails, uncharged. */
+/** A video that takes longer than this fails uncharged. */
 const deadlineMs = 6 * 3_600_000;
-/** Taking a video up again costs nothing where its task is known, so every restart may do it. */
+/** Every restart may resume a video, because resuming a known task costs nothing. */
 const maxAttempts = 1_000;
 
 export const createVideo: JobOperation<VideoInputBody> = {
@@ -103,7 +103,7 @@ export const createVideo: JobOperation<VideoInputBody> = {
   answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
 };
 
-/** What the video costs at least, before the length of a reference video is known. Throws AppError when it has no rate. */
+/** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
 const leastPrice = (
   { price, duration: rule }: ModelConfig,
   order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
@@ -116,7 +116,7 @@ const leastPrice = (
   }).price;
 };
 
-/** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
+/** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
 const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
   if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
   const { activeVideos } = accountLimits(caller, services);
@@ -124,7 +124,7 @@ const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: 
   if (active >= activeVideos) throw tooManyActive();
 };
 
-/** Whether the output's shape can follow the input. */
+/** Returns whether the output can take its shape from the input. */
 const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
 const mostOf = {
@@ -251,10 +251,10 @@ const openVideo = async (
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 
-/** A clip this much shorter or longer than the rule still passes: containers round their lengths. */
+/** The tolerance for the length of a clip, because containers round lengths. */
 const clipErrorSeconds = 0.25;
 
-/** The length that an edit's output keeps, in whole seconds: that of the first reference video, which is edited. */
+/** Returns the length of an edit in whole seconds: the length of the first reference video. */
 const editedLength = (
   referenceSeconds: readonly number[],
   rule: { minimum: number; maximum: number } | null,

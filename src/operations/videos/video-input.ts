@@ -81,14 +81,14 @@ export const videoInput = z
 
 export type VideoInputBody = z.infer<typeof videoInput>;
 
-/** One medium that a request names, with its place in the request for error texts. */
+/** A medium in a request. `param` is its field, for error messages. */
 export interface NamedInput {
   role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video' | 'reference_audio';
   url: string;
   param: string;
 }
 
-/** All media that a request names, those of `content` first. Empty strings cannot occur. */
+/** Returns all media of a request, those of `content` first. Empty strings cannot occur. */
 export const namedInputs = (request: VideoInputBody): NamedInput[] => [
   ...(request.content ?? []).flatMap((item, index): NamedInput[] => {
     const param = `content.${index}`;
@@ -116,7 +116,7 @@ export const namedInputs = (request: VideoInputBody): NamedInput[] => [
   })),
 ];
 
-/** The whole prompt: `prompt`, then the text parts, a line each. */
+/** Returns the whole prompt: `prompt`, then the text parts, one line each. */
 export const promptOf = ({ prompt, content }: VideoInputBody): string =>
   [prompt ?? '', ...(content ?? []).map((item) => (item.type === 'text' ? item.text : ''))]
     .filter((text) => text !== '')
