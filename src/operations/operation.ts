@@ -21,12 +21,13 @@ import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
+import type { OperationDocs } from './operation-docs.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 
 /**
- * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the
- * list of operations in index.ts. A definition is static data with functions; what it works with comes in
- * `Services`, so documents and checks over all operations need no database.
+ * One thing that the gateway does, defined once. MCP tools, REST routes, prices and documents are made from the list of
+ * operations (index.ts). A definition is static data and functions that get their `Services`, so documents and checks
+ * over all operations need no database.
  */
 export type Operation = ReadOperation | SoldOperation;
 
@@ -34,20 +35,23 @@ interface OperationBase<Input> {
   /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
   name: string;
   title: string;
-  /** For people and for models: what it does, what it costs, what comes back. */
+  /** Tells models, and people, its effect, its price and its answer. */
   description: string;
   group: 'generation' | 'search';
-  /** The kind of SKU that it sells; where the catalog has none, it is no tool (over REST it answers model_not_found). */
+  /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
   sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
-  /** The JSON answer. Loose where it may grow. */
+  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
   output: z.ZodType;
   rest: RestBinding;
-  /** Null: no tool, as another one tells the same. */
+  /** Null: it is no tool, because another tool answers the same. */
   tool: ToolBinding | null;
+  docs: OperationDocs;
+  /** Absent: its answer is no MCP resource. */
+  resource?: ResourceBinding;
 }
 
-/** Answers from what is there; free, for the account that asks. */
+/** Answers from existing data, free of charge, for the calling account. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
   sale: null;
   handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
@@ -124,19 +128,15 @@ export interface X402Sale<Input = unknown> {
 
 export interface RestBinding {
   method: 'GET' | 'POST';
-  /** OpenAPI's form, `/v1/jobs/{job_id}`; the names in braces are input fields. */
+  /** The path as OpenAPI writes it, `/v1/jobs/{job_id}`. The names in braces are input fields. */
   path: string;
-  /** Input fields that come from the query; on a POST the others come from the body. */
+  /** Input fields that come from the query. The other fields of a POST come from the body. */
   query: readonly string[];
-  /** Who reads a 422: the envelope, search's `detail`, or both. */
+  /** The form of a 422: the error envelope, a list in `detail`, or both. */
   validation: 'envelope' | 'detail' | 'both';
-  /** Further statuses of success beside 200. */
-  accepted?: boolean;
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
-  /** Whether `stream: true` answers server-sent events. */
-  streams?: boolean;
-  /** The error codes that the endpoint's documentation lists. */
+  /** The error codes that the documentation lists, beside those of all operations of its kind. */
   errors: readonly ErrorCode[];
 }
 
@@ -144,12 +144,22 @@ export interface RestBinding {
 export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
-  /** Input fields that the tool's schema leaves out, to be short. They are taken and checked all the same. */
-  unlisted: readonly string[];
   readOnly: boolean;
   idempotent: boolean;
-  /** Whether it reaches beyond the gateway's own data. */
+  /** True: it reaches beyond the gateway's own data. */
   openWorld: boolean;
+  /** A sentence for the instructions of the server, which a model reads before its first call. */
+  instruction?: string;
+}
+
+/** The MCP resource that an operation answers. */
+export interface ResourceBinding {
+  /** The address below `{brand}://`, with input fields in braces. Null: the answer is bytes, at its REST address. */
+  path: string | null;
+  name: string;
+  title: string;
+  /** Lists resources of this kind, when the path has fields. */
+  list?(call: AccountCall, services: Services): Promise<{ path: string; name: string; title: string }[]>;
 }
 
 /** One call, as a transport hands it to `execute`. */
@@ -157,15 +167,15 @@ export interface Call {
   transport: 'rest' | 'mcp';
   requestId: string;
   caller: Caller | null;
-  /** Of the client, by the trusted proxy hops; for rate limits. */
+  /** The client's address behind trusted proxies, for rate limits. */
   clientAddress: string;
   idempotencyKey: string | null;
-  /** x402 proofs as they came, unread. */
+  /** x402 proofs as they were sent, not yet read. */
   proofs: Proofs | null;
   memory: RequestMemory;
-  /** Aborts when the client has gone. Work that was paid for goes on. */
+  /** Aborts when the client disconnects. Paid work goes on. */
   signal: AbortSignal;
-  /** Tells a waiting MCP client that work goes on; absent when it did not ask. */
+  /** Reports progress to a waiting MCP client. Absent when the client did not ask for it. */
   progress?: (update: { elapsedMs: number; message: string }) => void;
 }
 
@@ -188,7 +198,7 @@ export interface JsonAnswer {
   body: JsonObject;
   /** Lower case names. */
   headers: Record<string, string>;
-  /** Whether the sandbox made it, or synthetic data is in it. */
+  /** True: a sandbox made it, or it contains synthetic data. */
   isSandbox: boolean;
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
@@ -199,30 +209,30 @@ export interface JsonAnswer {
 export interface MediaLink {
   url: string;
   name: string;
-  /** Null where only the bytes tell it. */
+  /** Null: unknown until the bytes are read. */
   mimeType: string | null;
 }
 
 export interface StreamAnswer {
   kind: 'stream';
   headers: Record<string, string>;
-  /** Ends when the answer ended or the client has gone. */
+  /** Ends with the answer, or when the client disconnects. */
   events: AsyncIterable<ServerSentEvent>;
 }
 
 export interface ServerSentEvent {
   event?: string;
-  /** One line of text, JSON but for `[DONE]`. */
+  /** One line of text: JSON, or `[DONE]`. */
   data: string;
 }
 
-/** The bytes of one medium; over REST only. */
+/** The bytes of one medium. Only REST answers it. */
 export interface ContentAnswer {
   kind: 'content';
   media: Media;
-  /** For a download. */
+  /** The file name of a download. */
   fileName: string;
-  /** Asked when the bytes turn out not to be there: does what has to follow and answers with the refusal. */
+  /** Called when the bytes are missing. Compensates the loss and returns the refusal. */
   whenMissing?: () => Promise<AppError>;
 }
 
@@ -237,7 +247,7 @@ export interface PaymentRequiredAnswer {
 
 export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer;
 
-/** What handlers work with; wired in src/services.ts. */
+/** The parts of the gateway that handlers use. Wired in src/services.ts. */
 export interface Services {
   config: Config;
   clock: Clock;
@@ -251,17 +261,17 @@ export interface Services {
   addressLimiters: ReadonlyMap<string, AddressLimiter>;
   accountLimiter: Pick<AccountLimiter, 'consume'>;
   historyCursors: HistoryCursors;
-  /** For large requests and the text jobs that work from them. */
+  /** The memory for large requests, and for text jobs that run from them. */
   bodyMemory: MemoryBudget;
   media: MediaLibrary;
   outbound: Outbound;
-  /** Takes in what a caller named, whole: images and audio. */
+  /** Downloads an input into memory: images and audio. */
   fetchInput: FetchInput;
-  /** Takes in what a caller named, as a stream: videos. */
+  /** Downloads an input as a stream: videos. */
   streamInput: StreamInput;
-  /** Where videos lie while they are taken in. */
+  /** The folder of videos that are being downloaded. */
   inputFolder: InputFolder;
-  /** The routes of what is sold. */
+  /** The routes of image and video SKUs. */
   providers: Pick<Providers, 'image' | 'video'>;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;

@@ -24,7 +24,22 @@ export const sellHoroscope: SoldOperation<Input> = {
     validation: 'detail',
     errors: ['payment_required'],
   },
-  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: false },
+  tool: { readOnly: false, idempotent: false, openWorld: false },
+  docs: {
+    answer: 'Horoscope',
+    description: null,
+    examples: [
+      {
+        summary: 'Two days',
+        parameters: { sign: 'leo', days: 2 },
+        status: 200,
+        answer: { lines: ['Rest.', 'Rest more.'] },
+      },
+    ],
+    wrong: { sign: 'leo', days: 8 },
+    headers: {},
+    mayBeSandbox: false,
+  },
   sale: {
     x402: {
       description: 'Horoscope',

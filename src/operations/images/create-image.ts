@@ -18,14 +18,16 @@ import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
 import type { Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { createImageExamples } from './image-examples.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
 const mostImages = 16;
-/** What clients are told to wait when callbacks are switched off. */
+/** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;
-/** A queued image still waiting after this long fails, uncharged. */
+/** A queued image that waits longer than this fails uncharged. */
 const queueDeadlineMs = 3_600_000;
-/** An image may be made again after a crash once: a lost call may have reached a paid upstream. */
+/** After a crash an image is made again only once, because the lost call may have reached a paid upstream. */
 const maxAttempts = 2;
 
 const input = z.object({
@@ -37,7 +39,7 @@ const input = z.object({
     .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
     .nullish()
     .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
-  n: z.literal(1).nullish(),
+  n: forRest(z.literal(1).nullish(), { description: 'Leave it out, or 1.' }),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
     .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
@@ -49,7 +51,12 @@ const input = z.object({
     .nullish()
     .describe('With async=true: public HTTPS address that is told of the end, signed.'),
   custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
-  stream: z.literal(false, 'images are not streamed; leave it out').nullish(),
+  ...unlisted({
+    stream: z
+      .literal(false, 'images are not streamed; leave it out')
+      .nullish()
+      .describe('Leave it out, or false.'),
+  }),
   async: z
     .boolean()
     .default(false)
@@ -74,7 +81,6 @@ export const createImage: SoldOperation<Input> = {
     path: '/v1/images/generations',
     query: ['async'],
     validation: 'envelope',
-    accepted: true,
     errors: [
       'invalid_api_key',
       'model_not_found',
@@ -86,7 +92,15 @@ export const createImage: SoldOperation<Input> = {
       'upstream_unavailable',
     ],
   },
-  tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Job',
+    description: null,
+    examples: createImageExamples,
+    wrong: { model: 'imagemodel-1.0' },
+    headers: {},
+    mayBeSandbox: true,
+  },
   sale: {
     prepaid: {
       idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
@@ -195,7 +209,7 @@ const refuseUnsupported = (
   if (problem !== null) throw refuseInput('webhook_url', problem);
 };
 
-/** A callback that is asked for can be signed from now on. */
+/** Creates the account's webhook secret when a callback is requested. */
 const prepareWebhook = async (
   { webhook_url: webhookUrl }: Input,
   { accountId }: Caller,
@@ -211,7 +225,7 @@ const prepareWebhook = async (
   await ensureWebhookSecret(store, accountId);
 };
 
-/** The images to edit with their places in the request; none: made from text. */
+/** Returns the images to edit with their fields. Empty for an image from text. */
 const namedImages = ({ image }: Input): NamedImage[] => {
   if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
   return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
@@ -220,7 +234,7 @@ const namedImages = ({ image }: Input): NamedImage[] => {
 const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
   typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
 
-/** The ratio nearest to WIDTHxHEIGHT, by the logarithm of width over height, so that wide and tall count alike. */
+/** Returns the ratio nearest to WIDTHxHEIGHT. Distances are logarithmic, so that wide and tall count alike. */
 const nearestRatio = (size: string): AspectRatio => {
   const wanted = logarithmOf(size.split('x'));
   const distance = (ratio: AspectRatio): number => Math.abs(logarithmOf(ratio.split(':')) - wanted);

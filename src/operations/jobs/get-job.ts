@@ -3,7 +3,11 @@ import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
+import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
+
+/** The number of newest jobs in the list of MCP resources. */
+const listedJobs = 20;
 
 const input = z.object({
   job_id: z.string().min(1).max(128).describe('Job id; a chatcmpl- or resp_ id is accepted too.'),
@@ -32,7 +36,34 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'job_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: {
+    readOnly: true,
+    idempotent: true,
+    openWorld: false,
+    instruction:
+      'Work that takes long answers with a job that is not done: read it with get_job and wait_ms.',
+  },
+  docs: {
+    answer: 'Job',
+    description:
+      'State and result of a job of this account, whatever its kind. Poll it while status is queued or running. Result ' +
+      'URLs of images are in data once status is done. Free.',
+    examples: getJobExamples,
+    wrong: { job_id: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: true,
+  },
+  resource: {
+    path: 'jobs/{job_id}',
+    name: 'job',
+    title: 'A job',
+    list: async ({ caller: { accountId } }, { store }) =>
+      (await store.listJobs({ accountId, limit: listedJobs, before: null })).map(({ id, kind, status }) => ({
+        path: `jobs/${id}`,
+        name: id,
+        title: `${kind} job, ${status}`,
+      })),
+  },
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;

@@ -1,7 +1,7 @@
 import { AppError } from '../../kit/errors.ts';
 import { promptTokensUpperBound } from '../chat/chat-job.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { responseId } from './response-ids.ts';
+import { responseId, responseIdHeader } from './response-ids.ts';
 import { asJson, readResponse, type KeptRequest, type ResponseJobRequest } from './response-object.ts';
 import { isTerminal } from '../../jobs/wait-for-job.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
@@ -10,7 +10,10 @@ import type { Job } from '../../store/store.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, openTextJob } from '../text/open-text-job.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, SoldOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
+import { responseEventSchema } from './response-event-schema.ts';
+import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
 import { toMessages } from './response-messages.ts';
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
@@ -19,20 +22,6 @@ import { checkResponseRequest } from './response-rules.ts';
 import { responseSchema } from './response-schema.ts';
 import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
-
-/** Members that mean nothing, or little, to a caller over MCP. */
-const unlisted = [
-  'stream',
-  'stream_options',
-  'store',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'service_tier',
-  'include',
-  'reasoning',
-  'truncation',
-];
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -49,7 +38,6 @@ export const createResponse: SoldOperation<ResponseInput> = {
     path: '/v1/responses',
     query: [],
     validation: 'both',
-    streams: true,
     errors: [
       'invalid_api_key',
       'unknown_parameter',
@@ -66,7 +54,22 @@ export const createResponse: SoldOperation<ResponseInput> = {
       'upstream_unavailable',
     ],
   },
-  tool: { unlisted, readOnly: false, idempotent: false, openWorld: true },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Response',
+    description: null,
+    examples: createResponseExamples,
+    wrong: {},
+    headers: responseIdHeader,
+    mayBeSandbox: true,
+    stream: {
+      description:
+        'Server-sent events with names, each a ResponseStreamEvent as JSON. Ends with response.completed, ' +
+        'response.incomplete or response.failed. Comment lines come every 15 s of silence.',
+      eventName: 'ResponseStreamEvent',
+      event: responseEventSchema,
+    },
+  },
   sale: {
     prepaid: {
       // The same request may be asked for as JSON and, later, as a stream.
@@ -147,11 +150,11 @@ const toStream = (
           {
             job,
             live,
-            // Lost by this process, it ends in another one or is ended by it.
+            // This process lost the job, so another process ends it.
             finished: () =>
               live.finished
                 .catch(() => services.jobs.wait({ job, timeoutMs, signal }))
-                // The store cannot be asked: the stream still ends in its own form.
+                // The stream ends in its own form even when the store does not answer.
                 .catch(() => job),
           },
           signal,
@@ -172,12 +175,5 @@ const toResponseAnswer = (job: Job, headers: Record<string, string>): JsonAnswer
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (job.status === 'failed') throw toJobError(job, headers);
-  return {
-    kind: 'json',
-    status: 200,
-    body: asJson(readResponse(job)),
-    headers,
-    isSandbox: isSandboxJob(job),
-    links: [],
-  };
+  return jsonAnswer(asJson(readResponse(job)), { headers, isSandbox: isSandboxJob(job) });
 };

@@ -7,6 +7,7 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryHint, isCountryCode } from './country-hint.ts';
+import { searchExamples } from './search-examples.ts';
 import { invalidQuery } from '../validate.ts';
 import type { SoldOperation } from '../operation.ts';
 
@@ -142,7 +143,15 @@ export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> =>
     ],
   },
   // It charges, anew with each payment.
-  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'SearchResult',
+    description: null,
+    examples: searchExamples,
+    wrong: { gender: 'x' },
+    headers: {},
+    mayBeSandbox: true,
+  },
 
   sale: {
     x402: {

@@ -10,6 +10,7 @@ import type { VideoRatio } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
 import type { AccountCall, Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { createVideoExamples } from './video-examples.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
@@ -17,9 +18,9 @@ import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
-/** A video that is not done by then fails, uncharged. */
+/** A video that takes longer than this fails uncharged. */
 const deadlineMs = 6 * 3_600_000;
-/** Taking a video up again costs nothing where its task is known, so every restart may do it. */
+/** Every restart may resume a video, because resuming a known task costs nothing. */
 const maxAttempts = 1_000;
 
 export const createVideo: SoldOperation<VideoInputBody> = {
@@ -38,7 +39,6 @@ export const createVideo: SoldOperation<VideoInputBody> = {
     path: '/v1/videos',
     query: [],
     validation: 'envelope',
-    accepted: true,
     errors: [
       'invalid_api_key',
       'model_not_found',
@@ -49,11 +49,17 @@ export const createVideo: SoldOperation<VideoInputBody> = {
       'upstream_unavailable',
     ],
   },
-  tool: {
-    unlisted: ['webhook_url', 'custom_data'],
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Video',
+    description:
+      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
+      'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
+      'for 23 hours.',
+    examples: createVideoExamples,
+    wrong: { model: 'videomodel-2.0', resolution: '8k' },
+    headers: {},
+    mayBeSandbox: true,
   },
   sale: {
     prepaid: {
@@ -100,7 +106,7 @@ export const createVideo: SoldOperation<VideoInputBody> = {
   },
 };
 
-/** What the video costs at least, before the length of a reference video is known. Throws AppError when it has no rate. */
+/** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
 const leastPrice = (
   { price, duration: rule }: ModelConfig,
   order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
@@ -113,7 +119,7 @@ const leastPrice = (
   }).price;
 };
 
-/** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
+/** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
 const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
   if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
   const { activeVideos } = accountLimits(caller, services);
@@ -121,7 +127,7 @@ const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: 
   if (active >= activeVideos) throw tooManyActive();
 };
 
-/** Whether the output's shape can follow the input. */
+/** Returns whether the output can take its shape from the input. */
 const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
 const mostOf = {
@@ -248,10 +254,10 @@ const openVideo = async (
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 
-/** A clip this much shorter or longer than the rule still passes: containers round their lengths. */
+/** The tolerance for the length of a clip, because containers round lengths. */
 const clipErrorSeconds = 0.25;
 
-/** The length that an edit's output keeps, in whole seconds: that of the first reference video, which is edited. */
+/** Returns the length of an edit in whole seconds: the length of the first reference video. */
 const editedLength = (
   referenceSeconds: readonly number[],
   rule: { minimum: number; maximum: number } | null,

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { findVideo } from './find-video.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { getVideoExamples } from './video-examples.ts';
 import type { ReadOperation } from '../operation.ts';
+import { forRest } from '../schema-marks.ts';
 import { toVideoAnswer } from './video-answer.ts';
 import { videoSchema } from './video-schema.ts';
 
 const input = z.object({
-  video_id: z.string().min(1).max(128),
+  video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
   wait_ms: z
     .int()
     .min(0)
@@ -33,7 +35,17 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     errors: ['invalid_api_key', 'video_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Video',
+    description:
+      'State of a video of this account. Poll it while status is queued or in_progress. Once completed, its content can ' +
+      'be downloaded until expires_at. Free.',
+    examples: getVideoExamples,
+    wrong: { video_id: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: true,
+  },
   handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);

@@ -1,34 +1,24 @@
 import { formatUsd } from '../../kit/money.ts';
 import type { Operation, X402Sale } from '../../operations/operation.ts';
-import { operationExamples } from './examples.ts';
-import { fieldText } from './field-texts.ts';
-import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './header-book.ts';
+import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './headers.ts';
 import { errorResponses, exampleKey, successResponses } from './responses.ts';
-import { operationText } from './rest-words.ts';
-import { reference, type JsonSchema, type SchemaBook } from './schema-book.ts';
+import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
 
-export interface OperationPlace {
-  book: SchemaBook;
-  /** The schema of its answer. */
-  answerName: string;
-  /** As people read it. */
-  brand: string;
-}
-
-/** One operation as OpenAPI's operation object. */
+/** Returns one operation as OpenAPI's operation object. `brand` is shown in names of headers. */
 export const toOperationObject = (
   operation: Operation,
-  { book, answerName, brand }: OperationPlace,
+  { schemas, brand }: { schemas: SchemaRegistry; brand: string },
 ): object => {
-  const { name, rest } = operation;
+  const { name, rest, docs } = operation;
   const { prepaid, x402 } = operation.sale ?? {};
   const requestName = `${pascalCase(name)}Request`;
-  const input = book.convert(operation.input, { io: 'input', name: requestName });
+  const input = schemas.convertInput(operation.input, requestName);
   const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
+  const bodySchema = bodyOf(input, [...pathNames, ...rest.query]);
   return {
     operationId: name,
     summary: operation.title,
-    description: operationText(operation),
+    description: docs.description ?? operation.description,
     tags: [operation.group],
     security: x402 === undefined ? [{ apiKey: [] }] : prepaid === undefined ? [] : [{}, { apiKey: [] }],
     ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
@@ -40,16 +30,13 @@ export const toOperationObject = (
       ...(rest.content === undefined ? [] : [rangeParameter]),
     ],
     ...(rest.method === 'POST'
-      ? { requestBody: requestBody(operation, book.add(requestName, bodyOf(operation, input))) }
+      ? { requestBody: requestBody(operation, schemas.add(requestName, bodySchema)) }
       : {}),
-    responses: {
-      ...successResponses(operation, { answer: reference(answerName), brand }),
-      ...errorResponses(operation, brand),
-    },
+    responses: { ...successResponses(operation, brand), ...errorResponses(operation, brand) },
   };
 };
 
-/** What crawlers of paid interfaces, such as x402scan, look for. */
+/** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */
 const paymentInfo = ({ priceRange: { least, most } }: X402Sale): object => ({
   protocols: ['x402'],
   price:
@@ -58,33 +45,25 @@ const paymentInfo = ({ priceRange: { least, most } }: X402Sale): object => ({
       : { mode: 'dynamic', currency: 'USD', min: formatUsd(least), max: formatUsd(most) },
 });
 
-export const pascalCase = (name: string): string =>
+const pascalCase = (name: string): string =>
   name.replace(/(?:^|_)(\w)/g, (_whole, letter: string) => letter.toUpperCase());
 
-/** The part of the input that comes in the body. */
-const bodyOf = ({ name: operation, rest }: Operation, input: JsonSchema): JsonSchema => {
-  const names = Object.keys(input.properties ?? {}).filter((name) => !rest.query.includes(name));
-  return {
-    ...input,
-    properties: Object.fromEntries(
-      Object.entries(input.properties ?? {})
-        .filter(([name]) => names.includes(name))
-        .map(([name, { description = fieldText(operation, name), ...field }]) => [
-          name,
-          { ...(description === undefined ? {} : { description }), ...field },
-        ]),
-    ),
-    required: (input.required ?? []).filter((name) => names.includes(name)),
-  };
-};
+/** Returns the input without the fields that come in the path and the query. */
+const bodyOf = (input: JsonSchema, elsewhere: readonly string[]): JsonSchema => ({
+  ...input,
+  properties: Object.fromEntries(
+    Object.entries(input.properties ?? {}).filter(([name]) => !elsewhere.includes(name)),
+  ),
+  required: (input.required ?? []).filter((name) => !elsewhere.includes(name)),
+});
 
-const requestBody = ({ name }: Operation, schema: object): object => ({
+const requestBody = ({ docs }: Operation, schema: object): object => ({
   required: true,
   content: {
     'application/json': {
       schema,
       examples: Object.fromEntries(
-        (operationExamples[name] ?? [])
+        docs.examples
           .filter(({ body }) => body !== undefined)
           .map(({ summary, body }) => [exampleKey(summary), { summary, value: body }]),
       ),
@@ -98,9 +77,9 @@ interface ParameterPlace {
   input: JsonSchema;
 }
 
-const parameter = ({ name }: Operation, { place, field, input }: ParameterPlace): object => {
-  const { description = fieldText(name, field), ...schema } = input.properties?.[field] ?? {};
-  const example = (operationExamples[name] ?? [])
+const parameter = ({ docs }: Operation, { place, field, input }: ParameterPlace): object => {
+  const { description, ...schema } = input.properties?.[field] ?? {};
+  const example = docs.examples
     .map(({ parameters }) => parameters?.[field])
     .find((value) => value !== undefined);
   return {
