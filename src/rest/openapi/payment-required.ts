@@ -84,7 +84,7 @@ export const paymentRequiredHeader = {
   },
 } satisfies Record<string, object>;
 
-const exampleTerms = ({ title, rest }: Operation, { priceRange: { least } }: X402Sale): object => ({
+const exampleTerms = ({ rest }: Operation, { description, priceRange: { least } }: X402Sale): object => ({
   error: 'Payment required',
   x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
   x402Version: 1,
@@ -94,7 +94,7 @@ const exampleTerms = ({ title, rest }: Operation, { priceRange: { least } }: X40
       network: 'base',
       maxAmountRequired: String(least / nanoPerUnit),
       resource: `https://gateway.example.com${rest.path}`,
-      description: title,
+      description,
       mimeType: 'application/json',
       payTo,
       maxTimeoutSeconds: 300,
