@@ -45,21 +45,14 @@ export const openPrepaid = async (
     inputs: order.inputs ?? [],
     now,
   });
-  switch (opened.outcome) {
-    case 'opened':
-    case 'replayed':
-    case 'insufficient':
-      return opened;
-    case 'conflict':
-      throw idempotencyConflict();
-    case 'too_many_active':
-      throw tooManyActive();
-    case 'forbidden':
-      throw new AppError(
-        'invalid_api_key',
-        'The API key is not valid any more. Ask the operator for a new one.',
-      );
-  }
+  if (opened.outcome === 'conflict') throw idempotencyConflict();
+  if (opened.outcome === 'too_many_active') throw tooManyActive();
+  if (opened.outcome === 'forbidden')
+    throw new AppError(
+      'invalid_api_key',
+      'The API key is not valid any more. Ask the operator for a new one.',
+    );
+  return opened;
 };
 
 const idempotencyConflict = (): AppError =>

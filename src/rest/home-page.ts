@@ -26,7 +26,7 @@ export const homePage = (operations: readonly Operation[], services: Services): 
     'Generation of images, video and text with an API key' +
     (paid.length === 0
       ? '.'
-      : `, and ${goods.join(' and ')} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`);
+      : `, and ${new Intl.ListFormat('en').format(goods)} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`);
   const sections = [
     {
       title: 'Assistants (MCP)',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../../src/kit/money.ts';
-import type { SoldOperation } from '../../src/operations/operation.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import type { SoldOperation, X402Sale } from '../../src/operations/operation.ts';
 
 interface Input {
   sign: string;
@@ -10,7 +11,7 @@ interface Input {
 const perDay = parseUsd('0.05');
 
 /** Sells horoscopes by x402 beside the search. */
-export const sellHoroscope: SoldOperation<Input> = {
+export const sellHoroscope: SoldOperation<Input> & { sale: { x402: X402Sale<Input> } } = {
   name: 'sell_horoscope',
   title: 'Tell the future',
   description: 'A line for each day. Paid with USDC by x402.',
@@ -59,5 +60,19 @@ export const sellHoroscope: SoldOperation<Input> = {
       isSandbox: () => false,
       sandbox: { description: 'Invented horoscope', goods: 'invented horoscopes', notice: 'It is invented.' },
     },
+  },
+};
+
+const tooPoor = (): Promise<never> =>
+  Promise.reject(new AppError('insufficient_balance', 'The balance does not cover a horoscope.'));
+
+/** Sells them to accounts as well, all of which are too poor. */
+export const sellHoroscopeEitherWay: SoldOperation<Input> = {
+  ...sellHoroscope,
+  name: 'sell_horoscope_either_way',
+  rest: { ...sellHoroscope.rest, path: '/v1/horoscope-either-way' },
+  sale: {
+    x402: { ...sellHoroscope.sale.x402, description: 'Horoscope for anybody' },
+    prepaid: { idempotentPart: (input) => input, open: tooPoor, answer: tooPoor },
   },
 };
