@@ -34,7 +34,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/jobs/{job_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'job_not_found'],
+    errors: ['job_not_found'],
   },
   tool: {
     readOnly: true,

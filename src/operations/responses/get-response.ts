@@ -32,7 +32,7 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/responses/{response_id}',
     query: [],
     validation: 'both',
-    errors: ['invalid_api_key', 'response_not_found', 'invalid_parameter'],
+    errors: ['response_not_found'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

@@ -33,7 +33,7 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/videos/{video_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'video_not_found'],
+    errors: ['video_not_found'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

@@ -76,22 +76,42 @@ const eventStream = ({ docs }: Operation): object => {
   };
 };
 
-/** Returns the codes that every operation of this kind can answer, beside its own. */
-const commonCodes = ({ payment, rest, docs }: Operation): ErrorCode[] => [
-  ...(payment === 'x402' ? [] : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
-  ...(rest.method === 'POST'
-    ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
-    : []),
-  ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),
-  'server_error',
-  'upstream_unavailable',
-  'shutting_down',
-];
+/** The codes that every operation answers that is paid this way. */
+const codesByPayment: Readonly<Record<Operation['payment'], readonly ErrorCode[]>> = {
+  none: ['invalid_api_key'],
+  hold: ['invalid_api_key', 'insufficient_balance', 'model_not_found', 'idempotency_conflict'],
+  x402: [
+    'payment_required',
+    'invalid_payment',
+    'payment_conflict',
+    'payment_in_progress',
+    'payment_pending',
+    'payment_unavailable',
+  ],
+};
+
+/** Returns the codes of an operation in the order of the table of errors. */
+const codesOf = ({ payment, rest, docs }: Operation): ErrorCode[] => {
+  const codes = new Set<ErrorCode>([
+    ...rest.errors,
+    ...codesByPayment[payment],
+    ...(rest.method === 'POST'
+      ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
+      : []),
+    ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),
+    'rate_limit_exceeded',
+    'server_error',
+    'upstream_unavailable',
+    'shutting_down',
+  ]);
+  return errorCodes.filter((code) => codes.has(code));
+};
+
+const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** Returns the refusals of an operation by status. */
 export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
-  const codes = new Set<ErrorCode>([...operation.rest.errors, ...commonCodes(operation)]);
-  const byStatus = [...Map.groupBy([...codes], (code) => errorTable[code][0]).entries()];
+  const byStatus = [...Map.groupBy(codesOf(operation), (code) => errorTable[code][0]).entries()];
   return Object.fromEntries(
     byStatus
       .sort(([a], [b]) => a - b)
