@@ -70,9 +70,9 @@ export const successHeaders = ({ payment, rest, docs }: Operation): string[] => 
   'X-Request-Id',
   'Cache-Control',
   ...Object.keys(docs.headers),
-  ...(payment === 'none' ? [] : (['Idempotent-Replayed'] as const)),
+  ...(payment === 'none' ? [] : ['Idempotent-Replayed']),
   ...(payment === 'x402' ? [...receiptHeaders, ...openHeaders] : []),
-  ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
+  ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
 ];
 
 /** The headers of every answer in bytes. */
@@ -98,16 +98,14 @@ export const errorHeaderNames = (operation: Operation, status: number): string[]
   return [
     'X-Request-Id',
     'Cache-Control',
-    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-    ...(status === 429 || status === 503 || (payment === 'x402' && status === 409)
-      ? (['Retry-After'] as const)
-      : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(status === 429 || status === 503 || (payment === 'x402' && status === 409) ? ['Retry-After'] : []),
     ...(status === 416 ? unsatisfiableHeaders : []),
     ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
     ...(payment === 'x402' ? openHeaders : []),
     ...(payment === 'x402' && status === 402 ? pageHeaderNames : []),
-    ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
-    ...(status === 409 || tellsOfJob(operation, status) ? (['X-Should-Retry'] as const) : []),
+    ...(payment === 'x402' && status === 503 ? ['X-Payment-Transaction'] : []),
+    ...(status === 409 || tellsOfJob(operation, status) ? ['X-Should-Retry'] : []),
     ...(tellsOfJob(operation, status) ? [...Object.keys(docs.headers), 'Idempotent-Replayed'] : []),
   ];
 };
