@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { errorEnvelope } from '../operations/answer-fields.ts';
 import { imageEventSchema } from '../operations/images/image-event-schema.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -29,22 +30,13 @@ export const createOpenApi = ({
   title,
   paymentRequiredSchema,
 }: OpenApiOptions): object => {
-  const schemas = createSchemaRegistry(
-    new Map<unknown, string>([
-      [errorEnvelope, 'ErrorEnvelope'],
-      ...operations.flatMap(({ output, docs }) =>
-        docs.answer === null ? [] : [[output, docs.answer] as const],
-      ),
-    ]),
-  );
-  schemas.addZod('ErrorEnvelope', errorEnvelope);
+  const schemas = createSchemaRegistry(namedSchemas(operations));
   schemas.add('Error', errorSchema);
   schemas.add('ValidationErrors', validationErrorsSchema);
   if (operations.some(({ sale }) => sale?.x402 !== undefined)) {
     schemas.add('PaymentRequired', paymentRequiredBodySchema);
     schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
   }
-  schemas.addZod('ImageJobEvent', imageEventSchema);
   const groups = new Set(operations.map(({ group }) => group));
   const paths = { ...toPaths(operations, schemas, title), '/results/{name}': resultsPath() };
   return {
@@ -112,7 +104,17 @@ const tags: readonly { name: Operation['group']; description: string }[] = [
   },
 ];
 
-/** Adds the schemas of answers and of streamed events, and returns the paths. */
+/** Returns the schemas of answers and of streamed events with their names. */
+const namedSchemas = (operations: readonly Operation[]): ReadonlyMap<z.ZodType, string> =>
+  new Map<z.ZodType, string>([
+    [errorEnvelope, 'ErrorEnvelope'],
+    [imageEventSchema, 'ImageJobEvent'],
+    ...operations.flatMap(({ output, docs: { answer, stream } }): [z.ZodType, string][] => [
+      ...(answer === null ? [] : [[output, answer] as [z.ZodType, string]]),
+      ...(stream === undefined ? [] : [[stream.event, stream.eventName] as [z.ZodType, string]]),
+    ]),
+  ]);
+
 const toPaths = (
   operations: readonly Operation[],
   schemas: SchemaRegistry,
@@ -120,9 +122,7 @@ const toPaths = (
 ): Record<string, Record<string, object>> => {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
-    const { rest, docs, output } = operation;
-    if (docs.answer !== null) schemas.addZod(docs.answer, output);
-    if (docs.stream !== undefined) schemas.addZod(docs.stream.eventName, docs.stream.event);
+    const { rest } = operation;
     paths[rest.path] = {
       ...paths[rest.path],
       [rest.method.toLowerCase()]: toOperationObject(operation, { schemas, brand }),

@@ -1,7 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { errorTable } from '../../src/kit/errors.ts';
+import { errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { imageEventExample } from '../../src/operations/images/image-examples.ts';
+import type { OperationDocs } from '../../src/operations/operation-docs.ts';
 import { operations } from '../operations/test-operations.ts';
 import {
   createAnswerCheck,
@@ -25,6 +26,28 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
 });
+
+const errorsOfAll = ['rate_limit_exceeded', 'server_error', 'upstream_unavailable', 'shutting_down'] as const;
+const errorsBySale = {
+  none: ['invalid_api_key'],
+  hold: [
+    'invalid_api_key',
+    'model_not_found',
+    'insufficient_balance',
+    'idempotency_conflict',
+    'invalid_json',
+  ],
+  x402: [
+    'payment_required',
+    'invalid_payment',
+    'payment_conflict',
+    'payment_in_progress',
+    'payment_pending',
+    'payment_unavailable',
+  ],
+} as const;
+const errorsOfInput = ({ wrong }: OperationDocs): readonly ErrorCode[] =>
+  wrong === null ? [] : ['invalid_parameter'];
 
 const itemOf = (path: string, method: string): DescribedCall => {
   const item = document.paths[path]?.[method];
@@ -68,8 +91,13 @@ describe('the interface description', () => {
   });
 
   it('documents every error code of an operation under its status, with an example', () => {
-    for (const { rest } of operations)
-      for (const code of rest.errors) {
+    for (const { rest, sale, docs } of operations)
+      for (const code of [
+        ...rest.errors,
+        ...errorsOfAll,
+        ...errorsBySale[sale === null ? 'none' : sale.prepaid === undefined ? 'x402' : 'hold'],
+        ...errorsOfInput(docs),
+      ]) {
         const answer = itemOf(rest.path, rest.method.toLowerCase()).responses[String(errorTable[code][0])];
         expect(Object.keys(answer?.content?.['application/json']?.examples ?? {})).toContain(code);
       }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonAnswer } from '../../src/operations/json-answer.ts';
 import type { ReadOperation } from '../../src/operations/operation.ts';
 
 const input = z.object({
@@ -45,12 +46,9 @@ export const leaveNote: ReadOperation<z.infer<typeof input>> = {
     mayBeSandbox: false,
     errors: { not_found: { when: 'There is no such board.', message: 'board: there is no such board.' } },
   },
-  handle: async ({ board, text }) => ({
-    kind: 'json',
-    status: 200,
-    body: { board, note: { text, length: text.length } },
-    headers: { 'x-note-length': String(text.length) },
-    isSandbox: false,
-    links: [],
-  }),
+  handle: async ({ board, text }) =>
+    jsonAnswer(
+      { board, note: { text, length: text.length } },
+      { headers: { 'x-note-length': String(text.length) } },
+    ),
 };

@@ -30,7 +30,7 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/balance',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+    errors: [],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

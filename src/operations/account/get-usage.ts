@@ -49,7 +49,7 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/usage',
     query: ['from', 'to'],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_range', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['invalid_range'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

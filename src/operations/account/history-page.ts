@@ -51,7 +51,7 @@ export const historyOperation = <Row extends HistoryPosition>(
     path: list.path,
     query: ['limit', 'cursor'],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['invalid_cursor'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

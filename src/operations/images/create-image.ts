@@ -81,16 +81,7 @@ export const createImage: SoldOperation<Input> = {
     path: '/v1/images/generations',
     query: ['async'],
     validation: 'envelope',
-    errors: [
-      'invalid_api_key',
-      'model_not_found',
-      'insufficient_balance',
-      'idempotency_conflict',
-      'unsupported_response_format',
-      'invalid_parameter',
-      'webhook_temporarily_unavailable',
-      'upstream_unavailable',
-    ],
+    errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
   tool: { readOnly: false, idempotent: false, openWorld: true },
   docs: {

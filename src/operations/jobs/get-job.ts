@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
+import { toJobAnswer, waitLimit, waitMsField, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
 import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
@@ -11,12 +11,9 @@ const listedJobs = 20;
 
 const input = z.object({
   job_id: z.string().min(1).max(128).describe('Job id; a chatcmpl- or resp_ id is accepted too.'),
-  wait_ms: z
-    .int()
-    .min(0)
-    .max(45_000)
-    .optional()
-    .describe('Wait up to this many milliseconds for the job to end before answering. Default 0.'),
+  wait_ms: waitMsField.describe(
+    'Wait up to this many milliseconds for the job to end before answering. Default 0.',
+  ),
 });
 
 export const getJob: ReadOperation<z.infer<typeof input>> = {
@@ -34,7 +31,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/jobs/{job_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'job_not_found'],
+    errors: ['job_not_found'],
   },
   tool: {
     readOnly: true,

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
 import { jsonAnswer } from '../json-answer.ts';
@@ -34,6 +35,10 @@ const linksOf = (data: unknown): MediaLink[] => {
 
 /** The longest wait of a call over MCP. Clients give up after about a minute. */
 const longestMcpWaitMs = 45_000;
+
+/** `wait_ms` of operations that read a job. */
+export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
+
 const progressEveryMs = 5_000;
 
 /** Returns how long a call may wait for its job, by transport. */

@@ -20,7 +20,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/models/{model}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'not_found', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['not_found'],
   },
   // list_models answers the same, and each further tool costs every conversation tokens.
   tool: null,

@@ -23,7 +23,7 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/models',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+    errors: [],
   },
   tool: {
     readOnly: true,

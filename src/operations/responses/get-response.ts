@@ -3,7 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
 import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from './response-ids.ts';
 import { asJson, readResponse } from './response-object.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
@@ -14,7 +14,7 @@ const input = z.object({
     .string()
     .regex(responseIdPattern, 'must be resp_ followed by a UUID')
     .describe('resp_ and the job id.'),
-  wait_ms: z.int().min(0).max(45_000).optional().describe('As in get_job.'),
+  wait_ms: waitMsField.describe('As in get_job.'),
 });
 
 export const getResponse: ReadOperation<z.infer<typeof input>> = {
@@ -32,7 +32,7 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/responses/{response_id}',
     query: [],
     validation: 'both',
-    errors: ['invalid_api_key', 'response_not_found', 'invalid_parameter'],
+    errors: ['response_not_found'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

@@ -62,7 +62,7 @@ export const responseSchema = z.looseObject({
       .looseObject({ reason: z.enum(['max_output_tokens', 'content_filter']) })
       .nullable()
       .describe('Set when status is incomplete.'),
-    instructions: z.union([z.string(), objects]).nullable(),
+    instructions: z.union([z.string(), objects, z.null()]),
     max_output_tokens: z.int().nullable().describe('The limit that held.'),
     metadata: z.looseObject({}).nullable().describe('As it was sent.'),
     parallel_tool_calls: z.boolean(),

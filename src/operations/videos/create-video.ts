@@ -39,15 +39,7 @@ export const createVideo: SoldOperation<VideoInputBody> = {
     path: '/v1/videos',
     query: [],
     validation: 'envelope',
-    errors: [
-      'invalid_api_key',
-      'model_not_found',
-      'insufficient_balance',
-      'idempotency_conflict',
-      'invalid_parameter',
-      'too_many_active_jobs',
-      'upstream_unavailable',
-    ],
+    errors: ['too_many_active_jobs'],
   },
   tool: { readOnly: false, idempotent: false, openWorld: true },
   docs: {

@@ -51,7 +51,6 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
     errors: [
-      'invalid_api_key',
       'video_not_found',
       'video_not_completed',
       'content_expired',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findVideo } from './find-video.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 import { forRest } from '../schema-marks.ts';
@@ -9,12 +9,7 @@ import { videoSchema } from './video-schema.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
-  wait_ms: z
-    .int()
-    .min(0)
-    .max(45_000)
-    .optional()
-    .describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
+  wait_ms: waitMsField.describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
 });
 
 export const getVideo: ReadOperation<z.infer<typeof input>> = {
@@ -33,7 +28,7 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/videos/{video_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'video_not_found'],
+    errors: ['video_not_found'],
   },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {

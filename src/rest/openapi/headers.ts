@@ -70,9 +70,9 @@ export const successHeaders = ({ sale, rest, docs }: Operation): string[] => [
   'X-Request-Id',
   'Cache-Control',
   ...Object.keys(docs.headers),
-  ...(sale === null ? [] : (['Idempotent-Replayed'] as const)),
+  ...(sale === null ? [] : ['Idempotent-Replayed']),
   ...(sale?.x402 === undefined ? [] : [...receiptHeaders, ...openHeaders]),
-  ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
+  ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
 ];
 
 /** The headers of every answer in bytes. */
@@ -99,16 +99,14 @@ export const errorHeaderNames = (operation: Operation, status: number): string[]
   return [
     'X-Request-Id',
     'Cache-Control',
-    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-    ...(status === 429 || status === 503 || (isSoldByX402 && status === 409)
-      ? (['Retry-After'] as const)
-      : []),
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) ? ['Retry-After'] : []),
     ...(status === 416 ? unsatisfiableHeaders : []),
     ...(isSoldByX402 && (status === 402 || status === 503) ? receiptHeaders : []),
     ...(isSoldByX402 ? openHeaders : []),
     ...(isSoldByX402 && status === 402 ? pageHeaderNames : []),
-    ...(isSoldByX402 && status === 503 ? (['X-Payment-Transaction'] as const) : []),
-    ...(status === 409 || tellsOfJob(operation, status) ? (['X-Should-Retry'] as const) : []),
+    ...(isSoldByX402 && status === 503 ? ['X-Payment-Transaction'] : []),
+    ...(status === 409 || tellsOfJob(operation, status) ? ['X-Should-Retry'] : []),
     ...(tellsOfJob(operation, status) ? [...Object.keys(docs.headers), 'Idempotent-Replayed'] : []),
   ];
 };

@@ -76,24 +76,43 @@ const eventStream = ({ docs }: Operation): object => {
   };
 };
 
-/** Returns the codes that every operation of this kind can answer, beside its own. */
-const commonCodes = ({ sale, rest, docs }: Operation): ErrorCode[] => [
-  ...(sale !== null && sale.prepaid === undefined
-    ? []
-    : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
-  ...(rest.method === 'POST'
-    ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
-    : []),
-  ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),
-  'server_error',
-  'upstream_unavailable',
-  'shutting_down',
-];
+/** The codes of every operation that is sold this way. */
+const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = {
+  prepaid: ['insufficient_balance', 'model_not_found', 'idempotency_conflict'],
+  x402: [
+    'payment_required',
+    'invalid_payment',
+    'payment_conflict',
+    'payment_in_progress',
+    'payment_pending',
+    'payment_unavailable',
+  ],
+};
+
+/** Returns the codes of an operation in the order of the table of errors. */
+const codesOf = ({ sale, rest, docs }: Operation): ErrorCode[] => {
+  const codes = new Set<ErrorCode>([
+    ...rest.errors,
+    ...(sale === null || sale.prepaid !== undefined ? (['invalid_api_key'] as const) : []),
+    ...(sale?.prepaid === undefined ? [] : codesBySale.prepaid),
+    ...(sale?.x402 === undefined ? [] : codesBySale.x402),
+    ...(rest.method === 'POST'
+      ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
+      : []),
+    ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),
+    'rate_limit_exceeded',
+    'server_error',
+    'upstream_unavailable',
+    'shutting_down',
+  ]);
+  return errorCodes.filter((code) => codes.has(code));
+};
+
+const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
 /** Returns the refusals of an operation by status. */
 export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
-  const codes = new Set<ErrorCode>([...operation.rest.errors, ...commonCodes(operation)]);
-  const byStatus = [...Map.groupBy([...codes], (code) => errorTable[code][0]).entries()];
+  const byStatus = [...Map.groupBy(codesOf(operation), (code) => errorTable[code][0]).entries()];
   return Object.fromEntries(
     byStatus
       .sort(([a], [b]) => a - b)

@@ -11,8 +11,6 @@ export type JsonSchema = {
 export interface SchemaRegistry {
   /** Adds a schema under a name and returns a reference to it. The same name twice must be the same schema. */
   add(name: string, schema: object): { $ref: string };
-  /** Adds a zod schema under a name. Other schemas that contain it refer to it. */
-  addZod(name: string, schema: z.ZodType): { $ref: string };
   /** Converts what an operation takes to JSON Schema that can stand anywhere in the document. */
   convertInput(schema: z.ZodType, name: string): JsonSchema;
   /** Rewrites a foreign JSON Schema, so that it can stand anywhere in the document. */
@@ -22,9 +20,10 @@ export interface SchemaRegistry {
 
 export const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` });
 
-/** `named` holds the zod schemas that become a reference wherever another schema contains them. */
-export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): SchemaRegistry => {
+/** `named`: the answers and events by their zod schemas. Other schemas that contain one of them refer to it. */
+export const createSchemaRegistry = (named: ReadonlyMap<z.ZodType, string>): SchemaRegistry => {
   const schemas = new Map<string, object>();
+  const names = new Map<unknown, string>(named);
 
   /**
    * Turns `$defs` into components, `<name><definition>`, and makes references to them, or to places within the schema
@@ -32,10 +31,10 @@ export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): Schem
    * integers say nothing to readers and go.
    */
   const lift = (schema: object, name: string): JsonSchema => {
-    const names = new Map<string, string>();
+    const definitionNames = new Map<string, string>();
     const rename = (target: string): string =>
       target.startsWith('#/$defs/')
-        ? `#/components/schemas/${names.get(target.slice('#/$defs/'.length)) ?? ''}`
+        ? `#/components/schemas/${definitionNames.get(target.slice('#/$defs/'.length)) ?? ''}`
         : target.replace(/^#(?=\/(?!components\/)|$)/, `#/components/schemas/${name}`);
     const rewrite = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(rewrite);
@@ -43,9 +42,9 @@ export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): Schem
       const { $defs, [restMark]: words, ...rest } = value as JsonSchema;
       const definitions = Object.entries(isObject($defs) ? $defs : {});
       for (const [key, definition] of definitions)
-        names.set(key, isAnyJson(definition, key) ? 'Json' : `${name}${key.replaceAll('_', '')}`);
+        definitionNames.set(key, isAnyJson(definition, key) ? 'Json' : `${name}${key.replaceAll('_', '')}`);
       for (const [key, definition] of definitions)
-        schemas.set(names.get(key) ?? key, rewrite(definition) as object);
+        schemas.set(definitionNames.get(key) ?? key, rewrite(definition) as object);
       const { minimum, exclusiveMinimum } = rest;
       if (exclusiveMinimum === true) {
         delete rest['minimum'];
@@ -70,7 +69,7 @@ export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): Schem
       io,
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
-        const known = named.get(zodSchema);
+        const known = names.get(zodSchema);
         if (known === undefined || known === name) return;
         for (const word of Object.keys(jsonSchema)) delete jsonSchema[word];
         Object.assign(jsonSchema, reference(known));
@@ -79,15 +78,14 @@ export const createSchemaRegistry = (named: ReadonlyMap<unknown, string>): Schem
     return lift(rest, name);
   };
 
-  const add = (name: string, schema: object): { $ref: string } => {
-    schemas.set(name, schema);
-    return reference(name);
-  };
+  for (const [schema, name] of named) schemas.set(name, convert(schema, 'output', name));
 
   return {
     lift,
-    add,
-    addZod: (name, schema) => add(name, convert(schema, 'output', name)),
+    add: (name, schema) => {
+      schemas.set(name, schema);
+      return reference(name);
+    },
     convertInput: (schema, name) => convert(schema, 'input', name),
     all: () => Object.fromEntries([...schemas.entries()].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
