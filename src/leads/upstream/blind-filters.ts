@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../kit/json.ts';
-import type { LeadFieldPointers } from '../../config/leads-config.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { filterFields, filtersOf, type FilterField } from './filter-fields.ts';
 import type { FoundLeads } from './to-leads.ts';

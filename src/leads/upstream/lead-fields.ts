@@ -1,5 +1,5 @@
-import type { LeadField } from '../../config/lead-fields.ts';
-import type { LeadFieldPointers } from '../../config/leads-config.ts';
+import type { LeadField } from '../lead-fields.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { Lead } from '../lead-source.ts';
 import { follow, parsePointer } from './json-pointer.ts';
 

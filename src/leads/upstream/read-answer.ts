@@ -1,5 +1,5 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
-import type { LeadFieldPointers } from '../../config/leads-config.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { dialects, type DialectName } from './dialects.ts';
 import { follow, parsePointer } from './json-pointer.ts';

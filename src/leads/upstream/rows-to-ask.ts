@@ -1,4 +1,4 @@
-import type { QueryField } from '../../config/query-template.ts';
+import type { QueryField } from './query-template.ts';
 import type { LeadQuery } from '../lead-source.ts';
 
 export interface RowsToAskOptions {

@@ -1,8 +1,8 @@
 import { atMostEvery } from '../../kit/at-most-every.ts';
 import { AppError } from '../../kit/errors.ts';
-import type { UpstreamLeadsConfig } from '../../config/leads-upstream-config.ts';
+import type { UpstreamLeadsConfig } from './upstream-settings.ts';
 import type { Log } from '../../kit/log.ts';
-import type { QueryField } from '../../config/query-template.ts';
+import type { QueryField } from './query-template.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';

@@ -1,5 +1,5 @@
 import { atMostEvery } from '../../kit/at-most-every.ts';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Outbound } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -13,6 +13,7 @@ import { toPollFailure, toStartFailure, unreadable } from '../video/upstream-fai
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
 import type { VideoUpstream } from '../video/video-upstream.ts';
 import { readTask, toReport, type TaskAnswer } from './task-answer.ts';
+import { tasksUrl } from './tasks-url.ts';
 import { withoutCommands } from './without-commands.ts';
 
 export interface ModelarkVideoOptions {
@@ -35,13 +36,13 @@ const logEveryMs = 60_000;
  */
 export const createModelarkVideo = (options: ModelarkVideoOptions): VideoProvider => {
   const { upstream, outbound, movMaker, timeouts, log } = options;
-  const tasksUrl = `${options.baseUrl.replace(/\/api\/v3$/, '')}/api/v3/contents/generations/tasks`;
+  const url = tasksUrl(options.baseUrl);
   const tellUnknown = atMostEvery<TaskAnswer>(logEveryMs, ({ status }, leftOut) =>
     log.warn({ status, leftOut }, 'a video task is in a state that is not known; taken for pending'),
   );
 
   const askTask = async (id: string, signal: AbortSignal): Promise<TaskAnswer> => {
-    const answer = await upstream.get(`${tasksUrl}/${encodeURIComponent(id)}`, signal);
+    const answer = await upstream.get(`${url}/${encodeURIComponent(id)}`, signal);
     if (answer.status !== 200) throw toPollFailure(answer);
     const task = readTask(answer.value);
     if (task === null) throw unreadable('the upstream answered no task', 'retry_same');
@@ -55,7 +56,7 @@ export const createModelarkVideo = (options: ModelarkVideoOptions): VideoProvide
           failure: 'retry_other',
           code: 'upstream_unavailable',
         });
-      const answer = await upstream.post(tasksUrl, { body: await toBody(request, signal), signal });
+      const answer = await upstream.post(url, { body: await toBody(request, signal), signal });
       if (answer.status < 200 || answer.status > 299) throw toStartFailure(answer);
       const id = readTask(answer.value)?.id;
       if (id === undefined) throw unreadable('the upstream began a task without an id', 'ambiguous');

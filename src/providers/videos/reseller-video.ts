@@ -1,5 +1,5 @@
 import { atMostEvery } from '../../kit/at-most-every.ts';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Outbound } from '../../http/outbound.ts';
