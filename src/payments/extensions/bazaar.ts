@@ -41,30 +41,24 @@ const outline = (schema: JsonObject): JsonObject => {
 };
 
 /** Declares how to call a sale over HTTP, for facilitators that catalogue what they settle. */
-export const declareForHttp = ({
-  method,
-  inputSchema,
-  inputExample,
-  outputExample,
-}: SaleDescription): Extension =>
-  method === 'GET'
-    ? declare({
-        input: { type: 'http', method, queryParams: inputExample },
-        members: { type: { const: 'http' }, method: { enum: [method] }, queryParams: outline(inputSchema) },
-        required: ['type', 'method'],
-        outputExample,
-      })
-    : declare({
-        input: { type: 'http', method, bodyType: 'json', body: inputExample },
-        members: {
-          type: { const: 'http' },
-          method: { enum: [method] },
-          bodyType: { enum: ['json'] },
-          body: outline(inputSchema),
-        },
-        required: ['type', 'method', 'bodyType', 'body'],
-        outputExample,
-      });
+export const declareForHttp = (sale: SaleDescription): Extension => {
+  const { method, inputSchema, inputExample, outputExample } = sale;
+  const isGet = method === 'GET';
+  const schema = outline(inputSchema);
+  const members = { type: { const: 'http' }, method: { enum: [method] } };
+  return declare({
+    input: {
+      type: 'http',
+      method,
+      ...(isGet ? { queryParams: inputExample } : { bodyType: 'json', body: inputExample }),
+    },
+    members: isGet
+      ? { ...members, queryParams: schema }
+      : { ...members, bodyType: { enum: ['json'] }, body: schema },
+    required: ['type', 'method', ...(isGet ? [] : ['bodyType', 'body'])],
+    outputExample,
+  });
+};
 
 /** Declares how to call the tool of a sale. */
 export const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension =>
