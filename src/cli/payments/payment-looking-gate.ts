@@ -30,6 +30,6 @@ export const openLookingGate = async (
     clock,
     log: silentLog,
     owner: `operator/${newId()}`,
-    pricing: config.search.pricing,
+    sales: [],
   });
 };

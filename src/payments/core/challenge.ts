@@ -220,7 +220,8 @@ export const createChallengeBook = (
   { offerBook, headerBytes, now }: ChallengeBookOptions,
 ): ChallengeBook => {
   const pages = new Map<string, Page>();
-  const keyOf = ({ price, resource }: ChallengeRequest): string => `${price} ${resource.url}`;
+  const keyOf = ({ price, resource }: ChallengeRequest): string =>
+    `${price} ${resource.url} ${resource.description}`;
 
   const write = (request: ChallengeRequest): Challenge => {
     const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });

@@ -3,6 +3,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import type { Challenge, PayOutcome } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -34,7 +35,7 @@ let unwatch: () => void;
 beforeAll(async () => {
   unwatch = watchRequests();
   fixture = await startGateFixture();
-  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+  challenge = fixture.openGate().challenge({ price, ...overRest });
 });
 afterEach(() => {
   fixture.chains.base.controls.clearFaults();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { giveUpVideo } from '../../../src/operations/videos/give-up-video.ts';
+import { refundLostVideo } from '../../../src/operations/videos/refund-lost-video.ts';
 import type { Services } from '../../../src/operations/operation.ts';
 
 const madeAt = 1_800_000_000_000;
@@ -25,7 +25,7 @@ const givingUp = async (
     clock: { now: () => madeAt + 3_600_000 },
     log: silentLog,
   } as unknown as Services;
-  const message = await giveUpVideo(job, media, services).then(
+  const message = await refundLostVideo(job, media, services).then(
     (refusal) => `${refusal.code}: ${refusal.message}`,
     (error: Error) => error.message,
   );

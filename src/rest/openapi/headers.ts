@@ -4,7 +4,7 @@ import type { Operation } from '../../operations/operation.ts';
 const text = { type: 'string' };
 const flag = { type: 'string', const: 'true' };
 
-/** Every response header that is not HTTP's own housekeeping, by its name on the wire. */
+/** The response headers that no operation has to itself, by their names on the wire. */
 const descriptions = {
   'X-Request-Id': ['Names this call in the log of the service.', text],
   'WWW-Authenticate': ['`Bearer`.', { ...text, const: 'Bearer' }],
@@ -14,9 +14,6 @@ const descriptions = {
     '`false`: the same request will only be answered the same.',
     { ...text, const: 'false' },
   ],
-  'X-Chat-Completion-Id': ['`chatcmpl-` and the job id: the way to recover the answer.', text],
-  'X-Conversation-Id': ['The conversation_id of the request.', text],
-  'X-Response-Id': ['`resp_` and the job id: the way to recover the answer.', text],
   'PAYMENT-RESPONSE': ['The receipt of the payment, settled or not: x402 v2, base64 of JSON.', text],
   'X-PAYMENT-RESPONSE': ['The same receipt for x402 v1 clients.', text],
   'X-Payment-Transaction': ['Of a payment whose settlement is not known yet, where there is one.', text],
@@ -34,15 +31,19 @@ const descriptions = {
 
 export type HeaderName = keyof typeof descriptions;
 
-const componentName = (name: HeaderName): string => name.replaceAll('-', '');
+const componentName = (name: string): string => name.replaceAll('-', '');
 
-/** `components.headers`. */
-export const headerComponents = (): Record<string, object> => ({
+const sandboxComponent = 'XSandbox';
+
+/** Returns the document's `components.headers`. */
+export const headerComponents = (operations: readonly Operation[]): Record<string, object> => ({
   ...Object.fromEntries(
-    Object.entries(descriptions).map(([name, [description, schema]]) => [
-      componentName(name as HeaderName),
-      { description, schema },
-    ]),
+    [
+      ...Object.entries(descriptions),
+      ...operations.flatMap(({ docs }) =>
+        Object.entries(docs.headers).map(([name, description]) => [name, [description, text]] as const),
+      ),
+    ].map(([name, [description, schema]]) => [componentName(name), { description, schema }]),
   ),
   [sandboxComponent]: {
     description:
@@ -51,81 +52,64 @@ export const headerComponents = (): Record<string, object> => ({
   },
 });
 
-/** The `headers` of one answer. */
-export const headersOf = (names: readonly HeaderName[]): Record<string, object> =>
+/** Returns the `headers` of one answer. */
+export const headersOf = (names: readonly string[]): Record<string, object> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${componentName(name)}` }]));
 
-/** The id headers that an operation's answers carry, refusals of its job included. */
-const idHeaders: Record<string, readonly HeaderName[]> = {
-  create_chat_completion: ['X-Chat-Completion-Id', 'X-Conversation-Id'],
-  create_response: ['X-Response-Id'],
-  get_response: ['X-Response-Id'],
-};
+/** Returns the header that marks an answer made by a sandbox, where an operation's answers may carry it. */
+export const sandboxHeader = ({ docs }: Operation, brand: string): Record<string, object> =>
+  docs.mayBeSandbox ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } } : {};
 
-const sandboxComponent = 'XSandbox';
-
-/** The operations whose answers tell of what a sandbox made. */
-const tellOfSandbox: ReadonlySet<string> = new Set([
-  'search_leads',
-  'create_chat_completion',
-  'create_response',
-  'get_response',
-  'create_image',
-  'get_job',
-  'create_video',
-  'get_video',
-]);
-
-/** The header that marks what a sandbox made, where an operation's answers may carry it. */
-export const sandboxHeader = ({ name }: Operation, brand: string): Record<string, object> =>
-  tellOfSandbox.has(name)
-    ? { [`X-${brand}-Sandbox`]: { $ref: `#/components/headers/${sandboxComponent}` } }
-    : {};
-
-/** Of a settled payment, and of one whose settlement failed. */
+/** The receipt of a payment, settled or not. */
 const receiptHeaders = ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const;
 
-/** Of everything that a page may call. */
+/** The headers of answers that scripts in web pages may read (CORS). */
 const openHeaders = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
-export const successHeaders = ({ name, payment, rest }: Operation): HeaderName[] => [
+export const successHeaders = ({ sale, rest, docs }: Operation): string[] => [
   'X-Request-Id',
   'Cache-Control',
-  ...(idHeaders[name] ?? []),
-  ...(payment === 'none' ? [] : (['Idempotent-Replayed'] as const)),
-  ...(payment === 'x402' ? [...receiptHeaders, ...openHeaders] : []),
-  ...(rest.content === undefined ? [] : (['Content-Disposition', ...mediumHeaders] as const)),
+  ...Object.keys(docs.headers),
+  ...(sale === null ? [] : ['Idempotent-Replayed']),
+  ...(sale?.x402 === undefined ? [] : [...receiptHeaders, ...openHeaders]),
+  ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
 ];
 
-/** Of everything that is answered as bytes. */
+/** The headers of every answer in bytes. */
 export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options'] as const;
 
-/** Whether a refusal may tell how a text job ended: it names the job then, and is repeated under its key. */
-const tellsOfJob = (name: string, status: number): boolean =>
-  (name === 'create_chat_completion' || name === 'create_response') &&
+/**
+ * Returns whether a refusal with this status can report the failure of a job. Only a call that waits for its job reports
+ * it so. Such a refusal names the job, and the same idempotency key repeats it.
+ */
+const tellsOfJob = ({ sale, rest }: Operation, status: number): boolean =>
+  sale?.prepaid !== undefined &&
+  rest.errors.includes('request_timeout') &&
   [400, 408, 429, 500, 502, 503].includes(status);
 
-/** Of a 402 that is a page. */
+/** The headers of a 402 in HTML. */
 const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
 
-/** Of a 416. */
+/** The headers of a 416. */
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
-export const errorHeaderNames = ({ name, payment }: Operation, status: number): HeaderName[] => [
-  'X-Request-Id',
-  'Cache-Control',
-  ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
-  ...(status === 429 || status === 503 || (payment === 'x402' && status === 409)
-    ? (['Retry-After'] as const)
-    : []),
-  ...(status === 416 ? unsatisfiableHeaders : []),
-  ...(payment === 'x402' && (status === 402 || status === 503) ? receiptHeaders : []),
-  ...(payment === 'x402' ? openHeaders : []),
-  ...(payment === 'x402' && status === 402 ? pageHeaderNames : []),
-  ...(payment === 'x402' && status === 503 ? (['X-Payment-Transaction'] as const) : []),
-  ...(status === 409 || tellsOfJob(name, status) ? (['X-Should-Retry'] as const) : []),
-  ...(tellsOfJob(name, status) ? ([...(idHeaders[name] ?? []), 'Idempotent-Replayed'] as const) : []),
-];
+export const errorHeaderNames = (operation: Operation, status: number): string[] => {
+  const { sale, docs } = operation;
+  const isSoldByX402 = sale?.x402 !== undefined;
+  return [
+    'X-Request-Id',
+    'Cache-Control',
+    ...(status === 401 ? ['WWW-Authenticate'] : []),
+    ...(status === 429 || status === 503 || (isSoldByX402 && status === 409) ? ['Retry-After'] : []),
+    ...(status === 416 ? unsatisfiableHeaders : []),
+    ...(isSoldByX402 && (status === 402 || status === 503) ? receiptHeaders : []),
+    ...(isSoldByX402 ? openHeaders : []),
+    ...(isSoldByX402 && status === 402 ? pageHeaderNames : []),
+    ...(isSoldByX402 && status === 503 ? ['X-Payment-Transaction'] : []),
+    ...(status === 409 || tellsOfJob(operation, status) ? ['X-Should-Retry'] : []),
+    ...(tellsOfJob(operation, status) ? [...Object.keys(docs.headers), 'Idempotent-Replayed'] : []),
+  ];
+};
 
 export const idempotencyKeyParameter = {
   name: 'Idempotency-Key',

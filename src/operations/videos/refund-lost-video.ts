@@ -7,18 +7,17 @@ import { contentExpired } from './video-expiry.ts';
 import { isGone } from '../../media/is-gone.ts';
 
 /**
- * Another replica, whose clock is this much ahead, may have removed the bytes because their time was over; the place of the
- * media may have another clock.
+ * The tolerance between clocks. Another replica may have removed expired bytes by its own clock, and the storage of media
+ * may have another clock too.
  */
 const clockErrorMs = 60_000;
 
 /**
- * What follows when the bytes of a completed video are lost: what it was charged goes back, once (docs/contract.md,
- * "Video"). Answers `upstream_error`, or `content_expired` when the bytes are gone because their time is over. A video that
- * is older than the place where it is missing is not lost: then the place was changed, and nothing goes back. Rejects when
- * that cannot be known.
+ * Refunds a completed video, once, whose bytes are lost (docs/contract.md, "Video"). Returns `upstream_error`, or
+ * `content_expired` when the bytes have expired. A video older than the storage where it is missing is not lost: the
+ * storage was changed, and nothing is refunded. Rejects when the storage does not answer.
  */
-export const giveUpVideo = async (
+export const refundLostVideo = async (
   job: Pick<Job, 'id' | 'charged'>,
   { id: mediaId }: Pick<Media, 'id'>,
   services: Pick<Services, 'store' | 'clock' | 'log'> & { media: Pick<Services['media'], 'usedSince'> },

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseUsd } from '../../src/kit/money.ts';
 import { getBalance } from '../../src/operations/account/get-balance.ts';
+import type { Services } from '../../src/operations/operation.ts';
 import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
-import { describeSearch } from '../../src/mcp/describe-search.ts';
+import { describeSales } from '../../src/mcp/describe-sales.ts';
 import { describeSale } from '../payments/extensions/sale.ts';
 
 const search = createSearchLeads({
@@ -37,6 +38,7 @@ describe('the description of the search', () => {
   });
 
   it('is none where nothing is sold call by call', () => {
-    expect(describeSearch([getBalance], { serviceName: 'Causeway' })).toBeNull();
+    const services = () => ({}) as Services;
+    expect(describeSales([getBalance], { serviceName: 'Causeway', services })).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createRedisConnection, type RedisConnection } from '../../src/cache/redis-connection.ts';
 import { AppError } from '../../src/kit/errors.ts';
-import { createSearchLimiter, type SearchLimiter } from '../../src/limits/search-limiter.ts';
+import { createAddressLimiter, type AddressLimiter } from '../../src/limits/address-limiter.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { createBlackHole } from '../cache/black-hole.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
@@ -12,8 +12,9 @@ import { hasService } from '../outside-services.ts';
 const shared = await openSharedRedis();
 const patientMs = 10_000;
 const address = '203.0.113.7';
+const unit = { one: 'search', many: 'searches' };
 
-const isAllowed = async (limiter: SearchLimiter, clientAddress = address): Promise<boolean> => {
+const isAllowed = async (limiter: AddressLimiter, clientAddress = address): Promise<boolean> => {
   try {
     await limiter.consume(clientAddress);
     return true;
@@ -23,11 +24,11 @@ const isAllowed = async (limiter: SearchLimiter, clientAddress = address): Promi
   }
 };
 /** How many of `count` searches sent at once are allowed. */
-const countAllowed = async (limiter: SearchLimiter, count: number): Promise<number> => {
+const countAllowed = async (limiter: AddressLimiter, count: number): Promise<number> => {
   const outcomes = await Promise.all(Array.from({ length: count }, () => isAllowed(limiter)));
   return outcomes.filter(Boolean).length;
 };
-const refusalOf = async (limiter: SearchLimiter): Promise<AppError> => {
+const refusalOf = async (limiter: AddressLimiter): Promise<AppError> => {
   try {
     await limiter.consume(address);
   } catch (error) {
@@ -36,8 +37,8 @@ const refusalOf = async (limiter: SearchLimiter): Promise<AppError> => {
   }
   throw new Error('The search was allowed');
 };
-const inMemory = (ratePerMinute: number): SearchLimiter =>
-  createSearchLimiter({ ratePerMinute, redis: null, log: silentLog });
+const inMemory = (ratePerMinute: number): AddressLimiter =>
+  createAddressLimiter({ unit, ratePerMinute, redis: null, log: silentLog });
 
 const connections: RedisConnection[] = [];
 const connect = (url: string): RedisConnection => {
@@ -81,7 +82,7 @@ describe('the search limit in one process', () => {
 
   it('counts all unreadable addresses together, and logs that once', async () => {
     const { log, lines } = createRecordedLog();
-    const limiter = createSearchLimiter({ ratePerMinute: 2, redis: null, log });
+    const limiter = createAddressLimiter({ unit, ratePerMinute: 2, redis: null, log });
     const outcomes = [];
     for (const each of ['', 'unknown', 'x'.repeat(5_000)]) outcomes.push(await isAllowed(limiter, each));
     expect(outcomes).toEqual([true, true, false]);
@@ -89,7 +90,13 @@ describe('the search limit in one process', () => {
   });
 
   it('holds under more addresses than are counted apart', async () => {
-    const limiter = createSearchLimiter({ ratePerMinute: 3, redis: null, log: silentLog, maxAddresses: 10 });
+    const limiter = createAddressLimiter({
+      unit,
+      ratePerMinute: 3,
+      redis: null,
+      log: silentLog,
+      maxAddresses: 10,
+    });
     for (let index = 0; index < 10; index += 1) await limiter.consume(`198.51.100.${index}`);
     expect(await countAllowed(limiter, 100)).toBe(3);
   });
@@ -98,8 +105,9 @@ describe('the search limit in one process', () => {
 describe.skipIf(shared === null)('the search limit of several replicas on one Redis', () => {
   const server = shared!;
   afterAll(() => server.close());
-  const replica = (ratePerMinute: number, name: string): SearchLimiter =>
-    createSearchLimiter({
+  const replica = (ratePerMinute: number, name: string): AddressLimiter =>
+    createAddressLimiter({
+      unit,
       ratePerMinute,
       redis: connect(server.url),
       log: silentLog,
@@ -137,7 +145,8 @@ describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails'
     const server = await createRedisServer();
     onTestFinished(() => server.remove());
     await server.start();
-    const limiter = createSearchLimiter({
+    const limiter = createAddressLimiter({
+      unit,
       ratePerMinute: 60,
       redis: connect(server.url),
       log: silentLog,
@@ -151,8 +160,8 @@ describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails'
   it('holds per process without Redis, and is shared again when Redis is back', async () => {
     const server = await createRedisServer();
     onTestFinished(() => server.remove());
-    const open = (redis: RedisConnection): SearchLimiter =>
-      createSearchLimiter({ ratePerMinute: 10, redis, log: silentLog, timeoutMs: patientMs });
+    const open = (redis: RedisConnection): AddressLimiter =>
+      createAddressLimiter({ unit, ratePerMinute: 10, redis, log: silentLog, timeoutMs: patientMs });
     const redis = connect(server.url);
     const limiter = open(redis);
     expect(await countAllowed(limiter, 50)).toBe(10);
@@ -170,7 +179,12 @@ describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails'
     const server = await createRedisServer();
     onTestFinished(() => server.remove());
     await server.start();
-    const limiter = createSearchLimiter({ ratePerMinute: 60, redis: connect(server.url), log: silentLog });
+    const limiter = createAddressLimiter({
+      unit,
+      ratePerMinute: 60,
+      redis: connect(server.url),
+      log: silentLog,
+    });
     await limiter.consume(address);
     server.freeze();
     expect(await countAllowed(limiter, 1_000)).toBe(59);
@@ -180,7 +194,12 @@ describe.skipIf(!hasService('redis-server'))('the search limit when Redis fails'
   it('holds when what listens in the place of Redis never answers', async () => {
     const hole = await createBlackHole(null);
     onTestFinished(() => hole.close());
-    const limiter = createSearchLimiter({ ratePerMinute: 60, redis: connect(hole.url), log: silentLog });
+    const limiter = createAddressLimiter({
+      unit,
+      ratePerMinute: 60,
+      redis: connect(hole.url),
+      log: silentLog,
+    });
     expect(await countAllowed(limiter, 1_000)).toBe(60);
   });
 });
