@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { accountLimits } from './catalog/account-limits.ts';
 import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
+import { callWithin } from './kit/call-within.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { brandTitle, type Config, type ModelConfig } from './config/config.ts';
@@ -13,7 +14,6 @@ import { createRunChat } from './operations/chat/run-chat.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
-import { within } from './cache/within.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
@@ -279,7 +279,7 @@ const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
     const now = performance.now();
     if (now - lastAt >= probeEveryMs) {
       lastAt = now;
-      last = within(probeTimeoutMs, store.probe()).then(
+      last = callWithin({ call: () => store.probe(), timeoutMs: probeTimeoutMs }).then(
         () => 'ready',
         (error: unknown) =>
           error instanceof StoreError && error.reason === 'full' ? 'disk_full' : 'unavailable',

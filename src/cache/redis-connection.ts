@@ -3,8 +3,8 @@ import KeyvRedis, { createClient } from '@keyv/redis';
 import { atMostEvery } from '../kit/at-most-every.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createCircuitBreaker } from '../kit/circuit-breaker.ts';
-import { within } from './within.ts';
+import { callWithin } from '../kit/call-within.ts';
+import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
 /**
  * What replicas share. Redis is never needed: a call that it does not answer in time gives undefined, and after a
@@ -62,7 +62,11 @@ type RedisClient = ReturnType<typeof openClient>;
 export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
   const client = openClient(url);
   const store = new KeyvRedis<string>(client, { throwOnErrors: true });
-  const breaker = createCircuitBreaker({ maxFailures: breakerMaxFailures, openMs: breakerOpenMs });
+  const breaker = createCircuitBreaker({
+    opensAfter: failuresInARow(breakerMaxFailures),
+    openMs: breakerOpenMs,
+    probeMs: breakerOpenMs,
+  });
   const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn(
       { err: error, leftOut, redis: new URL(url).host },
@@ -76,7 +80,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   const dialler = watchDialling(client, { onFault, onReady: () => breaker.succeeded() });
 
   const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
-    if (isClosed || !breaker.allows()) return undefined;
+    if (isClosed || breaker.enter() === null) return undefined;
     let isExpired = false;
     const run = async (): Promise<T> => {
       await dialler.firstDial();
@@ -85,7 +89,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
       return command();
     };
     try {
-      const value = await within(timeoutMs, run());
+      const value = await callWithin({ call: run, timeoutMs });
       breaker.succeeded();
       return value;
     } catch (error) {

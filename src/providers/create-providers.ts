@@ -1,13 +1,13 @@
 import { join } from 'node:path';
+import type { CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Log } from '../kit/log.ts';
-import { createBreaker, type Breaker } from './breaker.ts';
 import { checkProvider } from './check-provider.ts';
 import { definitionOf, isSandbox, isSandboxModel } from './index.ts';
 import type { Moderator } from './moderation/moderator.ts';
 import { ProviderError } from './provider-error.ts';
 import type { ModelKind, Provider, ProviderConfig, ProviderContext, RouteConfig } from './provider.ts';
 import { createRetryBudget } from './retry-budget.ts';
-import type { Route, RouterOptions } from './route-attempts.ts';
+import { createRouteBreaker, type Route, type RouterOptions } from './route-attempts.ts';
 import {
   createImageRouter,
   createTextRouter,
@@ -60,10 +60,10 @@ export const createProviders = async (
     return [name, { opened, isSandbox: isSandbox(provider), budget: createRetryBudget() }] as const;
   };
   const sources = new Map(await Promise.all(Object.entries(config.providers).map(open)));
-  const breakers = new Map<string, Breaker>();
+  const breakers = new Map<string, CircuitBreaker>();
 
-  const breakerOf = (name: string): Breaker => {
-    const breaker = breakers.get(name) ?? createBreaker(options.clock);
+  const breakerOf = (name: string): CircuitBreaker => {
+    const breaker = breakers.get(name) ?? createRouteBreaker(options.clock);
     breakers.set(name, breaker);
     return breaker;
   };

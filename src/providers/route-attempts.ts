@@ -1,7 +1,7 @@
+import { createCircuitBreaker, type BreakerPass, type CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import { pause as pauseFor } from '../kit/repeat.ts';
-import type { Breaker, BreakerPass } from './breaker.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -17,7 +17,7 @@ export interface ServedRoute {
 /** A route with the state that its provider shares with other requests. */
 export interface Route<Provider> extends ServedRoute {
   source: Provider;
-  breaker: Breaker;
+  breaker: CircuitBreaker;
   budget: RetryBudget;
 }
 
@@ -123,6 +123,18 @@ export const createRouteAttempts = <Provider>(
   };
 };
 
+/**
+ * Keeps calls away from one provider's model that fails: it opens when half of at least ten of the last 64 calls failed. Each
+ * failed probe doubles the time that it stays open, from 10 seconds up to 5 minutes.
+ */
+export const createRouteBreaker = (clock: Clock): CircuitBreaker =>
+  createCircuitBreaker({
+    opensAfter: { outcomes: 64, leastOutcomes: 10, failedShare: 0.5 },
+    openMs: 10_000,
+    longestOpenMs: 300_000,
+    nowMs: () => clock.now(),
+  });
+
 /** Reports a failure to the breaker of its upstream. */
 export const settle = (pass: BreakerPass, error: unknown, signal: AbortSignal): void => {
   if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
@@ -140,10 +152,10 @@ const logFailure = (
 };
 
 /** Returns the time until one of the routes may be asked; 0 when one may be asked now. */
-export const restMsOf = (routes: readonly { breaker: Breaker }[]): number =>
+export const restMsOf = (routes: readonly { breaker: CircuitBreaker }[]): number =>
   Math.min(...routes.map(({ breaker }) => breaker.restMs()));
 
-const allResting = (routes: readonly { breaker: Breaker }[]): ProviderError =>
+const allResting = (routes: readonly { breaker: CircuitBreaker }[]): ProviderError =>
   new ProviderError('every route of the model rests after failures or rate limits', {
     failure: 'retry_other',
     code: 'upstream_unavailable',

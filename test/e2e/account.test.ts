@@ -86,7 +86,7 @@ describe('the job history', () => {
     const { apiKey } = await openCustomer(gateway);
     await gateway.call('/v1/images/generations?async=true', {
       apiKey,
-      body: { ...image, prompt: '[sandbox:slow=1]' },
+      body: { ...image, prompt: '[sandbox:slow=4]' },
     });
     const { data } = await page(gateway, '/v1/jobs', apiKey);
     expect(data[0]).toMatchObject({

@@ -198,7 +198,7 @@ describe('an idempotency key', () => {
   it('gives all who wait for a job its failure, which lets them try again', async () => {
     const headers = { 'idempotency-key': 'failing crowd' };
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => ask('[sandbox:slow=1] [sandbox:fail]', {}, headers)),
+      Array.from({ length: 5 }, () => ask('[sandbox:slow=3] [sandbox:fail]', {}, headers)),
     );
     expect(answers.map(({ status }) => status)).toEqual([502, 502, 502, 502, 502]);
     expect(new Set(answers.map((answer) => answer.headers.get('x-chat-completion-id'))).size).toBe(1);

@@ -232,7 +232,7 @@ describe('an image that takes longer than the deadline', () => {
   it('is answered with 200 and the pending job, and goes on, over REST and MCP', async () => {
     const hasty = await startTestGateway({ environment: { IMAGE_DEADLINE_MS: '50' } });
     onTestFinished(() => hasty.stop());
-    const slow = { ...plain, prompt: '[sandbox:slow=1] fog' };
+    const slow = { ...plain, prompt: '[sandbox:slow=4] fog' };
     const overRest = await make(slow, '', hasty);
     const hastyAssistant = await connectAssistant(hasty, hasty.apiKey);
     const overMcp = await tool(hastyAssistant, 'create_image', slow);

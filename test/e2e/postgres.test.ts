@@ -32,7 +32,7 @@ describe.skipIf(database === null)('two gateways on one PostgreSQL', () => {
       expect(made.status).toBe('done');
       const seen = await first.call(`/v1/jobs/${made.id}`, { apiKey });
       expect(await seen.json()).toMatchObject({ id: made.id, status: 'done' });
-      const slow = { input: '[sandbox:slow=1] hello', instructions: 'Be brief.', stream: true };
+      const slow = { input: '[sandbox:slow=5] hello', instructions: 'Be brief.', stream: true };
       const streamed = { body: slow, headers: { 'idempotency-key': 'two' }, apiKey };
       const live = await first.call('/v1/responses', streamed);
       const id = live.headers.get('x-response-id') ?? '';

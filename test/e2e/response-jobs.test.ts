@@ -63,13 +63,13 @@ describe('a response that nobody waits for', () => {
         'content-type': 'application/json',
         'idempotency-key': key,
       },
-      body: JSON.stringify({ model, input: '[sandbox:slow=0.5] a long story' }),
+      body: JSON.stringify({ model, input: '[sandbox:slow=2] a long story' }),
       signal: leaving.signal,
     });
     await expect.poll(openHolds).toBe(1);
     leaving.abort();
     await expect(gone).rejects.toThrow('aborted');
-    const body = { input: '[sandbox:slow=0.5] a long story' };
+    const body = { input: '[sandbox:slow=2] a long story' };
     const again = await ask(body, { headers: { 'idempotency-key': key } });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(await again.json()).toMatchObject({ status: 'completed' });
@@ -81,7 +81,7 @@ describe('a response that nobody waits for', () => {
 
 describe('the prompt of a text job', () => {
   const secret = 'sphinx';
-  const slow = `[sandbox:slow=1] ${secret}`;
+  const slow = `[sandbox:slow=4] ${secret}`;
 
   /** Begins a stream, and hands over its answer and its job as it lies in the store while it runs. */
   const begin = async (path: string, body: object): Promise<{ answer: Response; stored: Job }> => {
@@ -216,7 +216,7 @@ describe('limits', () => {
     try {
       const client = new OpenAI({ baseURL: `${hurried.url}/v1`, apiKey: hurried.apiKey, maxRetries: 2 });
       const late: unknown = await client.responses
-        .create({ model, input: '[sandbox:slow=0.5] x', instructions: 'Wait' })
+        .create({ model, input: '[sandbox:slow=2] x', instructions: 'Wait' })
         .catch((error: unknown) => error);
       if (!(late instanceof OpenAI.APIError)) throw new Error('it was not refused');
       expect(late).toMatchObject({ status: 408, code: 'request_timeout' });
@@ -235,7 +235,7 @@ describe('limits', () => {
       const { signal } = new AbortController();
       await hurried.services.jobs.wait({ job, timeoutMs: 20_000, signal });
       expect(await client.responses.retrieve(id)).toMatchObject({ id, status: 'completed' });
-      const slow = { model, input: '[sandbox:slow=0.5] x' };
+      const slow = { model, input: '[sandbox:slow=2] x' };
       expect(await overMcp(hurried, 'create_response', slow)).toMatchObject({
         error: { code: 'request_timeout', message: expect.stringMatching(/get_response/) },
       });

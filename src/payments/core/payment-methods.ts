@@ -37,7 +37,6 @@ export interface PaymentMethodsOptions {
   onTrouble?: () => void;
   /** Whether the word of a facilitator elsewhere may count while no node of the chain answers. */
   takesUnchecked: boolean;
-  fetch?: typeof globalThis.fetch;
 }
 
 type RemoteConfig = Extract<FacilitatorConfig, { kind: 'remote' }>;
@@ -47,7 +46,7 @@ const createRemote = (
   { endpoints, rpcUrl }: RemoteConfig,
   options: PaymentMethodsOptions & { timeouts: FacilitatorTimeouts },
 ): Facilitator => {
-  const { log, now, timeouts, onTrouble = () => undefined, fetch } = options;
+  const { log, now, timeouts, onTrouble = () => undefined } = options;
   const outcome = createRemoteOutcome({
     network,
     rpcUrl: rpcUrl ?? network.publicRpcUrl,
@@ -64,7 +63,6 @@ const createRemote = (
       log: log.child({ network: network.id }),
       now,
       onTrouble,
-      ...(fetch === undefined ? {} : { fetch }),
     }),
   );
   if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');

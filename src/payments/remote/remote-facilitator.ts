@@ -43,7 +43,6 @@ export interface RemoteFacilitatorOptions extends FacilitatorEndpoint {
   nowMs?: () => number;
   /** Told when it begins to fail. */
   onTrouble: () => void;
-  fetch?: typeof globalThis.fetch;
 }
 
 const maxFeePayers = 32;
@@ -65,7 +64,7 @@ const notUnderstood = 'facilitator_unavailable';
 export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): RemoteFacilitator => {
   const { network, url, cdpKey, outcome, timeouts, log, now, onTrouble } = options;
   const sign = cdpKey === null ? null : createCdpSigner(cdpKey, now);
-  const http = createRemoteHttp({ url, sign, fetch: options.fetch ?? globalThis.fetch });
+  const http = createRemoteHttp({ url, sign });
   const nowMs = options.nowMs ?? (() => performance.now());
   const condition = createFacilitatorCondition({ url, log, nowMs, onTrouble });
   const feePayers = new Set<string>();

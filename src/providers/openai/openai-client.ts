@@ -1,6 +1,6 @@
 import type { OpenAI } from 'openai';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import type { Fetch, UpstreamFetch } from './upstream-fetch.ts';
+import { createUpstreamFetch, type Fetch } from './upstream-fetch.ts';
 
 export interface OpenAiClientOptions {
   /** With the version part, as in `https://api.openai.com/v1`. */
@@ -35,9 +35,10 @@ export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient =
   };
 };
 
-const connect = async (options: OpenAiClientOptions) => {
-  const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
-  const { baseUrl, apiKey } = options;
+const connect = async ({ baseUrl, apiKey, timeouts, fetch }: OpenAiClientOptions) => {
+  const { OpenAI } = await import('openai');
+  const upstream =
+    fetch === undefined ? createUpstreamFetch(timeouts) : { fetch, close: () => Promise.resolve() };
   // All settings are set, because the package would read missing ones from the environment.
   const api = new OpenAI({
     baseURL: baseUrl,
@@ -53,10 +54,4 @@ const connect = async (options: OpenAiClientOptions) => {
     ...(apiKey === null ? { defaultHeaders: { authorization: null } } : {}),
   });
   return { api, close: upstream.close };
-};
-
-const openFetch = async ({ fetch, timeouts }: OpenAiClientOptions): Promise<UpstreamFetch> => {
-  if (fetch !== undefined) return { fetch, close: () => Promise.resolve() };
-  const { createUpstreamFetch } = await import('./upstream-fetch.ts');
-  return createUpstreamFetch(timeouts);
 };

@@ -97,7 +97,6 @@ export interface X402GateOptions {
    * default 0: they are pending until a node answers.
    */
   uncheckedLimit?: Nano;
-  fetch?: typeof globalThis.fetch;
 }
 
 const defaultLeaseMs = 30_000;

@@ -7,7 +7,7 @@ import type { PayableNetwork } from '../../../src/payments/core/payment-methods.
 import { createX402Gate, type PayOutcome, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { openStoreAt } from '../../store/open-test-store.ts';
 import type { GateAnswer, GateCommand, GateSettings, PayEnd, PayOrder, Run } from './gate-commands.ts';
-import { step, walk, watchFetch, watchStore } from './steps.ts';
+import { step, walk, watchRequests, watchStore } from './steps.ts';
 
 /**
  * A process with payment gates over a real store, that does what its parent tells it, and kills itself at the step
@@ -16,7 +16,7 @@ import { step, walk, watchFetch, watchStore } from './steps.ts';
 const longestLifeMs = 120_000;
 
 const settings: GateSettings = JSON.parse(process.argv[2] ?? '{}');
-globalThis.fetch = watchFetch(globalThis.fetch);
+watchRequests();
 const store = watchStore(await openStoreAt(settings.kind, settings.location));
 let madeCount = 0;
 

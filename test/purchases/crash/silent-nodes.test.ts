@@ -9,7 +9,7 @@ import {
   startGateFixture,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
-import { walk, watchFetch } from './steps.ts';
+import { walk, watchRequests } from './steps.ts';
 
 /** One hangs until its caller gives up, the other refuses to work. */
 const faults = [
@@ -30,9 +30,9 @@ const mostTries = 20;
 
 let fixture: GateFixture;
 let challenge: Challenge;
-const trueFetch = globalThis.fetch;
+let unwatch: () => void;
 beforeAll(async () => {
-  globalThis.fetch = watchFetch(trueFetch);
+  unwatch = watchRequests();
   fixture = await startGateFixture();
   challenge = fixture.openGate().challenge({ price, resource: 'rest' });
 });
@@ -41,7 +41,7 @@ afterEach(() => {
   fixture.chains.solana.controls.clearFaults();
 });
 afterAll(async () => {
-  globalThis.fetch = trueFetch;
+  unwatch();
   await fixture?.close();
 });
 

@@ -1,17 +1,20 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { within } from '../../src/cache/within.ts';
-import { listeningPort } from './listening-port.ts';
+import { callWithin } from '../../src/kit/call-within.ts';
+import { listeningPort } from '../cache/listening-port.ts';
 
-describe('within', () => {
+const within = <T>(timeoutMs: number, work: Promise<T>): Promise<T> =>
+  callWithin({ call: () => work, timeoutMs });
+
+describe('a call within its time', () => {
   it('gives the outcome of the work, value or fault', async () => {
     expect(await within(10_000, Promise.resolve(1))).toBe(1);
     await expect(within(10_000, Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
   it('rejects when the time is over', async () => {
-    await expect(within(1, new Promise(() => undefined))).rejects.toThrow('No answer within 1 ms');
+    await expect(within(1, new Promise(() => undefined))).rejects.toThrow('no answer within 1 ms');
   });
 
   it('takes an answer that came while the event loop was busy', async () => {

@@ -1,25 +1,26 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBreaker, type Breaker } from '../../src/providers/breaker.ts';
+import type { CircuitBreaker } from '../../src/kit/circuit-breaker.ts';
+import { createRouteBreaker } from '../../src/providers/route-attempts.ts';
 
 const createClock = () => {
   const clock = { time: 1_000_000, now: () => clock.time };
   return clock;
 };
 
-const fail = (breaker: Breaker, times: number): void => {
+const fail = (breaker: CircuitBreaker, times: number): void => {
   for (let count = 0; count < times; count += 1) breaker.enter()?.failed();
 };
 
-describe('a breaker', () => {
+describe('the breaker of a route', () => {
   it('stays closed while fewer than ten outcomes are known', () => {
-    const breaker = createBreaker(createClock());
+    const breaker = createRouteBreaker(createClock());
     fail(breaker, 9);
     expect(breaker.enter()).not.toBeNull();
   });
 
   it('opens when half of ten outcomes failed, and says for how long', () => {
-    const breaker = createBreaker(createClock());
+    const breaker = createRouteBreaker(createClock());
     for (let count = 0; count < 5; count += 1) breaker.enter()?.succeeded();
     fail(breaker, 5);
     expect(breaker.enter()).toBeNull();
@@ -27,7 +28,7 @@ describe('a breaker', () => {
   });
 
   it('forgets outcomes older than the last 64', () => {
-    const breaker = createBreaker(createClock());
+    const breaker = createRouteBreaker(createClock());
     for (let count = 0; count < 64; count += 1) breaker.enter()?.succeeded();
     fail(breaker, 31);
     expect(breaker.enter()).not.toBeNull();
@@ -37,7 +38,7 @@ describe('a breaker', () => {
 
   it('lets one call probe after its time, and closes when that succeeds', () => {
     const clock = createClock();
-    const breaker = createBreaker(clock);
+    const breaker = createRouteBreaker(clock);
     fail(breaker, 10);
     clock.time += 10_000;
     const probe = breaker.enter();
@@ -50,7 +51,7 @@ describe('a breaker', () => {
 
   it('doubles its time with each failed probe, up to five minutes', () => {
     const clock = createClock();
-    const breaker = createBreaker(clock);
+    const breaker = createRouteBreaker(clock);
     fail(breaker, 10);
     const rests = Array.from({ length: 7 }, () => {
       const rest = breaker.restMs();
@@ -63,7 +64,7 @@ describe('a breaker', () => {
 
   it('lets another call probe when the first ended without a verdict', () => {
     const clock = createClock();
-    const breaker = createBreaker(clock);
+    const breaker = createRouteBreaker(clock);
     fail(breaker, 10);
     clock.time += 10_000;
     breaker.enter()?.released();
@@ -72,7 +73,7 @@ describe('a breaker', () => {
 
   it('rests after a rate limit without counting a failure, a minute at most', () => {
     const clock = createClock();
-    const breaker = createBreaker(clock);
+    const breaker = createRouteBreaker(clock);
     for (let count = 0; count < 20; count += 1) {
       breaker.enter()?.coolDown(500);
       expect(breaker.restMs()).toBe(500);
@@ -84,7 +85,7 @@ describe('a breaker', () => {
 
   it('does not count calls that began before it opened', () => {
     const clock = createClock();
-    const breaker = createBreaker(clock);
+    const breaker = createRouteBreaker(clock);
     const early = breaker.enter();
     fail(breaker, 10);
     clock.time += 10_000;
@@ -102,7 +103,7 @@ describe('a breaker', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const clock = createClock();
-        const breaker = createBreaker(clock);
+        const breaker = createRouteBreaker(clock);
         for (const { outcome, waitMs } of steps) {
           const pass = breaker.enter();
           if (outcome === 'coolDown') pass?.coolDown(waitMs);
