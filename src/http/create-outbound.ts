@@ -1,10 +1,10 @@
+import { createFairShareLimiter, type FairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
 import { startDeadline, type Deadline } from './deadline.ts';
 import { exchange, type Exchange } from './exchange.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { createResolveHost, type ResolveHost } from './resolve-host.ts';
-import { createSlots, type Slots } from './slots.ts';
 
 export interface OutboundOptions {
   /** For development: lets plain http and any port on addresses of this machine in as well. */
@@ -31,7 +31,7 @@ interface Call {
 
 /** Calls that wait for the same places. */
 interface Lane {
-  slots: Slots;
+  limiter: FairShareLimiter;
   /** Beside the time that the call has once it runs. */
   longestWaitMs: number;
 }
@@ -57,22 +57,30 @@ export const createOutbound = ({
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
+  const createLimiter = (maxWaiting: number): FairShareLimiter =>
+    createFairShareLimiter({
+      total: atOnce,
+      queue: {
+        total: maxWaiting,
+        refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+      },
+    });
   // Apart, so that slow hosts that users name never keep posts waiting, nor results that are made and paid for.
   const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
-    inputs: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    inputs: { limiter: createLimiter(waiting), longestWaitMs },
     // As many as there are jobs, and none is refused.
-    results: { slots: createSlots({ atOnce, waiting: Infinity }), longestWaitMs: longestResultWaitMs },
-    posts: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    results: { limiter: createLimiter(Infinity), longestWaitMs: longestResultWaitMs },
+    posts: { limiter: createLimiter(waiting), longestWaitMs },
   };
   const closed = new AbortController();
 
   const begin = async (
-    { slots, longestWaitMs }: Lane,
+    { limiter, longestWaitMs }: Lane,
     { totalMs, signal, accountId }: BeginOptions,
   ): Promise<Call> => {
     const signals = [signal, closed.signal];
     const turn = startDeadline({ totalMs: longestWaitMs, failure: 'busy', signals });
-    const release = await slots.take({ signal: turn.signal, accountId }).finally(turn.end);
+    const release = await limiter.acquire({ owner: accountId }, { signal: turn.signal }).finally(turn.end);
     const deadline = startDeadline({ totalMs, failure: 'timeout', signals });
     return {
       deadline,

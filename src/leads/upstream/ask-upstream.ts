@@ -2,8 +2,9 @@ import type { Dispatcher } from 'undici';
 import { toConnectFailure } from '../../providers/openai/connect-failure.ts';
 import { startDeadlines, type Deadlines } from '../../providers/openai/deadlines.ts';
 import { guardedBody } from '../../providers/openai/guarded-body.ts';
-import { createSlots } from '../../http/slots.ts';
 import { startDeadline } from '../../http/deadline.ts';
+import { OutboundError } from '../../http/outbound.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST';
@@ -57,7 +58,13 @@ export const createAskUpstream = ({
   atOnce = 32,
   waiting = 128,
 }: AskUpstreamOptions): AskUpstream => {
-  const slots = createSlots({ atOnce, waiting });
+  const limiter = createFairShareLimiter({
+    total: atOnce,
+    queue: {
+      total: waiting,
+      refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+    },
+  });
   let opening: ReturnType<typeof openAgent> | null = null;
 
   const send = async (request: UpstreamRequest, deadlines: Deadlines): Promise<Dispatcher.ResponseData> => {
@@ -109,7 +116,7 @@ export const createAskUpstream = ({
     ask: async (request, signal) => {
       const waitingFor = startDeadline({ totalMs: timeoutMs, failure: 'busy', signals: [signal] });
       const startMs = performance.now();
-      const release = await slots.take({ signal: waitingFor.signal }).finally(waitingFor.end);
+      const release = await limiter.acquire({}, { signal: waitingFor.signal }).finally(waitingFor.end);
       const totalMs = Math.max(1, timeoutMs - (performance.now() - startMs));
       const deadlines = startDeadlines(
         { connectMs: totalMs, firstByteMs: totalMs, idleMs: totalMs, totalMs },

@@ -1,4 +1,4 @@
-import { createTurns, TooManyWaitingError } from '../image/create-turns.ts';
+import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -28,7 +28,7 @@ export const createSandboxImage = (): SandboxImage => {
     timeoutMs: 15_000,
     maxHeapMb: 256,
   });
-  const inTurn = createTurns({ atOnce: 2, queueLimit: 200 });
+  const edits = createFairShareLimiter({ total: 2, queue: { total: 200 } });
 
   const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
     const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
@@ -36,7 +36,7 @@ export const createSandboxImage = (): SandboxImage => {
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
     return orAborted(
-      inTurn(() => editPictures({ inputs, aspectRatio, signal, overlay }), { signal }),
+      edits.run({}, { signal }, () => editPictures({ inputs, aspectRatio, signal, overlay })),
       signal,
     );
   };
@@ -67,7 +67,7 @@ const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<
 
 const toProviderError = (cause: unknown): ProviderError => {
   const isBusy =
-    cause instanceof TooManyWaitingError ||
+    cause instanceof QueueFullError ||
     (cause instanceof ImageError && cause.problem === 'too_slow') ||
     (cause instanceof WorkerPoolError && (cause.reason === 'full' || cause.reason === 'closed'));
   return new ProviderError(`the sandbox drew no picture: ${cause instanceof Error ? cause.message : ''}`, {
