@@ -1,8 +1,10 @@
+import { unlessAborted } from '../../kit/unless-aborted.ts';
 import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
-import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { excerpt } from './compose-text.ts';
 import { editPictures } from './pictures/edit-pictures.ts';
 import { pictureSize, type PictureSize } from './pictures/picture-size.ts';
@@ -21,7 +23,7 @@ const longestCaption = 400;
  * same request has the same picture. Drawing takes 0.1 to 0.3 s in a thread of its own.
  */
 export const createSandboxImage = (): SandboxImage => {
-  const pool = createWorkerPool<DrawTask, Uint8Array>({
+  const pool = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./pictures/worker.ts', import.meta.url),
     size: 2,
     queueLimit: 200,
@@ -35,7 +37,8 @@ export const createSandboxImage = (): SandboxImage => {
       pool.run({ ...size, layer: name, caption: excerpt(prompt, longestCaption), seed: prompt }, signal);
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
-    return orAborted(
+    // A step under way does not hear an abort; its caller does.
+    return unlessAborted(
       edits.run({}, { signal }, () => editPictures({ inputs, aspectRatio, signal, overlay })),
       signal,
     );
@@ -57,19 +60,11 @@ export const createSandboxImage = (): SandboxImage => {
   };
 };
 
-/** A step that is under way does not hear an abort; its caller does. */
-const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> =>
-  new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
-
 const toProviderError = (cause: unknown): ProviderError => {
   const isBusy =
     cause instanceof QueueFullError ||
     (cause instanceof ImageError && cause.problem === 'too_slow') ||
-    (cause instanceof WorkerPoolError && (cause.reason === 'full' || cause.reason === 'closed'));
+    (cause instanceof ThreadError && (cause.reason === 'full' || cause.reason === 'closed'));
   return new ProviderError(`the sandbox drew no picture: ${cause instanceof Error ? cause.message : ''}`, {
     failure: 'retry_other',
     code: isBusy ? 'upstream_unavailable' : 'upstream_error',

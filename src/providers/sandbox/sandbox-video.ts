@@ -8,7 +8,7 @@ import type { Log } from '../../kit/log.ts';
 import { once } from '../../kit/once.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
-import { createWorkerPool } from '../worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
 import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
 import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
@@ -73,7 +73,7 @@ export const createSandboxVideo = ({
     }
   });
   const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: mostFilms } });
-  const pictures = createWorkerPool<DrawTask, Uint8Array>({
+  const pictures = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./video/worker.ts', import.meta.url),
     size: 1,
     queueLimit: mostFilms,

@@ -1,5 +1,6 @@
 import { AppError } from '../../kit/errors.ts';
-import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool, type ThreadPool } from '../../kit/threads/thread-pool.ts';
 
 export interface VideoMeasure {
   /** How long its pictures play; a fraction, above 0 and at most 3,600. */
@@ -13,7 +14,7 @@ export interface VideoMeasure {
 export type VideoSource = string | Uint8Array;
 
 /** One thread for the process, as long as it is: it starts with the first video and keeps nothing alive. */
-let pool: WorkerPool<VideoSource, VideoMeasure | null> | null = null;
+let pool: ThreadPool<VideoSource, VideoMeasure | null> | null = null;
 
 const never = new AbortController().signal;
 
@@ -25,7 +26,7 @@ export const measureVideo = async (
   source: VideoSource,
   signal: AbortSignal = never,
 ): Promise<VideoMeasure | null> => {
-  pool ??= createWorkerPool({
+  pool ??= createThreadPool({
     file: new URL('./measure/worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
@@ -35,7 +36,7 @@ export const measureVideo = async (
   try {
     return await pool.run(source, signal);
   } catch (error) {
-    if (!(error instanceof WorkerPoolError)) throw error;
+    if (!(error instanceof ThreadError)) throw error;
     if (error.reason !== 'full') return null;
     throw new AppError('overloaded', 'Too many videos are being measured. Try again shortly.', {
       retryAfterSeconds: 2,
