@@ -3,13 +3,16 @@ import type { FromThread, ThreadCall, ToThread } from './messages.ts';
 import { createPendingCalls } from './pending-calls.ts';
 import { ThreadError } from './thread-error.ts';
 
+/** `closed`: by its starter. */
+export type ThreadEnd = { kind: 'closed' } | { kind: 'crashed'; cause: unknown };
+
 /** A thread that answers calls, until it ends. */
 export interface Thread<Input, Output> {
   /** Rejects with ThreadError, or with the reason of a signal that has aborted. A later abort is passed on to the thread, which answers all the same. */
   call(input: Input, signal?: AbortSignal): Promise<Output>;
-  /** Resolves when no call is answered any more: with ThreadError `closed` after `close`, otherwise with what ended the thread. */
-  readonly ended: Promise<unknown>;
-  /** Ends the thread at once; its calls are rejected with `cause`. */
+  /** Resolves, never rejects, when no call is answered any more. */
+  readonly ended: Promise<ThreadEnd>;
+  /** Ends the thread at once; its calls are rejected with `cause`, of which ThreadError `closed` is no crash. */
   end(cause: unknown): Promise<void>;
   /** Lets the thread answer its calls and end by itself. Ends it after `graceMs`. */
   close(graceMs: number): Promise<void>;
@@ -32,7 +35,7 @@ export const connectThread = <Input, Output, Event = never>(
   worker: Worker,
   { name, maxCalls = Infinity, timeoutMs, endsOnTimeout, onEvent }: ConnectThreadOptions<Event>,
 ): Thread<Input, Output> => {
-  const ended = Promise.withResolvers<unknown>();
+  const ended = Promise.withResolvers<ThreadEnd>();
   const exited = Promise.withResolvers<void>();
   let isOver = false;
   /** The reason for refusing further calls. */
@@ -43,7 +46,8 @@ export const connectThread = <Input, Output, Event = never>(
     if (isOver) return;
     isOver = true;
     refusal ??= cause;
-    ended.resolve(refusal);
+    const isClosed = refusal instanceof ThreadError && refusal.reason === 'closed';
+    ended.resolve(isClosed ? { kind: 'closed' } : { kind: 'crashed', cause: refusal });
     pending.reject(refusal);
     pending.stop();
   };

@@ -38,9 +38,12 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
     onEvent: greeted.resolve,
   });
   const timer = setTimeout(() => void worker.terminate(), openTimeoutMs);
-  const greeting = await Promise.race([greeted.promise, thread.ended.then((cause) => ({ cause }))]);
+  const greeting = await Promise.race([greeted.promise, thread.ended]);
   clearTimeout(timer);
-  if ('cause' in greeting) throw toStoreError(greeting.cause);
+  if ('kind' in greeting)
+    throw greeting.kind === 'closed'
+      ? new StoreError('closed', `${name} was closed`)
+      : toStoreError(greeting.cause);
   if (!greeting.ready) {
     await thread.ended;
     throw new StoreError('failed', `${name} could not open it: ${greeting.failure}`);

@@ -39,7 +39,7 @@ describe('a connected thread', () => {
       },
     ]);
     await thread.close(1_000);
-    expect(await thread.ended).toMatchObject({ reason: 'closed' });
+    expect(await thread.ended).toEqual({ kind: 'closed' });
     expect(await rejectionOf(thread.call('late'))).toMatchObject({ reason: 'closed' });
   });
 
@@ -67,7 +67,7 @@ describe('a connected thread', () => {
     const { thread } = connect();
     const calls = ['hang', 'exit', 'a'].map((input) => rejectionOf(thread.call(input)));
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ reason: 'crashed' });
-    expect(await thread.ended).toMatchObject({ reason: 'crashed' });
+    expect(await thread.ended).toMatchObject({ kind: 'crashed', cause: { reason: 'crashed' } });
   });
 
   it('goes on after a call without an answer, or is ended by it', async () => {
@@ -75,7 +75,7 @@ describe('a connected thread', () => {
     expect(await rejectionOf(patient.call('hang'))).toMatchObject({ reason: 'timeout' });
     const strict = connect({ timeoutMs: 20, endsOnTimeout: true }).thread;
     expect(await rejectionOf(strict.call('hang'))).toMatchObject({ reason: 'timeout' });
-    expect(await strict.ended).toMatchObject({ reason: 'timeout' });
+    expect(await strict.ended).toMatchObject({ kind: 'crashed', cause: { reason: 'timeout' } });
     await patient.end(new Error('over'));
   });
 

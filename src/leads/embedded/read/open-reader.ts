@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import { connectThread } from '../../../kit/threads/connect-thread.ts';
+import { connectThread, type ThreadEnd } from '../../../kit/threads/connect-thread.ts';
 import { ThreadError } from '../../../kit/threads/thread-error.ts';
 import { createSearchLine, type SearchLine } from '../../search-line.ts';
 import type { ReadEvent, ServedGeneration } from './messages.ts';
@@ -15,8 +15,8 @@ export interface ReaderLimits {
   openTimeoutMs: number;
 }
 
-/** Why a reader is no more. `damaged`: what it read will not serve again as it is. */
-export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed' | 'damaged'; cause: unknown };
+/** `damaged`: the index cannot be served again as it is. */
+export type ReaderEnd = ThreadEnd | { kind: 'damaged'; cause: unknown };
 
 /** The profiles of a folder, searched by a thread of its own. */
 export interface Reader {
@@ -107,7 +107,7 @@ export const openReader = async ({
   };
 };
 
-const toEnd = (cause: unknown): ReaderEnd => {
-  if (cause instanceof ThreadError && cause.reason === 'closed') return { kind: 'closed' };
-  return { kind: cause instanceof IndexDamagedError ? 'damaged' : 'crashed', cause };
-};
+const toEnd = (end: ThreadEnd): ReaderEnd =>
+  end.kind === 'crashed' && end.cause instanceof IndexDamagedError
+    ? { kind: 'damaged', cause: end.cause }
+    : end;

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { LeadQuery } from '../../lead-source.ts';
-import { connectThread } from '../../../kit/threads/connect-thread.ts';
-import { ThreadError } from '../../../kit/threads/thread-error.ts';
+import { connectThread, type ThreadEnd } from '../../../kit/threads/connect-thread.ts';
 import { createSearchLine, tookTooLong, type SearchLine } from '../../search-line.ts';
 import type { ForgottenCopy } from '../forgotten-copy.ts';
 import type { FoundLeads, ReadEvent, ReadWorkerData, ServedLeads } from './messages.ts';
@@ -17,13 +16,11 @@ export interface ReaderLimits {
   closeTimeoutMs: number;
 }
 
-export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed'; cause: unknown };
-
 /** The profiles in a database, searched by a thread of its own. */
 export interface Reader {
   search: SearchLine;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
-  readonly ended: Promise<ReaderEnd>;
+  readonly ended: Promise<ThreadEnd>;
   close(): Promise<void>;
 }
 
@@ -71,7 +68,7 @@ export const openReader = ({
     onEvent: receive,
   });
   return {
-    ended: thread.ended.then(toEnd),
+    ended: thread.ended,
     search: createSearchLine({
       thread,
       atOnce: Math.min(workerData.connections, limits.searches),
@@ -88,6 +85,3 @@ export const openReader = ({
     },
   };
 };
-
-const toEnd = (cause: unknown): ReaderEnd =>
-  cause instanceof ThreadError && cause.reason === 'closed' ? { kind: 'closed' } : { kind: 'crashed', cause };
