@@ -1,8 +1,8 @@
 import { Keyv } from 'keyv';
+import { LRUCache } from 'lru-cache';
 import { atMostEvery } from '../kit/at-most-every.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createLruStore } from './lru-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
 /** Values that may be lost at any time: never a balance, a hold, a lease or a counter. */
@@ -36,7 +36,7 @@ const logIntervalMs = 60_000;
 export const createCache = (options: BoundedCacheOptions): BoundedCache => {
   const { namespace, ttlMs, maxEntries, redis, log, timeoutMs = defaultTimeoutMs } = options;
   const entries = new Keyv<unknown>({
-    store: withClear(redis === null ? createLruStore(maxEntries) : redis.openStore({ timeoutMs })),
+    store: withClear(redis === null ? memoryStore(maxEntries) : redis.openStore({ timeoutMs })),
     namespace: `causeway:${namespace}`,
     ttl: ttlMs,
     serialize: JSON.stringify,
@@ -63,6 +63,16 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
         reportFault(error);
       }
     },
+  };
+};
+
+/** Keyv looks at the life of entries itself. */
+const memoryStore = (maxEntries: number): CacheStore => {
+  const entries = new LRUCache<string, string>({ max: maxEntries });
+  return {
+    get: async (key) => entries.get(key),
+    set: async (key, text) => void entries.set(key, text),
+    delete: async (key) => entries.delete(key),
   };
 };
 

@@ -1,3 +1,4 @@
+import type { Release } from '../kit/fair-share-limiter.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 
 /** What one request holds of the budget for memory, as its operation deals with it. */
@@ -34,14 +35,14 @@ export const createRequestMemory = ({
   accountId,
   leastBodyShare = 0,
 }: RequestMemoryOptions): BodyMemory => {
-  const releases: ((keptBytes?: number) => void)[] = [];
+  const releases: Release[] = [];
   const body = { cost: 0, bytes: 0, release: (_keptBytes: number): void => undefined };
   let moreBytes = 0;
   let users = 0;
   let isOver = false;
   let turn: Promise<unknown> = Promise.resolve();
 
-  const reserve = async (bytes: number, ended: AbortSignal): Promise<(keptBytes?: number) => void> => {
+  const reserve = async (bytes: number, ended: AbortSignal): Promise<Release> => {
     const heldBytes = body.bytes + moreBytes;
     const release = await budget.reserve(bytes, { signal: ended, accountId, heldBytes });
     if (isOver) release();

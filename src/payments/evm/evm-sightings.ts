@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Remembers since when transactions are waited for. For one network; forgotten when the process ends. */
 export interface EvmSightings {
   note(transaction: string): void;
@@ -5,16 +7,14 @@ export interface EvmSightings {
   ageMs(transaction: string): number;
 }
 
-/** Beyond so many the oldest are forgotten, and seem new: they wait longer than they need. */
+/** Beyond so many, those not asked for longest are forgotten and seem new: they wait longer than they need. */
 const mostRemembered = 10_000;
 
 export const createEvmSightings = ({ now }: { now: () => number }): EvmSightings => {
-  const firstSeen = new Map<string, number>();
+  const firstSeen = new LRUCache<string, number>({ max: mostRemembered });
   const ageMs = (transaction: string): number => {
     const since = firstSeen.get(transaction);
     if (since !== undefined) return now() - since;
-    const [oldest] = firstSeen.keys();
-    if (firstSeen.size >= mostRemembered && oldest !== undefined) firstSeen.delete(oldest);
     firstSeen.set(transaction, now());
     return 0;
   };

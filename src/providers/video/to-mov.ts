@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { newId } from '../../kit/ids.ts';
 import { namesIn } from '../../kit/names-in.ts';
 import { ProviderError } from '../provider-error.ts';
-import { createWorkerPool } from '../worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { VideoContent } from './video-provider.ts';
 
 /** The paths of an MP4 file and of the MOV file to make of it. */
@@ -28,7 +28,7 @@ export interface MovMaker {
 const abandonedMs = 24 * 3_600_000;
 
 export const createMovMaker = ({ directory }: { directory: string }): MovMaker => {
-  const pool = createWorkerPool<RemuxTask, null>({
+  const pool = createThreadPool<RemuxTask, void>({
     file: new URL('./remux/worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
