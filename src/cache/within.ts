@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * The outcome of `work`, or a rejection once `timeoutMs` have passed. An answer that arrived while the event loop was
- * busy still counts: it is read in the turn between the timer and the verdict.
+ * Returns the outcome of `work`, or rejects after `timeoutMs`. An answer that arrived while the event loop was busy still
+ * counts: it is read between the timer and the rejection.
  */
 export const within = async <T>(timeoutMs: number, work: Promise<T>): Promise<T> => {
   const expiry = Promise.withResolvers<never>();

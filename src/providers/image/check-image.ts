@@ -5,8 +5,8 @@ import { decodeImage, ImageError, type DecodeOptions, type ImageProblem } from '
 const longestWaitMs = 20_000;
 
 /**
- * Null for an image that `work` can decode, by default to its last row; `busy` when too many are being checked, and nothing
- * is known of this one. Rejects with the signal's reason alone.
+ * Returns null for an image that `work` can decode, by default to its last row, and `busy` when too many are being checked.
+ * Rejects only with the signal's reason.
  */
 export const checkImage = async (
   bytes: Uint8Array,
@@ -25,7 +25,7 @@ export const checkImage = async (
   }
 };
 
-/** How many times smaller a WebP is made while it is decoded: a lossy one of 49 megapixels takes 10 MB so, and 380 MB whole. */
+/** The factor by which a WebP is made smaller while it is decoded: a lossy one of 49 megapixels then takes 10 MB, not 380. */
 const webpShrink = 8;
 
 /** All rows go through the decoder; next to nothing of them is kept. */

@@ -4,10 +4,10 @@ import { hasTooManyParts } from './image-parts.ts';
 import { inputImageType } from './input-image-type.ts';
 import { loadSharp, type SharpModule } from './load-sharp.ts';
 
-/** Decoded, an image of this size takes 200 to 400 MB; no upstream takes a larger one. */
+/** An image of this size takes 200 to 400 MB when it is decoded. No upstream accepts a larger one. */
 export const mostPixels = 50_000_000;
 
-/** Above this an image is decoded alone of its kind, so that two do not take twice the memory. */
+/** Of images above this size only one is decoded at a time, so that two do not take twice the memory. */
 const largePixels = mostPixels / 4;
 
 /** Decoding the largest takes two seconds. */
@@ -16,8 +16,7 @@ const decodeSeconds = 15;
 const queue = { total: 1_000 };
 
 /**
- * For all of the process, as is the thread pool that they are about: of its four threads (UV_THREADPOOL_SIZE), files and
- * names of hosts need the others.
+ * For the whole process, like Node's thread pool: of its four threads (UV_THREADPOOL_SIZE), files and DNS need the others.
  */
 const decoders = createFairShareLimiter({ total: 2, queue });
 const largeDecoders = createFairShareLimiter({ total: 1, queue });
@@ -30,7 +29,7 @@ export type ImageProblem =
   | 'too_many_parts'
   /** Broken or cut off. */
   | 'undecodable'
-  /** It was not decoded in time, as under load; nothing is known of it. */
+  /** It was not decoded in time, as under load; it may be sound. */
   | 'too_slow';
 
 export class ImageError extends Error {
@@ -44,22 +43,22 @@ export class ImageError extends Error {
 }
 
 export interface DecodeOptions {
-  /** Heard while it waits for its turn. */
+  /** Ends the wait for a turn, not the decoding. */
   signal: AbortSignal;
-  /** For whom: nobody takes all turns. */
+  /** The account that gets no more than its share of the turns. */
   accountId?: string | undefined;
 }
 
 /**
- * Gives `work` a stranger's image, upright or not as it is, once it was looked over: no other way leads from such bytes to
- * the decoder. `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
+ * Gives a stranger's image to `work` after its header was checked, without rotating it. All such images go this way.
+ * `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
  */
 export const decodeImage = async <Result>(
   bytes: Uint8Array,
   work: (image: Sharp, header: Metadata) => Promise<Result>,
   options: DecodeOptions,
 ): Promise<Result> => {
-  // The header is looked at first: what it claims is refused before memory is taken for it.
+  // The header is read first, so that a too large image is refused before memory is taken for it.
   const header = await readImageHeader(bytes, options);
   const pixels = header.width * header.height;
   if (pixels > mostPixels) throw new ImageError('too_many_pixels');
@@ -75,14 +74,14 @@ export const decodeImage = async <Result>(
   return pixels > largePixels ? largeDecoders.run({ owner: options.accountId }, options, decode) : decode();
 };
 
-/** Size and shape as a stranger's image claims them, however large. Throws as decodeImage does. */
+/** Returns size and shape as a stranger's image claims them, however large. Throws like decodeImage. */
 export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions): Promise<Metadata> => {
   if (inputImageType(bytes) === null) throw new ImageError('other_type');
   if (hasTooManyParts(bytes)) throw new ImageError('too_many_parts');
   return withSharp((sharp) => telling(() => sharp(bytes, { limitInputPixels: false }).metadata()), options);
 };
 
-/** Runs `work` on pictures of our own making in its turn; within it no other turn may be waited for. */
+/** Runs `work` on our own pictures in its turn. `work` must not wait for another turn. */
 export const withSharp = <Result>(
   work: (sharp: SharpModule) => Promise<Result>,
   options: DecodeOptions,

@@ -9,7 +9,7 @@ import { sliceText } from './slices.ts';
  * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
  */
 export interface TokenCounter {
-  /** The number of tokens of each text. Throws only the signal's reason. */
+  /** Returns the number of tokens of each text. Throws only the signal's reason. */
   count(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   close(): Promise<void>;
 }

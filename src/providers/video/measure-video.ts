@@ -13,13 +13,13 @@ export interface VideoMeasure {
 /** A file's path, or all its bytes. */
 export type VideoSource = string | Uint8Array;
 
-/** One thread for the process, as long as it is: it starts with the first video and keeps nothing alive. */
+/** One thread for the whole process. It starts with the first video and does not keep the process alive. */
 let pool: ThreadPool<VideoSource, VideoMeasure | null> | null = null;
 
 const never = new AbortController().signal;
 
 /**
- * Length and shape of an MP4, MOV or WebM file, read from its own tables in a thread (some milliseconds). Null for what
+ * Reads length and shape of an MP4, MOV or WebM file from its own tables, in a thread (some milliseconds). Returns null if it
  * is no such file, cannot be read within bounds, or claims nonsense. Throws AppError `overloaded` when too many wait.
  */
 export const measureVideo = async (

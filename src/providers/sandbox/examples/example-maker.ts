@@ -3,9 +3,9 @@ import { ProviderError } from '../../provider-error.ts';
 import { ThreadError } from '../../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../../kit/threads/thread-pool.ts';
 
-/** Makes example values of JSON schemas, in a thread of its own: callers' schemas are not to be trusted. */
+/** Makes example values of JSON schemas in a thread of its own, as schemas of callers are not trusted. */
 export interface ExampleMaker {
-  /** A valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+  /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
   make(schema: Json, signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }
