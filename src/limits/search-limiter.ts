@@ -19,16 +19,16 @@ export interface SearchLimiterOptions {
   /** Shared by all replicas; null counts in this process alone. The owner closes it. */
   redis: LimiterRedis | null;
   log: Log;
-  /** How long one search waits for Redis. */
+  /** The longest wait of one search for Redis. */
   timeoutMs?: number;
   keyPrefix?: string;
-  /** Addresses that are counted apart in memory. */
+  /** The addresses that are counted separately in memory. */
   maxAddresses?: number;
 }
 
 const logIntervalMs = 60_000;
 
-/** The limit of searches for one client address. */
+/** Limits the searches of each client address. */
 export const createSearchLimiter = (options: SearchLimiterOptions): SearchLimiter => {
   const { ratePerMinute, redis, log, timeoutMs, keyPrefix = 'causeway:search-limit', maxAddresses } = options;
   const counter = createMinuteCounter({ redis, keyPrefix, timeoutMs, maxBuckets: maxAddresses });

@@ -11,11 +11,11 @@ import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
 import { createFairScheduler, receiverKey, type Receiver } from './fair-scheduler.ts';
 
 export interface WebhookDispatcher {
-  /** Begins to deliver what is due. */
+  /** Begins to deliver due events. */
   begin(): void;
   /** Tells that an event has just become due in this process. */
   wake(): void;
-  /** Claims no more, waits up to `timeoutMs` for what is being sent, then breaks it off; that is repeated later. */
+  /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface WebhookDispatcherOptions {
   sending?: { total: number; perAccount: number; perHost: number; perReceiver: number };
   /** How long a receiver may take to answer. */
   timeoutMs?: number;
-  /** How often due events are looked for when nobody wakes. */
+  /** The time between two looks for due events when nobody wakes the dispatcher. */
   pollMs?: number;
   /** In [0, 1), for the jitter. */
   random?: () => number;
@@ -43,7 +43,7 @@ export interface WebhookDispatcherOptions {
 
 /** How long claimed events are this process's: enough for the time-out and, before and after it, the store. */
 const leaseMs = 30_000;
-/** How long broken-off deliveries have to end. */
+/** The time that aborted deliveries have to end. */
 const lastWordsMs = 1_000;
 
 /** A receiver with a slot among the deliveries that run. */
@@ -56,9 +56,9 @@ interface Entered {
 type Delivery = DueWebhook & Receiver;
 
 /**
- * Delivers webhooks at least once: an event is claimed under a lease, sent, and what came of it written down. A crash
- * between the two repeats the same bytes under the same `event_id`. Only what can be sent at once is claimed, so what
- * waits for its share stays free for every process.
+ * Delivers webhooks at least once: claims an event under a lease, sends it and records the outcome. A crash between the last
+ * two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that other
+ * processes may take those that wait for a share.
  */
 export const createWebhookDispatcher = ({
   store,
@@ -77,7 +77,7 @@ export const createWebhookDispatcher = ({
     perOwner: { account: sending.perAccount, host: sending.perHost, receiver: sending.perReceiver },
   });
   const scheduler = createFairScheduler();
-  /** What is being sent, by event. */
+  /** The deliveries under way, by event. */
   const running = new Map<string, Promise<void>>();
   const draining = new AbortController();
   const ended = new AbortController();
@@ -111,7 +111,7 @@ export const createWebhookDispatcher = ({
   const start = (event: WebhookEvent, { receiver, release }: Entered): void => {
     const sent = send(event, receiver)
       .catch((error: unknown) => {
-        // Nothing is written down: its lease ends, and it is sent again.
+        // Nothing is recorded: the lease of the event ends, and it is sent again.
         if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
       })
       .finally(() => {
@@ -135,12 +135,12 @@ export const createWebhookDispatcher = ({
     return entered;
   };
 
-  /** Begins to send one event to each receiver that can have one; whether there may be more to send now. */
+  /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
   const startSome = async (): Promise<boolean> => {
     if (limiter.free === 0) return false;
     const now = clock.now();
     const waiting = (await store.listDueWebhooks(now)).map(withHost);
-    // What is sent here although its lease ran out gets a new one, and is not sent beside itself.
+    // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
     const lapsed = waiting.filter(({ id }) => running.has(id));
     const entered = enter(waiting);
     const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
@@ -153,7 +153,7 @@ export const createWebhookDispatcher = ({
         entered.delete(event.id);
         start(event, due);
       }
-      // None when another process was quicker: it goes on from there.
+      // Empty when another process was faster.
       return claimed.length > 0;
     } finally {
       for (const { release } of entered.values()) release();
@@ -201,7 +201,7 @@ export const createWebhookDispatcher = ({
 
 const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
-/** Any 2xx ends it, 410 stops it, everything else is tried again while there are attempts left. */
+/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
 const nextState = ({
   answer,
   askedMs,

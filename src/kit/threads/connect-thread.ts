@@ -8,7 +8,10 @@ export type ThreadEnd = { kind: 'closed' } | { kind: 'crashed'; cause: unknown }
 
 /** A thread that answers calls, until it ends. */
 export interface Thread<Input, Output> {
-  /** Rejects with ThreadError, or with the reason of a signal that has aborted. A later abort is passed on to the thread, which answers all the same. */
+  /**
+   * Rejects with ThreadError, or with the reason of a signal that has aborted. A later abort is passed on to the thread, which
+   * answers all the same.
+   */
   call(input: Input, signal?: AbortSignal): Promise<Output>;
   /** Resolves, never rejects, when no call is answered any more. */
   readonly ended: Promise<ThreadEnd>;

@@ -3,7 +3,7 @@ import { readAnswer, type AnswerToRead, type ReadAnswer } from './read-answer.ts
 
 /** Reads answers of upstreams without blocking the event loop: large ones are read in a thread. */
 export interface AnswerReader {
-  /** Null when the answer is not JSON with the list. Throws ThreadError, or the signal's reason. */
+  /** Returns null if the answer is not JSON with the list. Throws ThreadError, or the signal's reason. */
   read(answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null>;
   close(): Promise<void>;
 }

@@ -41,7 +41,7 @@ export const countryNames = (): readonly CountryName[] => (made ??= [...namesOfC
 
 const namesOfCldr = (): CountryName[] => {
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-  const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
   return letters
     .flatMap((first) => letters.map((second) => first + second))
     .filter((code) => !codesOfNoCountry.has(code) && isCurrent(code))

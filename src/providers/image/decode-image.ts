@@ -16,8 +16,7 @@ const decodeSeconds = 15;
 const queue = { total: 1_000 };
 
 /**
- * For all of the process, as is the thread pool that they are about: of its four threads (UV_THREADPOOL_SIZE), files and
- * names of hosts need the others.
+ * For the whole process, like Node's thread pool: of its four threads (UV_THREADPOOL_SIZE), files and DNS need the others.
  */
 const decoders = createFairShareLimiter({ total: 2, queue });
 const largeDecoders = createFairShareLimiter({ total: 1, queue });
@@ -44,15 +43,15 @@ export class ImageError extends Error {
 }
 
 export interface DecodeOptions {
-  /** Heard while it waits for its turn. */
+  /** Ends the wait for a turn, not the decoding. */
   signal: AbortSignal;
-  /** For whom: nobody takes all turns. */
+  /** The account that gets no more than its share of the turns. */
   accountId?: string | undefined;
 }
 
 /**
- * Gives `work` a stranger's image, upright or not as it is, once it was looked over: no other way leads from such bytes to
- * the decoder. `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
+ * Gives a stranger's image to `work` after its header was checked, without rotating it. All such images go this way.
+ * `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
  */
 export const decodeImage = async <Result>(
   bytes: Uint8Array,

@@ -18,9 +18,9 @@ export interface ReaderLimits {
 /** `damaged`: the index cannot be served again as it is. */
 export type ReaderEnd = ThreadEnd | { kind: 'damaged'; cause: unknown };
 
-/** The profiles of a folder, searched by a thread of its own. */
+/** Searches the profiles of a folder in a thread of its own. */
 export interface Reader {
-  /** What is searched now; the searches that are answered after a change are of the new one. */
+  /** The generation that is searched now. Searches answered after a change are of the new one. */
   readonly served: ServedGeneration;
   search: SearchLine;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
@@ -31,15 +31,15 @@ export interface Reader {
 export interface OpenReaderInput {
   folder: string;
   limits: ReaderLimits;
-  /** Told of each further generation that is searched from now on. */
+  /** Called with each further generation that is searched from now on. */
   onSwitched?: (served: ServedGeneration) => void;
-  /** Told when a new generation cannot be opened; the one before is searched on. */
+  /** Called when a new generation cannot be opened; the one before is searched on. */
   onNotSwitched?: (cause: Error) => void;
   /** Starts the thread; tests keep hold of it. */
   startWorker?: (folder: string) => Worker;
 }
 
-/** What is to be searched is damaged, or was never whole. */
+/** The index is damaged, or was never whole. */
 export class IndexDamagedError extends Error {
   constructor(message: string) {
     super(message);
@@ -51,8 +51,8 @@ export const startReadWorker = (folder: string): Worker =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData: { folder } });
 
 /**
- * Opens what is current in `folder` in a new thread. Rejects when the thread cannot open it in time, with
- * IndexDamagedError when it never will as it is.
+ * Opens the current generation of `folder` in a new thread. Rejects when the thread cannot open it in time, and with
+ * IndexDamagedError when no retry will help.
  */
 export const openReader = async ({
   folder,

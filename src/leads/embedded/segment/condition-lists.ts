@@ -45,12 +45,12 @@ export const createConditionLookup = (
   return ({ text, isPrefix }) => (isPrefix ? prefixes : terms).memo(text);
 };
 
-/** Of terms and of prefixes each. */
+/** The memory for terms, and the same for prefixes. */
 const keptBytes = 8 * 1024 * 1024;
 const entryBytes = 512;
 const listBytes = 64;
 
-/** About what an answer takes in memory. */
+/** The approximate memory of an answer. */
 const bytesOf = ({ rows, lists }: ConditionLists): number =>
   entryBytes + rows.byteLength + lists.length * listBytes;
 

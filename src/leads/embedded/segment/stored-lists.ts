@@ -74,7 +74,10 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
       : { rows: null, long: openLong(list) };
 };
 
-/** Of a long list: how many rows each chunk has, the group that has its part, and where it begins there; the bytes of each group. */
+/**
+ * The layout of a long list: by chunk, the number of rows, the group that has its part, and where that begins; by group, its
+ * bytes.
+ */
 interface Layout {
   sizes: Uint32Array;
   groups: Uint16Array;

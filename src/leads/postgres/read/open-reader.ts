@@ -12,11 +12,11 @@ export interface ReaderLimits {
   searchTimeoutMs: number;
   /** A thread that has not answered a search for so long is ended; longer than all time-outs in it together. */
   stuckAfterMs: number;
-  /** For the connections to be closed. */
+  /** The time for closing the connections. */
   closeTimeoutMs: number;
 }
 
-/** The profiles in a database, searched by a thread of its own. */
+/** Searches the profiles of a database in a thread of its own. */
 export interface Reader {
   search: SearchLine;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
@@ -28,9 +28,9 @@ export interface OpenReaderInput {
   workerData: ReadWorkerData;
   limits: ReaderLimits;
   onServing: (served: ServedLeads) => void;
-  /** Told of the list of forgotten people at first, and whenever it is another. */
+  /** Called with the list of forgotten people at first, and whenever it has changed. */
   onForgotten: (forgotten: ForgottenCopy) => void;
-  /** Told what is for the log alone. */
+  /** Called with events that are only for the log. */
   onTrouble: (kind: 'unanswering' | 'connection-broken', cause: Error) => void;
   /** Starts the thread; tests keep hold of it. */
   startWorker?: (workerData: ReadWorkerData) => Worker;
@@ -39,7 +39,7 @@ export interface OpenReaderInput {
 export const startReadWorker = (workerData: ReadWorkerData): Worker =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData });
 
-/** Starts a thread that follows a database; what it finds there is told through `onServing`. */
+/** Starts a thread that follows a database and reports its content through `onServing`. */
 export const openReader = ({
   workerData,
   limits,

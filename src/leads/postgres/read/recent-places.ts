@@ -4,26 +4,25 @@ import type { Part } from '../part/part.ts';
 import type { StoredPlaces } from '../part/places.ts';
 
 /**
- * Who met the conditions that were asked for last, in memory: most searches share their words and filters with others.
- * What a part has for a condition never changes, so nothing here grows old but with its part; a part is known by its run
- * and its id.
+ * Keeps the places that met recent conditions, as most searches share their words and filters with others. The places of a
+ * condition in a part never change, so they are valid as long as the part. A run and an id identify a part.
  */
 export interface RecentPlaces {
-  /** Answers what is known of `condition` for a part; to be used before anything is kept. */
+  /** Returns a function that finds the kept places of `condition` in a part. Use it before the next `keep`. */
   find(condition: QueryTerm): (part: Part) => StoredPlaces | undefined;
-  /** `places` are copied: they may be a view of a whole block. */
+  /** Copies `places`, which may be a view of a whole block. */
   keep(condition: QueryTerm, found: readonly { part: Part; places: StoredPlaces }[]): void;
-  /** Drops what belongs to other parts. */
+  /** Drops the places of all other parts. */
   retain(parts: readonly Part[]): void;
 }
 
-/** What is known of a condition, by the ids of parts. */
+/** The places of a condition, by the ids of parts. */
 type Recent = Map<number, { run: string; places: StoredPlaces }>;
 
-/** What an entry takes beside its places, roughly. */
+/** The memory of an entry beside its places, roughly. */
 const entryBytes = 160;
 
-/** Holds at most `maxBytes`; the conditions whose last use lies back farthest go first. */
+/** Holds at most `maxBytes`; drops the least recently used conditions first. */
 export const createRecentPlaces = (maxBytes: number): RecentPlaces => {
   const recents = new LRUCache<string, Recent>({ maxSize: Math.max(1, maxBytes), sizeCalculation: sizeOf });
   /** The cache measures a value again only when it is a new one. */
