@@ -7,20 +7,20 @@ import { callWithin } from '../kit/call-within.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
 /**
- * What replicas share. Redis is never needed: a call that it does not answer in time gives undefined, and after a
- * few such calls it is left alone for some seconds.
+ * A connection to the Redis that replicas share. Redis is optional: a call without an answer in time returns undefined, and
+ * after a few such calls Redis is not asked for some seconds.
  */
 export interface RedisConnection {
-  /** The node-redis client, for libraries that send commands themselves; inside `attempt` only. */
+  /** The node-redis client, for libraries that send commands themselves. Used only inside `attempt`. */
   readonly client: RedisClient;
   /**
-   * The outcome of `command`, or undefined where Redis failed or took longer than `timeoutMs`. Never throws. A
-   * command given up may still be carried out.
+   * Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. A
+   * command that timed out may still be carried out.
    */
   attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
-  /** Dials now, so that the log tells at once when Redis does not answer. Never rejects. */
+  /** Connects now, so that the log tells at once when Redis does not answer. Never rejects. */
   check(): Promise<void>;
-  /** Redis as the store of a cache: a fault reads as a miss, and a write that fails is lost. */
+  /** Opens a store for a cache. A fault reads as a miss, and a write that fails is lost. */
   openStore(options: { timeoutMs: number }): CacheStore;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ const pingIntervalMs = 1_000;
 const silenceMs = 4_000;
 const breakerOpenMs = 5_000;
 const breakerMaxFailures = 5;
-/** Commands waiting to be sent or answered; beyond, a command fails at once. */
+/** The commands that may wait to be sent or answered; one more fails at once. */
 const maxPendingCommands = 20_000;
 const logIntervalMs = 60_000;
 
@@ -56,8 +56,8 @@ const openClient = (url: string) =>
 type RedisClient = ReturnType<typeof openClient>;
 
 /**
- * A connection to `url` (redis: or rediss:), dialled at the first call and dialled again for as long as it is not
- * closed. Callers wait for the first dial within their own time-out, and for no later one.
+ * Connects to `url` (redis: or rediss:) at the first call, and reconnects until it is closed. Callers wait for the first
+ * attempt to connect within their own time-out, and for no later one.
  */
 export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
   const client = openClient(url);

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { Client, type buildConnector } from 'undici';
 import { startDeadline, type Deadline } from '../kit/deadline.ts';
+import { createFairShareLimiter, type FairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
 import { connectChecked, type ConnectOptions } from './connect-checked.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { createResolveHost, type ResolveHost } from './resolve-host.ts';
 import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
-import { createSlots, type Slots } from './slots.ts';
 
 export interface OutboundOptions {
   /** For development: also allows addresses of this machine, over plain http and on any port. */
@@ -33,7 +33,7 @@ interface Call {
 
 /** Calls that wait for the same places. */
 interface Lane {
-  slots: Slots;
+  limiter: FairShareLimiter;
   /** Does not count as time of the call itself. */
   longestWaitMs: number;
 }
@@ -59,22 +59,30 @@ export const createOutbound = ({
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
-  // Each has its own places, so that slow hosts that users name hold up neither posts nor results that are paid for.
+  const createLimiter = (maxWaiting: number): FairShareLimiter =>
+    createFairShareLimiter({
+      total: atOnce,
+      queue: {
+        total: maxWaiting,
+        refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+      },
+    });
+  // Each has its own limiter, so that slow hosts that users name hold up neither posts nor results that are paid for.
   const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
-    inputs: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    inputs: { limiter: createLimiter(waiting), longestWaitMs },
     // There are as many as there are jobs, and none is refused.
-    results: { slots: createSlots({ atOnce, waiting: Infinity }), longestWaitMs: longestResultWaitMs },
-    posts: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    results: { limiter: createLimiter(Infinity), longestWaitMs: longestResultWaitMs },
+    posts: { limiter: createLimiter(waiting), longestWaitMs },
   };
   const closed = new AbortController();
 
   const begin = async (
-    { slots, longestWaitMs }: Lane,
+    { limiter, longestWaitMs }: Lane,
     { totalMs, signal, accountId }: BeginOptions,
   ): Promise<Call> => {
     const signals = [signal, closed.signal];
     const turn = startDeadline({ totalMs: longestWaitMs, toError: toFailure('busy'), signals });
-    const release = await slots.take({ signal: turn.signal, accountId }).finally(turn.end);
+    const release = await limiter.acquire({ owner: accountId }, { signal: turn.signal }).finally(turn.end);
     const deadline = startDeadline({ totalMs, toError: toFailure('timeout'), signals });
     return {
       deadline,

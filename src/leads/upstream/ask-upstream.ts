@@ -1,7 +1,8 @@
 import { createHttpClient } from '../../http/http-client.ts';
+import { OutboundError } from '../../http/outbound.ts';
 import type { HttpAnswer } from '../../http/send-request.ts';
-import { createSlots } from '../../http/slots.ts';
 import { startDeadline } from '../../kit/deadline.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 
 export interface UpstreamRequest {
   method: 'GET' | 'POST';
@@ -42,9 +43,9 @@ export interface AskUpstreamOptions {
   waiting?: number;
 }
 
-const longestConnectMs = 5_000;
+const maxConnectMs = 5_000;
 /** The status of a failure says what matters. Its page is not waited for, as the next source is to be asked. */
-const longestFailureMs = 500;
+const maxFailureMs = 500;
 const maxFailureBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
@@ -54,8 +55,14 @@ export const createAskUpstream = ({
   atOnce = 32,
   waiting = 128,
 }: AskUpstreamOptions): AskUpstream => {
-  const slots = createSlots({ atOnce, waiting });
-  const http = createHttpClient({ connectMs: Math.min(longestConnectMs, timeoutMs) });
+  const limiter = createFairShareLimiter({
+    total: atOnce,
+    queue: {
+      total: waiting,
+      refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+    },
+  });
+  const http = createHttpClient({ connectMs: Math.min(maxConnectMs, timeoutMs) });
 
   const exchange = async (request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> => {
     const { method, url, headers, body } = request;
@@ -83,7 +90,7 @@ export const createAskUpstream = ({
     ask: async (request, signal) => {
       const deadline = startDeadline({ totalMs: timeoutMs, signals: [signal] });
       try {
-        const release = await slots.take({ signal: deadline.signal });
+        const release = await limiter.acquire({}, { signal: deadline.signal });
         try {
           const answer = await exchange(request, deadline.signal);
           signal.throwIfAborted();
@@ -102,7 +109,7 @@ export const createAskUpstream = ({
 const readBytes = async ({ body }: HttpAnswer): Promise<Buffer> => Buffer.from(await body.arrayBuffer());
 
 const readFailure = async (answer: HttpAnswer): Promise<Buffer> => {
-  const giveUp = setTimeout(() => answer.body.destroy(), longestFailureMs);
+  const giveUp = setTimeout(() => answer.body.destroy(), maxFailureMs);
   try {
     return await readBytes(answer);
   } catch {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
@@ -219,13 +220,11 @@ export const createChallengeBook = (
   methods: readonly PaymentMethod[],
   { offerBook, headerBytes, now }: ChallengeBookOptions,
 ): ChallengeBook => {
-  const pages = new Map<string, Page>();
-  const keyOf = ({ price, resource }: ChallengeRequest): string =>
-    `${price} ${resource.url} ${resource.description}`;
+  const pages = new LRUCache<string, Page>({ max: maxCached });
+  const keyOf = ({ price, resource }: ChallengeRequest): string => `${price} ${resource.url} ${resource.description}`;
 
   const write = (request: ChallengeRequest): Challenge => {
     const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });
-    if (pages.size >= maxCached) pages.clear();
     pages.set(keyOf(request), { ...built, isRenewing: false });
     return built.challenge;
   };

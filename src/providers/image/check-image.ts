@@ -1,5 +1,5 @@
 import type { Metadata, Sharp } from 'sharp';
-import { TooManyWaitingError } from './create-turns.ts';
+import { QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { decodeImage, ImageError, type DecodeOptions, type ImageProblem } from './decode-image.ts';
 
 const maxWaitMs = 20_000;
@@ -20,7 +20,7 @@ export const checkImage = async (
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ImageError) return error.problem;
-    if (error instanceof TooManyWaitingError || error === tooLong.reason) return 'busy';
+    if (error instanceof QueueFullError || error === tooLong.reason) return 'busy';
     throw error;
   }
 };

@@ -1,5 +1,5 @@
 import type { Metadata, Sharp } from 'sharp';
-import { createTurns } from './create-turns.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { hasTooManyParts } from './image-parts.ts';
 import { inputImageType } from './input-image-type.ts';
 import { loadSharp, type SharpModule } from './load-sharp.ts';
@@ -13,14 +13,13 @@ const largePixels = maxPixels / 4;
 /** Decoding the largest takes two seconds. */
 const decodeSeconds = 15;
 
-const queueLimit = 1_000;
+const queue = { total: 1_000 };
 
 /**
- * For all of the process, as is the thread pool that they are about: of its four threads (UV_THREADPOOL_SIZE), files and
- * names of hosts need the others.
+ * For the whole process, like Node's thread pool: of its four threads (UV_THREADPOOL_SIZE), files and DNS need the others.
  */
-const inTurn = createTurns({ atOnce: 2, queueLimit });
-const largeInTurn = createTurns({ atOnce: 1, queueLimit });
+const decoders = createFairShareLimiter({ total: 2, queue });
+const largeDecoders = createFairShareLimiter({ total: 1, queue });
 
 export type ImageProblem =
   /** Not PNG, JPEG, WebP, GIF or AVIF. */
@@ -44,15 +43,15 @@ export class ImageError extends Error {
 }
 
 export interface DecodeOptions {
-  /** Heard while it waits for its turn. */
+  /** Ends the wait for a turn, not the decoding. */
   signal: AbortSignal;
-  /** For whom: nobody takes all turns. */
+  /** The account that gets no more than its share of the turns. */
   accountId?: string | undefined;
 }
 
 /**
- * Gives `work` a stranger's image, upright or not as it is, once it was looked over: no other way leads from such bytes to
- * the decoder. `work` does nothing but decode. Throws ImageError, TooManyWaitingError, or the signal's reason.
+ * Gives a stranger's image to `work` after its header was checked, without rotating it. All such images go this way.
+ * `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
  */
 export const decodeImage = async <Result>(
   bytes: Uint8Array,
@@ -72,7 +71,7 @@ export const decodeImage = async <Result>(
         }),
       options,
     );
-  return pixels > largePixels ? largeInTurn(decode, options) : decode();
+  return pixels > largePixels ? largeDecoders.run({ owner: options.accountId }, options, decode) : decode();
 };
 
 /** Reads size and shape from the header of a foreign image of any size. Throws like `decodeImage`. */
@@ -86,7 +85,8 @@ export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions)
 export const withSharp = <Result>(
   work: (sharp: SharpModule) => Promise<Result>,
   options: DecodeOptions,
-): Promise<Result> => inTurn(async () => work(await loadSharp()), options);
+): Promise<Result> =>
+  decoders.run({ owner: options.accountId }, options, async () => work(await loadSharp()));
 
 const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   try {

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { atMostEvery } from '../../kit/at-most-every.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { once } from '../../kit/once.ts';
-import { createTurns } from '../image/create-turns.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
-import { createWorkerPool } from '../worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
 import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
 import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
@@ -72,8 +72,8 @@ export const createSandboxVideo = ({
       );
     }
   });
-  const inTurn = createTurns({ atOnce: filmsAtOnce, queueLimit: mostFilms });
-  const pictures = createWorkerPool<DrawTask, Uint8Array>({
+  const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: mostFilms } });
+  const pictures = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./video/worker.ts', import.meta.url),
     size: 1,
     queueLimit: mostFilms,
@@ -88,18 +88,16 @@ export const createSandboxVideo = ({
     const { plan } = task;
     try {
       await assertEncoder();
-      await inTurn(
-        () =>
-          makeFilm({
-            plan,
-            folder: folders.path(id),
-            draw: pictures.run,
-            onPicture: (made) => {
-              filming.made = made;
-            },
-            signal: closing.signal,
-          }),
-        { signal: closing.signal },
+      await films.run({}, { signal: closing.signal }, () =>
+        makeFilm({
+          plan,
+          folder: folders.path(id),
+          draw: pictures.run,
+          onPicture: (made) => {
+            filming.made = made;
+          },
+          signal: closing.signal,
+        }),
       );
     } catch (error) {
       if (closing.signal.aborted) return;

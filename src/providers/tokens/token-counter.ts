@@ -1,5 +1,6 @@
 import type { Log } from '../../kit/log.ts';
-import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { sliceText } from './slices.ts';
 
 /**
@@ -14,7 +15,7 @@ export interface TokenCounter {
 }
 
 export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
-  const pool = createWorkerPool<string[][], number[]>({
+  const pool = createThreadPool<string[][], number[]>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
     queueLimit: 1_000,
@@ -34,7 +35,7 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
           return scale === 1 ? counted : atMostBytes(texts[index] ?? '', Math.ceil(counted * scale));
         });
       } catch (error) {
-        if (!(error instanceof WorkerPoolError)) throw error;
+        if (!(error instanceof ThreadError)) throw error;
         log.warn({ err: error }, 'tokens are estimated, as the counting thread gave no answer');
         return texts.map(roughTokens);
       }

@@ -1,5 +1,6 @@
 import { AppError } from '../../kit/errors.ts';
-import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool, type ThreadPool } from '../../kit/threads/thread-pool.ts';
 
 export interface VideoMeasure {
   /** Play time of the pictures, above 0 and at most 3,600, with a fraction. */
@@ -13,7 +14,7 @@ export interface VideoMeasure {
 export type VideoSource = string | Uint8Array;
 
 /** One thread for the whole process. It starts with the first video and does not keep the process alive. */
-let pool: WorkerPool<VideoSource, VideoMeasure | null> | null = null;
+let pool: ThreadPool<VideoSource, VideoMeasure | null> | null = null;
 
 const never = new AbortController().signal;
 
@@ -26,7 +27,7 @@ export const measureVideo = async (
   source: VideoSource,
   signal: AbortSignal = never,
 ): Promise<VideoMeasure | null> => {
-  pool ??= createWorkerPool({
+  pool ??= createThreadPool({
     file: new URL('./measure/worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
@@ -36,7 +37,7 @@ export const measureVideo = async (
   try {
     return await pool.run(source, signal);
   } catch (error) {
-    if (!(error instanceof WorkerPoolError)) throw error;
+    if (!(error instanceof ThreadError)) throw error;
     if (error.reason !== 'full') return null;
     throw new AppError('overloaded', 'Too many videos are being measured. Try again shortly.', {
       retryAfterSeconds: 2,

@@ -5,9 +5,9 @@ import type { OverlayOptions, Sharp } from 'sharp';
 import { newId } from '../../../kit/ids.ts';
 import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
-import type { WorkerPool, WorkerReply } from '../../worker-pool.ts';
+import type { ThreadPool } from '../../../kit/threads/thread-pool.ts';
 import type { FilmEncoding } from './encode/encode-film.ts';
-import type { FilmReport } from './encode/worker.ts';
+import type { FilmOutcome, FilmReport } from './encode/worker.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 import { sandboxHolder } from '../sandbox-holder.ts';
 import type { DrawTask } from './worker.ts';
@@ -16,7 +16,7 @@ export interface MakeFilmOptions {
   plan: FilmPlan;
   /** The folder of the task, with its images. The film is written there. */
   folder: string;
-  draw: WorkerPool<DrawTask, Uint8Array>['run'];
+  draw: ThreadPool<DrawTask, Uint8Array>['run'];
   /** Called with the number of pictures made. */
   onPicture: (made: number) => void;
   signal: AbortSignal;
@@ -63,7 +63,7 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
  */
 const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions): Promise<void> => {
   signal.throwIfAborted();
-  const { promise: ended, resolve: end } = Promise.withResolvers<WorkerReply<null>>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<FilmOutcome>();
   const encoder = fork(new URL('./encode/worker.ts', import.meta.url), {
     execArgv: [],
     env: {},
@@ -72,7 +72,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
     timeout: limitMs,
     killSignal: 'SIGKILL',
   });
-  let answer: WorkerReply<null> | null = null;
+  let answer: FilmOutcome | null = null;
   encoder.on('message', (told: FilmReport) => {
     if ('made' in told) onPicture(told.made);
     else {

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createWorkerPool, type WorkerPool } from '../../src/providers/worker-pool.ts';
-import { noAbort, rejectionOf } from './collect.ts';
+import { createThreadPool, type ThreadPool } from '../../../src/kit/threads/thread-pool.ts';
+import { noAbort, rejectionOf } from '../../providers/collect.ts';
 
-const pools: WorkerPool<number | string, unknown>[] = [];
+const pools: ThreadPool<number | string, unknown>[] = [];
 
 const createPool = ({ size = 1, queueLimit = 10, timeoutMs = 20_000 } = {}) => {
-  const pool = createWorkerPool<number | string, unknown>({
-    file: new URL('./fixtures/worker.ts', import.meta.url),
+  const pool = createThreadPool<number | string, unknown>({
+    file: new URL('./worker.ts', import.meta.url),
     size,
     queueLimit,
     timeoutMs,
@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
 });
 
-describe('a worker pool', () => {
+describe('a thread pool', () => {
   it('answers each task with its own result', async () => {
     const pool = createPool({ size: 2 });
     const results = await Promise.all([1, 2, 3, 4, 5].map((input) => pool.run(input, noAbort())));
@@ -30,7 +30,7 @@ describe('a worker pool', () => {
   it('ends a task that takes too long, and goes on with the next', async () => {
     const pool = createPool({ timeoutMs: 500 });
     const hanging = rejectionOf(pool.run('hang', noAbort()));
-    expect(await hanging).toMatchObject({ name: 'WorkerPoolError', reason: 'timeout' });
+    expect(await hanging).toMatchObject({ name: 'ThreadError', reason: 'timeout' });
     expect(await createPool().run(21, noAbort())).toBe(42);
   });
 
@@ -38,7 +38,7 @@ describe('a worker pool', () => {
     const pool = createPool();
     const bad = rejectionOf(pool.run(word, noAbort()));
     const good = pool.run(4, noAbort());
-    expect(await bad).toMatchObject({ reason: 'failed' });
+    expect(await bad).toMatchObject({ reason: 'crashed' });
     expect(await good).toBe(8);
   });
 

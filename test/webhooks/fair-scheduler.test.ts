@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/webhooks/turns.ts';
+import { createFairScheduler } from '../../src/webhooks/fair-scheduler.ts';
 
 const waiting = (...names: string[]) =>
   names.map((name) => ({ accountId: name.slice(0, 1), host: name.slice(1) }));
@@ -7,7 +7,7 @@ const namesOf = (parties: { accountId: string; host: string }[]) =>
   parties.map(({ accountId, host }) => accountId + host);
 
 test('accounts take turns, and within an account its hosts', () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   const all = waiting('a1', 'a2', 'a3', 'b1', 'c9');
   const served: string[] = [];
   for (let round = 0; round < 9; round += 1) {
@@ -20,13 +20,13 @@ test('accounts take turns, and within an account its hosts', () => {
 });
 
 test('who had no turn yet comes before all who had, and equals stay in their order', () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   for (const parties of turns.order(waiting('b1', 'a1'))) turns.take(parties);
   expect(namesOf(turns.order(waiting('a1', 'b1', 'd1', 'c1')))).toEqual(['d1', 'c1', 'b1', 'a1']);
 });
 
 test('who waits no more is forgotten', () => {
-  const turns = createTurns();
+  const turns = createFairScheduler();
   for (const parties of turns.order(waiting('a1', 'b1'))) turns.take(parties);
   turns.order(waiting('b1'));
   expect(namesOf(turns.order(waiting('b1', 'a1')))).toEqual(['a1', 'b1']);
