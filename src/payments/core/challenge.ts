@@ -221,7 +221,8 @@ export const createChallengeBook = (
   { offerBook, headerBytes, now }: ChallengeBookOptions,
 ): ChallengeBook => {
   const pages = new LRUCache<string, Page>({ max: maxCached });
-  const keyOf = ({ price, resource }: ChallengeRequest): string => `${price} ${resource.url} ${resource.description}`;
+  const keyOf = ({ price, resource }: ChallengeRequest): string =>
+    `${price} ${resource.url} ${resource.description}`;
 
   const write = (request: ChallengeRequest): Challenge => {
     const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });
