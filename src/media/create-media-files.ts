@@ -1,15 +1,17 @@
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
 import type { Log } from '../kit/log.ts';
 import type { MediaFiles } from './media-files.ts';
+import type { MediaSettings } from './media-settings.ts';
 
 /** The folder of the media, if they are not in a bucket. */
-export const mediaFolder = ({ mediaDir, dataDir }: Pick<Config, 'mediaDir' | 'dataDir'>): string =>
-  mediaDir ?? join(dataDir, 'media');
+export const mediaFolder = ({
+  mediaDir,
+  dataDir,
+}: Pick<MediaSettings, 'mediaDir'> & { dataDir: string }): string => mediaDir ?? join(dataDir, 'media');
 
 /** Creates the storage that the settings name: a bucket, or else a folder. Loads only that one and does not access it yet. */
 export const createMediaFiles = async (
-  config: Pick<Config, 's3' | 'mediaDir' | 'dataDir'>,
+  config: Pick<MediaSettings, 's3' | 'mediaDir'> & { dataDir: string },
   { log }: { log: Log },
 ): Promise<MediaFiles> => {
   const { s3 } = config;

@@ -19,7 +19,7 @@ const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Heade
 const keptSeconds = 86_400;
 
 /** True if a page of any origin may call the operation: it is paid with a proof, and no cookie or key gives rights. */
-export const allowsAnyOrigin = ({ payment }: Operation): boolean => payment === 'x402';
+export const allowsAnyOrigin = ({ sale }: Operation): boolean => sale?.x402 !== undefined;
 
 /** Lets a wallet in a page of any origin read the terms, pay, and read the answer. */
 export const setCorsHeaders = (response: ServerResponse): void => {

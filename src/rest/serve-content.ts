@@ -14,8 +14,8 @@ export interface ServeContentOptions {
   media: Pick<MediaLibrary, 'read'>;
   clock: Clock;
   log: Log;
-  /** Maximum number of contents that this process streams at once: `config.videoStreams`. */
-  streams: number;
+  /** Maximum number of contents that this process streams at once. */
+  streams?: number;
   /** A reader that takes nothing for this long is cut off. Default: a minute. */
   stalledMs?: number;
   /** Minimum rate of a reader, averaged over `stalledMs`. Default: 16 KiB. */
@@ -45,7 +45,7 @@ export const createServeContent = ({
   media: library,
   clock,
   log,
-  streams,
+  streams = 64,
   stalledMs = stalledReaderMs,
   leastBytesPerSecond,
 }: ServeContentOptions): ServeContent => {

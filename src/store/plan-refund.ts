@@ -10,12 +10,12 @@ export interface RefundPlanFacts {
 }
 
 /**
- * On EVM the identity names who signed, `eip155:<chain>:<token>:<payer>:<nonce>`, while the payer may be a
- * facilitator's word. Other identities name nobody.
+ * Compares the payer, which may only be a facilitator's claim, with the signer in the identity. An EVM identity is
+ * `eip155:<chain>:<token>:<signer>:<nonce>`. A Solana identity has three parts and names no signer.
  */
 const isNamedPayer = (identity: string, payer: string): boolean => {
-  const [family, , , signer] = identity.split(':');
-  return family !== 'eip155' || signer === undefined || signer === payer.toLowerCase();
+  const [, , , signer] = identity.split(':');
+  return signer === undefined || signer === payer.toLowerCase();
 };
 
 /** Decides whether a refund may be planned, and its amount, for both engines. */

@@ -114,7 +114,7 @@ describe('a start', () => {
   });
 
   it.each<[Record<string, string>, string[], RegExp]>([
-    [{ PORT: 'eighty' }, [], /^PORT: must be a whole number\n$/],
+    [{ PORT: 'eighty' }, [], /^PORT: must be a whole number from 0 to 65535\n$/],
     [{ DATABASE_URL: 'nonsense' }, [], /^DATABASE_URL: .*\n$/],
     [{ CAUSEWAY_CONFIG: '/does/not/exist.yaml' }, [], /^CAUSEWAY_CONFIG: .* cannot be read\n$/],
     [{}, ['--env-file', '/does/not/exist.env'], /^--env-file: .* cannot be read\n$/],
@@ -124,7 +124,7 @@ describe('a start', () => {
       [],
       /^DATBASE_URL: there is no such setting; rename it to DATABASE_URL, or unset it .*\n$/,
     ],
-    [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: must be a Solana address\n$/],
+    [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: me is not a Solana address\n$/],
   ])('with the wrong setting %j %j ends with one line and exit code 2', async (environment, args, line) => {
     const { code, stderr, stdout } = await run([...gatewayArguments, ...args], environment);
     expect(stderr).toMatch(line);

@@ -1,4 +1,4 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 
 /** Other names of the fields in exports and scrapers, as `nameKey` writes them. */
 const synonyms: Partial<Record<LeadField, string>> = {

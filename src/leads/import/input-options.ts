@@ -1,5 +1,5 @@
 import type { Json } from '../../kit/json.ts';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { LeadInput } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 

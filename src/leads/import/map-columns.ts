@@ -1,4 +1,4 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';

@@ -1,4 +1,4 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { shownValue } from './shown-value.ts';

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { canonicalJson } from '../../kit/json.ts';
 import type { LeadBatch } from '../lead-keeper.ts';
-import { leadFields } from '../../config/lead-fields.ts';
+import { leadFields } from '../lead-fields.ts';
 import type { FileLeadInput, InputProgress, LeadInputOptions } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fileProblem } from './open-raw-file.ts';

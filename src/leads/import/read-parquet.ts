@@ -6,7 +6,7 @@ import {
   type FileMetaData,
   type SchemaTree,
 } from 'hyparquet';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';

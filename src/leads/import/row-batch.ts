@@ -1,4 +1,4 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { checkLead } from '../query/check-lead.ts';
 import type { Lead } from '../lead-source.ts';
 import { longestRowShown, type RejectedRow } from './input-options.ts';

@@ -1,4 +1,4 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { shownValue } from '../import/shown-value.ts';
 import type { Lead } from '../lead-source.ts';
 

@@ -1,14 +1,14 @@
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import type { FacilitatorHealth } from '../../payments/core/facilitator.ts';
+import { createFeePayers, type FacilitatorHealth, type FeePayers } from '../../payments/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
-/** How payments on one network stand, for operators. */
+/** The state of payments on one network, for operators. */
 export interface NetworkStatus extends FacilitatorHealth {
   /** CAIP-2. */
   network: string;
   label: string;
-  /** Whether its money is worth nothing. */
+  /** Whether its money has no value. */
   isTest: boolean;
   /** `local` or `remote`. */
   facilitator: string;
@@ -16,42 +16,31 @@ export interface NetworkStatus extends FacilitatorHealth {
 
 export interface PaymentHealth {
   status(): NetworkStatus[];
-  /** The Solana fee payers that were offered lately. */
-  recentFeePayers: ReadonlySet<string>;
-  /** Asks every facilitator once, and from then on again and again until `signal` aborts. */
+  /** The fee payers of recent offers. */
+  recentFeePayers: FeePayers;
+  /** Asks every facilitator once, and then in the background until `signal` aborts. */
   start(): Promise<void>;
-  /** Asks again now instead of later: a facilitator began to fail. */
+  /** Asks again now, because a facilitator began to fail. */
   askSoon(): void;
-  /** Resolves when nothing is asked any more. */
+  /** Resolves when the background work has ended. */
   stopped(): Promise<void>;
 }
 
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
-const maxFeePayers = 32;
 
 export const createPaymentHealth = (context: {
   methods: readonly PaymentMethod[];
   log: Log;
-  /** What is offered may have changed. */
+  /** Called after each round: the terms may have changed. */
   onChange: () => void;
   signal: AbortSignal;
 }): PaymentHealth => {
   const { methods, log, onChange, signal } = context;
   const health = new Map<string, FacilitatorHealth>();
-  const feePayers = new Set<string>();
+  const recentFeePayers = createFeePayers();
   let running: Promise<void> | null = null;
   let waiting = new AbortController();
-
-  const noteFeePayer = ({ facilitator }: PaymentMethod): void => {
-    const supported = facilitator.supports();
-    const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
-    if (typeof feePayer !== 'string') return;
-    feePayers.delete(feePayer);
-    feePayers.add(feePayer);
-    const [oldest] = feePayers;
-    if (feePayers.size > maxFeePayers && oldest !== undefined) feePayers.delete(oldest);
-  };
 
   const ask = async (method: PaymentMethod): Promise<void> => {
     const { network, facilitator } = method;
@@ -64,7 +53,7 @@ export const createPaymentHealth = (context: {
       now = { ready: false, detail: 'could not be set up' };
     }
     health.set(network.id, now);
-    noteFeePayer(method);
+    recentFeePayers.note(facilitator.supports());
     if (now.ready !== before?.ready || now.detail !== before.detail) {
       const fields = { network: network.id, facilitator: facilitator.name };
       if (now.ready)
@@ -79,7 +68,7 @@ export const createPaymentHealth = (context: {
   const askAll = async (): Promise<boolean> => {
     await Promise.all(methods.map(ask));
     onChange();
-    // One that works with a line to tell has a part that does not.
+    // A ready network with a detail has a part that fails.
     return methods.every(({ network }) => {
       const known = health.get(network.id);
       return known?.ready === true && known.detail === null;
@@ -96,9 +85,9 @@ export const createPaymentHealth = (context: {
     }
   };
 
-  methods.forEach(noteFeePayer);
+  for (const { facilitator } of methods) recentFeePayers.note(facilitator.supports());
   return {
-    recentFeePayers: feePayers,
+    recentFeePayers,
     status: () =>
       methods.map(({ network, facilitator }) => ({
         network: network.id,

@@ -18,21 +18,25 @@ const query = { limit: 1 };
 
 const opened = `const { parentPort } = require('node:worker_threads');
   const served = { generation: 'first', synthetic: true, profiles: 7, isFoldedEarlier: false };
-  parentPort.postMessage({ kind: 'serving', served });`;
+  const tell = (event) => parentPort.postMessage({ event });
+  const onCalls = (act) => parentPort.on('message', ({ calls }) => {
+    for (const call of calls ?? []) act(call);
+  });
+  tell({ kind: 'serving', served });`;
 /** Threads that behave as a real one does in its bad moments. */
 const threads = {
   silent: `${opened} parentPort.on('message', () => {});`,
   throwing: `${opened} parentPort.on('message', () => { throw new Error('out of order'); });`,
   exiting: `${opened} parentPort.on('message', () => process.exit(3));`,
-  finding: `${opened} parentPort.on('message', () => parentPort.postMessage({ kind: 'damaged', cause: 'malformed' }));`,
-  failing: `${opened} parentPort.on('message', ({ id }) =>
-    parentPort.postMessage({ kind: 'failed', id, cause: 'secret detail' }));`,
-  switching: `${opened} parentPort.on('message', ({ id }) => {
-    parentPort.postMessage({ kind: 'not-switched', cause: 'malformed' });
-    parentPort.postMessage({ kind: 'serving', served: { ...served, generation: 'second', profiles: 8 } });
-    parentPort.postMessage({ kind: 'found', id, leads: [] });
+  finding: `${opened} onCalls(() => tell({ kind: 'damaged', cause: 'malformed' }));`,
+  failing: `${opened} onCalls(({ id }) =>
+    parentPort.postMessage({ answers: [{ id, failure: 'secret detail' }] }));`,
+  switching: `${opened} onCalls(({ id }) => {
+    tell({ kind: 'not-switched', cause: 'malformed' });
+    tell({ kind: 'serving', served: { ...served, generation: 'second', profiles: 8 } });
+    parentPort.postMessage({ answers: [{ id, output: [] }] });
   });`,
-  empty: `require('node:worker_threads').parentPort.postMessage({ kind: 'damaged', cause: 'malformed' });`,
+  empty: `require('node:worker_threads').parentPort.postMessage({ event: { kind: 'damaged', cause: 'malformed' } });`,
   unopened: `require('node:worker_threads').parentPort.on('message', () => {});`,
 };
 

@@ -9,13 +9,20 @@ import {
 } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import type { NetworkStatus, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import { startBnbFixture, type BnbFixture } from '../support/bnb-fixture.ts';
-import { codeOf, createSale, price, startGateFixture, type GateFixture } from '../support/gate-fixture.ts';
+import {
+  codeOf,
+  createSale,
+  overRest,
+  price,
+  startGateFixture,
+  type GateFixture,
+} from '../support/gate-fixture.ts';
 
 let fixture: GateFixture;
 let bnb: BnbFixture;
@@ -39,7 +46,7 @@ const solanaNetwork = (change: Partial<PayableNetwork> = {}): PayableNetwork => 
   ...change,
 });
 
-const usdc: AssetConfig = {
+const usdc: PaymentAsset = {
   symbol: 'USDC',
   address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
   decimals: 6,
@@ -63,7 +70,7 @@ const check = async (network: PayableNetwork): Promise<Checked> => {
     status: () => gate.status()[0]!,
     isOffered: () => {
       try {
-        return gate.challenge({ price, resource: 'rest' }).paymentRequired.accepts.length > 0;
+        return gate.challenge({ price, ...overRest }).paymentRequired.accepts.length > 0;
       } catch {
         return false;
       }
@@ -191,7 +198,7 @@ describe('a network is out of the offer, with what is wrong and where to set it'
   });
 
   it('when Permit2 is not on the chain', async () => {
-    const asset: AssetConfig = { ...usdc, eip712: null, transfer: 'permit2' };
+    const asset: PaymentAsset = { ...usdc, eip712: null, transfer: 'permit2' };
     const detail = await faultsOf(baseNetwork({ asset }));
     const set = 'set x402.networks.eip155:84532.asset to a token with ERC-3009';
     expect(detail).toBe(
@@ -208,7 +215,7 @@ describe('a network is out of the offer, with what is wrong and where to set it'
   });
 
   it('when the mint is none, or counts otherwise', async () => {
-    const solanaUsdc: AssetConfig = {
+    const solanaUsdc: PaymentAsset = {
       symbol: 'USDC',
       address: fixture.chains.solana.usdc,
       decimals: 6,
@@ -234,7 +241,7 @@ describe('a network that was wrong', () => {
     );
     expect(status().detail).toMatch(/^the wallet .* has no USDC account \(.*\) yet; send it some USDC$/);
     const honest = fixture.openGate();
-    const proofs = await stranger.prove(honest.challenge({ price, resource: 'rest' }), 'solana');
+    const proofs = await stranger.prove(honest.challenge({ price, ...overRest }), 'solana');
     expect(await codeOf(gate.pay(createSale('not yet').request(proofs)))).toBe('payment_unavailable');
     await fixture.chains.solana.mint(fixture.chains.solana.facilitator.address, 1n);
     await gate.warmUp();

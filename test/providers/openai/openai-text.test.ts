@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ProviderTimeouts } from '../../../src/config/config.ts';
+import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiText } from '../../../src/providers/openai/openai-text.ts';
@@ -394,6 +394,20 @@ describe('a failure', () => {
     });
     await client.close();
     server.close();
+  });
+
+  it('by a host that speaks no TLS is another route’s chance', async () => {
+    const client = createOpenAiClient({
+      baseUrl: stub.baseUrl.replace('http:', 'https:'),
+      apiKey: 'k',
+      timeouts: patient,
+    });
+    const events = createOpenAiText({ client, counter }).stream(request, { signal: noAbort() });
+    expect(await rejectionOf(collect(events))).toMatchObject({
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+    await client.close();
   });
 
   it.each<[string, StubBehaviour, Partial<ProviderTimeouts>]>([

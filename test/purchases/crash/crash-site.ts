@@ -3,18 +3,18 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { silentLog } from '../../../src/kit/log.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { parseProof } from '../../../src/payments/core/parse-proof.ts';
-import { paymentIdentity } from '../../../src/payments/core/payment-identity.ts';
+import { parseProof, paymentIdentity } from '../../../src/payments/core/parse-proof.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import { createX402Gate, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../../payments/support/buyer.ts';
 import { startFacilitatorServer, type FacilitatorServer } from '../../payments/support/facilitator-server.ts';
-import { price, priceUnits } from '../../payments/support/gate-fixture.ts';
+import { overRest, price, priceUnits } from '../../payments/support/gate-fixture.ts';
 import { testEngines, type StoreKind } from '../../store/open-test-store.ts';
 import type { PayOrder } from './gate-commands.ts';
 import { startGate, type GateChild } from './start-gate.ts';
+import { describeSale } from '../../payments/extensions/sale.ts';
 
 export interface SiteOptions {
   chain: ChainName;
@@ -131,6 +131,7 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
   const seller: X402Gate = createX402Gate({
     store,
     networks: await createNetworks(),
+    sales: [describeSale()],
     publicUrl: () => 'https://leads.example',
     clock: systemClock,
     log: silentLog,
@@ -153,7 +154,7 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
     createPurchase: async (sale, networks) => {
       const buyer = await createBuyer(chains, true);
       await fund(buyer.addresses[chain]);
-      const proofs = await buyer.prove(seller.challenge({ price, resource: 'rest' }), chain);
+      const proofs = await buyer.prove(seller.challenge({ price, ...overRest }), chain);
       const identity = await paymentIdentity(parseProof(proofs));
       return { networks, proofs, sale, identity, buyer: buyer.addresses[chain] };
     },

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { decodeJwt } from 'jose';
-import type { CdpKey } from '../../../src/config/config.ts';
+import type { CdpKey } from '../../../src/payments/x402-settings.ts';
 import { ConfigError } from '../../../src/kit/errors.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
@@ -14,6 +14,7 @@ import { startFacilitatorServer, type FacilitatorServer } from '../../payments/s
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -56,7 +57,7 @@ afterAll(async () => {
   await fixture?.close();
 });
 
-const prove = () => fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+const prove = () => fixture.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
 const ask = async (path: string, authorization: string): Promise<number> => {
   const answer = await fetch(`${server.url}${path}`, { headers: { authorization } });
   await answer.body?.cancel();

@@ -1,10 +1,3 @@
-import type { Lead, LeadQuery } from '../../lead-source.ts';
-
-export interface ReadRequest {
-  id: number;
-  query: LeadQuery;
-}
-
 /** The generation that is searched. */
 export interface ServedGeneration {
   generation: string;
@@ -14,12 +7,10 @@ export interface ServedGeneration {
   isFoldedEarlier: boolean;
 }
 
-export type ReadMessage =
-  /** Sent first, and after each change of the generation. */
+export type ReadEvent =
+  /** The first event, and sent whenever another generation is searched from now on. */
   | { kind: 'serving'; served: ServedGeneration }
   /** A new generation cannot be opened. The former one stays in use. */
   | { kind: 'not-switched'; cause: string }
-  | { kind: 'found'; id: number; leads: Lead[] }
-  | { kind: 'failed'; id: number; cause: string }
-  /** A file is damaged or was never complete. Nothing can be served any more. */
+  /** A file proved damaged, or was never whole; nothing can be served any more. */
   | { kind: 'damaged'; cause: string };

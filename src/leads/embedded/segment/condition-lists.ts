@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import type { QueryTerm } from '../../query/search-terms.ts';
-import { createByteCache } from './byte-cache.ts';
 import type { Dictionary, TermEntry } from './dictionary.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
 import { uniteRows } from './unite-rows.ts';
@@ -37,13 +37,12 @@ export const createConditionLookup = (
     const entry = dictionary.find(term);
     return gather(entry === null ? [] : [entry]);
   };
-  const keptTerms = createByteCache<string, ConditionLists>(keptBytes, bytesOf);
-  const keptPrefixes = createByteCache<string, ConditionLists>(keptBytes, bytesOf);
+  const cacheOf = (look: (text: string) => ConditionLists) =>
+    new LRUCache<string, ConditionLists>({ maxSize: keptBytes, sizeCalculation: bytesOf, memoMethod: look });
+  const terms = cacheOf(wholeTerm);
+  const prefixes = cacheOf((prefix) => heavyPrefix(prefix) ?? lightPrefix(prefix));
 
-  return ({ text, isPrefix }) =>
-    isPrefix
-      ? keptPrefixes.get(text, (prefix) => heavyPrefix(prefix) ?? lightPrefix(prefix))
-      : keptTerms.get(text, wholeTerm);
+  return ({ text, isPrefix }) => (isPrefix ? prefixes : terms).memo(text);
 };
 
 /** For terms and for prefixes each. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { createByteCache } from './byte-cache.ts';
+import { LRUCache } from 'lru-cache';
 import { createByteReader } from './byte-reader.ts';
 import { groupLimit, isBitmap, partBytes } from './list-groups.ts';
 import {
@@ -30,29 +30,33 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
   const { chunkRows, mostShortRows } = shape;
   const read = database.prepare('SELECT data FROM lists WHERE id = ?');
   const blob = (id: number): Uint8Array => unseal(read.get(id)?.['data'], sealNames.list(id));
-  const keptLayouts = createByteCache<number, Layout>(
-    keptLayoutBytes,
-    ({ sizes }) => sizes.length * layoutBytes,
-  );
-  const keptGroups = createByteCache<number, Uint8Array>(keptGroupBytes, ({ buffer }) => buffer.byteLength);
-
-  const readLayout = (list: number): Layout =>
-    placeParts(new Uint32Array(blob(listHeadId(list)).slice().buffer), shape);
+  const layouts = new LRUCache<number, Layout>({
+    maxSize: keptLayoutBytes,
+    sizeCalculation: ({ sizes }) => 1 + sizes.length * layoutBytes,
+    memoMethod: (list) => placeParts(new Uint32Array(blob(listHeadId(list)).slice().buffer), shape),
+  });
+  const keptGroups = new LRUCache<number, Uint8Array>({
+    maxSize: keptGroupBytes,
+    sizeCalculation: ({ buffer }) => 1 + buffer.byteLength,
+  });
 
   const openLong = (list: number): LongList => {
-    const { sizes, groups, starts, bytes } = keptLayouts.get(list, readLayout);
+    const { sizes, groups, starts, bytes } = layouts.memo(list);
     const readGroup = (id: number): Uint8Array => {
       const found = blob(id);
       if (found.length !== bytes[id - listGroupId(list, 0)])
         throw new SegmentDamagedError(`list ${list} is damaged`);
-      return found.byteOffset % 4 === 0 ? found : found.slice();
+      const aligned = found.byteOffset % 4 === 0 ? found : found.slice();
+      keptGroups.set(id, aligned);
+      return aligned;
     };
     let current: Uint8Array | null = null;
     let currentGroup = -1;
     const part = (chunk: number): ChunkPart => {
       const group = groups[chunk] ?? 0;
       if (current === null || group !== currentGroup) {
-        current = keptGroups.get(listGroupId(list, group), readGroup);
+        const id = listGroupId(list, group);
+        current = keptGroups.get(id) ?? readGroup(id);
         currentGroup = group;
       }
       const start = current.byteOffset + (starts[chunk] ?? 0);
