@@ -32,13 +32,13 @@ export const newId = (): string => randomBytes(8).toString('hex');
 
 /** Returns the manifest and the files it may name; none if the folder is missing. */
 export const searchedFiles = (folder: string): string[] =>
-  namesIn(folder).filter((name) => name === basename(manifestFile(folder)) || searched.test(name));
+  listDirectory(folder).filter((name) => name === basename(manifestFile(folder)) || searched.test(name));
 
 /** Returns true if there are segments of real profiles, named by a manifest or not. */
 export const hasRealSegments = (folder: string): boolean =>
-  namesIn(folder).some((name) => realSegment.test(name));
+  listDirectory(folder).some((name) => realSegment.test(name));
 
-const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+const listDirectory = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
 /**
  * Removes the segments and row lists that `manifest` does not name: replaced ones, and the output of unfinished
@@ -92,7 +92,7 @@ const changeFile = /^(?:base|delta|gone)-/;
 
 /** Returns the names of the segments and row lists in `folder`. */
 export const changeFiles = (folder: string): Set<string> =>
-  new Set(namesIn(folder).filter((name) => changeFile.test(name)));
+  new Set(listDirectory(folder).filter((name) => changeFile.test(name)));
 
 /**
  * Removes the output of a failed change: segments and row lists that are not in `before` and that `manifest` does not

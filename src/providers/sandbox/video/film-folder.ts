@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from '../../../kit/names-in.ts';
+import { listDirectory } from '../../../kit/list-directory.ts';
 import { nullWhenAbsent } from '../../../kit/null-when-absent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
 import type { FilmPlan } from './film-plan.ts';
@@ -66,7 +66,7 @@ export const createFilmFolders = (directory: string): FilmFolders => {
     problem: (id) => readText(path(id, problemFile)),
     remove: (id) => rm(path(id), { recursive: true, force: true }),
     sweep: async (startedBefore) => {
-      for (const id of (await namesIn(directory)).filter((name) => idPattern.test(name))) {
+      for (const id of (await listDirectory(directory)).filter((name) => idPattern.test(name))) {
         const startedAt = (await modified(path(id, taskFile))) ?? (await modified(path(id)));
         if (startedAt !== null && startedAt < startedBefore)
           await rm(path(id), { recursive: true, force: true });
