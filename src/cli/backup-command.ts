@@ -4,7 +4,7 @@ import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { nullWhenAbsent } from '../kit/null-when-absent.ts';
+import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { lockKeeper } from '../leads/embedded/keeper-lock.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
@@ -67,7 +67,7 @@ const leadsFolder = ({ dataDir }: Config): string => join(dataDir, 'leads');
 
 /** Whether `folder` is `outer` or below it, by the folders that the names lead to. */
 const isInside = async (folder: string, outer: string): Promise<boolean> => {
-  const [inner, root] = await Promise.all([folder, outer].map((path) => nullWhenAbsent(realpath(path))));
+  const [inner, root] = await Promise.all([folder, outer].map((path) => ignoreEnoent(realpath(path))));
   if (typeof inner !== 'string' || typeof root !== 'string') return false;
   const [first] = relative(root, inner).split(sep);
   return first !== '..' && !isAbsolute(relative(root, inner));

@@ -1,6 +1,6 @@
 import { copyFile, mkdir, readdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nullWhenAbsent } from '../kit/null-when-absent.ts';
+import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 
 /** How much was copied. */
@@ -17,7 +17,7 @@ export const copyFolder = async (
   { from, to }: { from: string; to: string },
   isMeant: (name: string) => boolean = () => true,
 ): Promise<Copied | null> => {
-  const entries = await nullWhenAbsent(readdir(from, { withFileTypes: true }));
+  const entries = await ignoreEnoent(readdir(from, { withFileTypes: true }));
   if (entries === null) return null;
   await mkdir(to);
   const copied: Copied = { files: 0, bytes: 0 };
@@ -33,7 +33,7 @@ export const copyFolder = async (
 
 /** Copies a file as `copyFolder` does. */
 export const copyOneFile = async ({ from, to }: { from: string; to: string }): Promise<Copied | null> => {
-  const found = await nullWhenAbsent(copyFile(from, to).then(() => stat(from)));
+  const found = await ignoreEnoent(copyFile(from, to).then(() => stat(from)));
   if (found === null) return null;
   await utimes(to, found.atime, found.mtime);
   await syncToDisk(to);

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
-import { nullWhenAbsent } from './null-when-absent.ts';
+import { ignoreEnoent } from './ignore-enoent.ts';
 
 /** Lists the names in a folder; an empty list if there is no such folder. */
 export const listDirectory = async (directory: string): Promise<string[]> =>
-  (await nullWhenAbsent(readdir(directory))) ?? [];
+  (await ignoreEnoent(readdir(directory))) ?? [];

@@ -2,7 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { nullWhenAbsent } from '../kit/null-when-absent.ts';
+import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from './until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
@@ -29,7 +29,7 @@ export const createDiskMedia = (directory: string): MediaFiles => {
    * such as a volume that is not mounted, and the bytes are not lost.
    */
   const assertMounted = async (folder: string): Promise<void> => {
-    if ((await nullWhenAbsent(stat(folder))) === null) throw notMountedError();
+    if ((await ignoreEnoent(stat(folder))) === null) throw notMountedError();
   };
   const notMountedError = (): Error =>
     new Error(`the media folder ${root} is missing; check that the volume is mounted and MEDIA_DIR is right`);
@@ -55,14 +55,14 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     },
     size: async (id) => {
       const { folder, file } = placeOf(id);
-      const found = await nullWhenAbsent(stat(file));
+      const found = await ignoreEnoent(stat(file));
       if (found !== null) return found.size;
       await assertMounted(folder);
       return null;
     },
     read: async (id, { range, signal } = {}) => {
       const { folder, file } = placeOf(id);
-      const handle = await nullWhenAbsent(open(file, 'r'));
+      const handle = await ignoreEnoent(open(file, 'r'));
       if (handle === null) {
         await assertMounted(folder);
         return null;
@@ -74,18 +74,18 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       const { folder, file, temporary } = placeOf(id);
       await rm(temporary, { force: true });
       await rm(file, { force: true });
-      const isThere = await nullWhenAbsent(syncToDisk(folder).then(() => true));
+      const isThere = await ignoreEnoent(syncToDisk(folder).then(() => true));
       // Without its folder the medium may never have been written. Without `tmp` nothing was written here.
-      if (isThere === null && (await nullWhenAbsent(stat(temporaryFolder))) === null) throw notMountedError();
+      if (isThere === null && (await ignoreEnoent(stat(temporaryFolder))) === null) throw notMountedError();
     },
     removeLeftovers: async ({ olderThan, signal }) => {
-      const names = await nullWhenAbsent(opendir(temporaryFolder));
+      const names = await ignoreEnoent(opendir(temporaryFolder));
       let removed = 0;
       for await (const { name } of names ?? []) {
         signal.throwIfAborted();
         if (!name.endsWith('.tmp')) continue;
         const path = join(temporaryFolder, name);
-        const found = await nullWhenAbsent(stat(path));
+        const found = await ignoreEnoent(stat(path));
         if (found === null || found.mtimeMs >= olderThan) continue;
         await rm(path, { force: true });
         removed += 1;

@@ -1,6 +1,6 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nullWhenAbsent } from '../../kit/null-when-absent.ts';
+import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 import { createYieldToLoop } from './changing/yield-to-loop.ts';
@@ -114,7 +114,7 @@ const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T
 
 /** Sums the sizes of all files below `folder`. Files removed meanwhile count as nothing. */
 const bytesIn = async (folder: string): Promise<number> => {
-  const entries = (await nullWhenAbsent(readdir(folder, { withFileTypes: true }))) ?? [];
+  const entries = (await ignoreEnoent(readdir(folder, { withFileTypes: true }))) ?? [];
   const sizes = await Promise.all(
     entries.map(async (entry) => {
       const path = join(folder, entry.name);

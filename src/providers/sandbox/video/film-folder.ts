@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listDirectory } from '../../../kit/list-directory.ts';
-import { nullWhenAbsent } from '../../../kit/null-when-absent.ts';
+import { ignoreEnoent } from '../../../kit/ignore-enoent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
 import type { FilmPlan } from './film-plan.ts';
 import type { FilmImage } from './plan-film.ts';
@@ -87,6 +87,6 @@ const replace = async (file: string, text: string): Promise<void> => {
   await rename(`${file}.tmp`, file);
 };
 
-const readText = (file: string): Promise<string | null> => nullWhenAbsent(readFile(file, 'utf8'));
+const readText = (file: string): Promise<string | null> => ignoreEnoent(readFile(file, 'utf8'));
 const modified = (file: string): Promise<number | null> =>
-  nullWhenAbsent(stat(file).then(({ mtimeMs }) => mtimeMs));
+  ignoreEnoent(stat(file).then(({ mtimeMs }) => mtimeMs));

@@ -1,5 +1,5 @@
 /** Returns the outcome of a read, or null if there is no such file or folder (ENOENT). */
-export const nullWhenAbsent = async <T>(reading: Promise<T>): Promise<T | null> => {
+export const ignoreEnoent = async <T>(reading: Promise<T>): Promise<T | null> => {
   try {
     return await reading;
   } catch (error) {
