@@ -50,7 +50,7 @@ test('keys are issued to active accounts only', async () => {
   expect(await services.store.listKeys(accountId)).toHaveLength(1);
 });
 
-test('a suspended account is made active again by approving it, and a change to the same state is told', async () => {
+test('approving makes a suspended account active again, and a change to the same state is reported', async () => {
   const services = await openServices();
   const { id } = await createAccount(services, { name: 'Acme', status: 'active' });
   expect(await approveAccount(services, id)).toMatchObject({ changed: false });
@@ -73,7 +73,7 @@ test('a key is revoked by its id or by the whole key, once', async () => {
   expect(await revokeKey(services, issued.apiKey.display)).toBeNull();
 });
 
-test('what is shown of a key leaves 35 of its characters out', () => {
+test('the display form of a key hides 35 of its characters', () => {
   assert(
     property(stringMatching(/^sk_[a-z]{2,20}_[0-9A-Za-z]{43}$/), (key) => {
       const [start = '', end = ''] = displayKey(key).split('…');

@@ -123,7 +123,7 @@ describe('account terms', () => {
     expect(refusalOf(() => readAccountTerms(document))).toMatch(message);
   });
 
-  it('are refused when their text is no JSON, or longer than is carried along with every key', () => {
+  it('are refused if their text is not JSON, or too long', () => {
     expect(refusalOf(() => parseAccountTerms('{"skus":'))).toBe('the terms are not JSON');
     const skus = Array.from({ length: 1_000 }, (_, index) => `${index}-${'x'.repeat(100)}`);
     expect(refusalOf(() => toTermsText(readAccountTerms({ skus })))).toMatch(/at most 65536/);

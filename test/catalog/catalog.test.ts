@@ -21,19 +21,19 @@ const skusOf = (terms: object | null): string[] =>
     .map(({ sku }) => sku);
 
 describe('the catalog of an account', () => {
-  it('is everything at the prices of the gateway without terms of its own', () => {
+  it("has everything at the gateway's prices without own terms", () => {
     expect(catalogs.for(buyerOf(null)).list()).toEqual(config.models);
     expect(catalogs.for(buyerOf({})).list()).toEqual(config.models);
   });
 
-  it('has the enabled SKUs alone, in the order of the gateway', () => {
+  it('has only the enabled SKUs, in the order of the gateway', () => {
     const terms = { skus: ['imagemodel-1.0', 'textmodel-3.5-flash'] };
     expect(skusOf(terms)).toEqual(['textmodel-3.5-flash', 'imagemodel-1.0']);
     expect(catalogs.for(buyerOf(terms)).find('textmodel-3.1-pro', 'chat')).toBeNull();
     expect(skusOf({ skus: [] })).toEqual([]);
   });
 
-  it('has its own price in the place of the whole price of the gateway, for that SKU alone', () => {
+  it("replaces the gateway's whole price by its own, for that SKU only", () => {
     const price = { unit: 'second', rates: [{ resolution: '720p', price_usd: '0.01' }] };
     const catalog = catalogs.for(buyerOf({ prices: { 'videomodel-2.0': price } }));
     const own = catalog.find('videomodel-2.0', 'video');

@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 const readAll = async (events: AsyncIterable<number>): Promise<number[]> => Array.fromAsync(events);
 
 describe('a job feed', () => {
-  it('gives every reader every event, whenever it began to read', async () => {
+  it('gives every reader every event, even if it starts late', async () => {
     const feed = createJobFeed<number>();
     const early = readAll(feed.read(never));
     feed.emit(1);
@@ -19,7 +19,7 @@ describe('a job feed', () => {
     expect(await late).toEqual([1, 2, 3]);
   });
 
-  it('lets a reader go when its signal aborts, and the others read on', async () => {
+  it('ends a reader when its signal aborts; the others continue', async () => {
     const feed = createJobFeed<number>();
     const leaving = new AbortController();
     const left = readAll(feed.read(leaving.signal));

@@ -107,7 +107,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await store.getAccount(accountId)).toMatchObject({ balance: 9_600n, held: 0n });
   });
 
-  it('ends a job that throws as a server error, uncharged, and shows nothing of the fault', async () => {
+  it('ends a job that throws as an uncharged server error, and does not show the fault', async () => {
     const runner = runnerOf(() => Promise.reject(new Error('secret at /srv/x.ts')));
     runner.begin();
     const job = await ended(runner, await open());
@@ -120,7 +120,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(JSON.stringify(job.error)).not.toContain('secret');
   });
 
-  it('hands a job that is started its work, and one that is claimed none', async () => {
+  it('passes work to a started job, and none to a claimed one', async () => {
     const works: unknown[] = [];
     const runner = runnerOf((_job, { work }) => {
       works.push(work);
@@ -134,7 +134,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(works[0]).toBe(work);
   });
 
-  it('runs no more queued jobs at once than it has room for, and all of them in the end', async () => {
+  it('runs no more queued jobs at once than its limit, and all of them in the end', async () => {
     let running = 0;
     let most = 0;
     const runner = runnerOf(async () => {
@@ -166,7 +166,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await store.getAccount(accountId)).toMatchObject({ balance: 10_000n - 8n * 400n, held: 0n });
   });
 
-  it('takes up again a queued job whose worker died, and fails it when its attempts are used up', async () => {
+  it('claims a queued job again if its worker died, and fails it when no attempts are left', async () => {
     const dead = await open();
     for (const _attempt of [1, 2]) {
       await store.claimJobs({ owner: 'dead', kind: 'image', limit: 1, leaseUntil: now + leaseMs, now });
@@ -198,7 +198,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await ended(runner, job)).toMatchObject({ status: 'failed', charged: 0n });
   });
 
-  it('writes the end of a job again when the store failed in between, and charges once', async () => {
+  it('writes the end of a job again after a failure of the store, and charges once', async () => {
     const runner = runnerOf(() => Promise.resolve(done));
     const { finishJob } = store;
     let calls = 0;
@@ -214,7 +214,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await store.getAccount(accountId)).toMatchObject({ balance: 9_600n, held: 0n });
   });
 
-  it('answers a waiter with the job as it stands when the time is over', async () => {
+  it('returns the current job to a waiter when the time is over', async () => {
     const runner = runnerOf(
       (_job, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
     );
@@ -223,7 +223,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await runner.wait({ job, timeoutMs: 20, signal: never })).toMatchObject({ status: 'running' });
   });
 
-  it('calls nobody dead after an outage of the store until every living worker could renew', async () => {
+  it('treats no job as dead after an outage of the store until every living worker could renew', async () => {
     const leaseUntil = now + leaseMs;
     const living = await open({ kind: 'chat', status: 'running', leaseOwner: 'living', leaseUntil });
     let isDown = true;
@@ -330,7 +330,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     expect(await ended(next, again)).toMatchObject({ status: 'done', charged: 400n, attempts: 2 });
   });
 
-  it('drains: claims no more, and waits for what runs', async () => {
+  it('drains: stops claiming and waits for running jobs', async () => {
     let finish = (): void => undefined;
     const started = Promise.withResolvers<void>();
     const runner = runnerOf(async () => {

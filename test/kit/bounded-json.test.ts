@@ -9,7 +9,7 @@ const nested = (levels: number): unknown => {
 };
 
 describe('the size of a request', () => {
-  it('is fine for what requests are made of', () => {
+  it('is accepted for usual requests', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(jsonExcess(value)).toBeNull();

@@ -16,7 +16,7 @@ describe('public errors', () => {
     expect(new AppError('invalid_parameter', 'x', { param: 'limit' }).toEnvelope().param).toBe('limit');
   });
 
-  it('show nothing of an unknown fault and keep it for the log', () => {
+  it('do not show an unknown fault, and keep it for the log', () => {
     const fault = new Error('password=hunter2 at /srv/secret.ts:12');
     const shown = toAppError(fault);
     expect(shown.status).toBe(500);

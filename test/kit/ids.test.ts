@@ -32,7 +32,7 @@ describe('canonical JSON', () => {
     expect(of('{"a":{"rawJSON":"1.0"}}')).toBe('{"a":{"rawJSON":"1.0"}}');
   });
 
-  it('is the same of a number, however it is written', () => {
+  it('is the same for a number in any notation', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         const longer = value.toExponential().replace(/(?:\.(\d+))?e/, '.$10e');
@@ -42,7 +42,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('gives equal text to equal data whatever the order of members', () => {
+  it('gives equal text to equal data with any order of members', () => {
     expect(canonicalJson({ b: [{ d: 1, c: undefined }], a: null })).toBe(
       canonicalJson({ a: null, b: [{ d: 1 }] }),
     );

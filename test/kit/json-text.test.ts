@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { keepMemberText, parseVerbatim, sourceText, toJsonText } from '../../src/kit/json-text.ts';
 
 describe('the text of a member', () => {
-  it('is that of the last one of its name, whatever stands around it', () => {
+  it('is that of the last member of its name, in any surroundings', () => {
     const name = fc.constantFrom('"custom"', '"c\\u0075stom"');
     const blank = fc.constantFrom('', ' ', '\n\t');
     const data = fc.dictionary(fc.string(), fc.jsonValue());
@@ -19,7 +19,7 @@ describe('the text of a member', () => {
     );
   });
 
-  it('is not kept of what is no object, and of what is not there', () => {
+  it('is not kept for a missing member or one that is not an object', () => {
     for (const json of ['{"custom":1}', '{"custom":null}', '{"other":{}}', '[{"custom":{}}]', '"custom"']) {
       const body: unknown = JSON.parse(json);
       keepMemberText(body, 'custom', json);

@@ -57,7 +57,7 @@ describe('lines of the log', () => {
     expect(place.kept().split('\n')).toEqual([notice(4), 'e', 'f', '']);
   });
 
-  it('stay whole lines when the place takes only a part of a batch', () => {
+  it('stay whole lines if the output takes only a part of a batch', () => {
     const place = openPlace();
     const output = createLogOutput(place.writeBytes);
     output.write('first\n');
@@ -72,7 +72,7 @@ describe('lines of the log', () => {
     expect(place.kept().split('\n')).toEqual(['first', 'second', 'th', notice(1), 'fourth', '']);
   });
 
-  it('are held up to a bound while nobody reads, and the newer ones dropped', () => {
+  it('are kept up to a limit while nobody reads; newer ones are dropped', () => {
     const place = openPlace();
     const output = createLogOutput(place.writeBytes, { maxWaiting: 20 });
     for (let index = 0; index < 1_000; index += 1) output.write(`line ${index}\n`);
@@ -81,7 +81,7 @@ describe('lines of the log', () => {
     expect(place.kept().split('\n')).toEqual(['line 0', notice(997), 'line 1', 'line 2', '']);
   });
 
-  it('are tried again while the place is busy', async () => {
+  it('are tried again while the output is busy', async () => {
     const place = openPlace();
     const output = createLogOutput(place.writeBytes);
     output.write('a\n');
@@ -91,7 +91,7 @@ describe('lines of the log', () => {
     expect(place.kept()).toBe('a\n');
   });
 
-  it('are waited for at the end, but not for ever', async () => {
+  it('are awaited at the end, but not forever', async () => {
     const place = openPlace();
     const output = createLogOutput(place.writeBytes);
     await output.flush(60_000);

@@ -21,7 +21,7 @@ const openServices = async () => {
   return { store, clock: systemClock };
 };
 
-test('after any credits and adjustments the balance is the sum of those that were posted, and never below zero', async () => {
+test('after any credits and adjustments the balance is the sum of the posted ones, and never below zero', async () => {
   const services = await openServices();
   const amounts = array(
     bigInt({ min: -maxEntryAmount, max: maxEntryAmount }).filter((amount) => amount !== 0n),
@@ -54,7 +54,7 @@ test.each([0n, -1n, maxEntryAmount + 1n])('%s is no amount to credit or refund',
   await expect(refund(services, { jobId: 'none', amount, reason: 'test' })).rejects.toThrow(RangeError);
 });
 
-test('the most that an entry may move is posted either way, and no adjustment of nothing or of more', async () => {
+test('the maximum amount is posted in both directions; zero and larger amounts are refused', async () => {
   const services = await openServices();
   const { id: accountId } = await createAccount(services, { name: 'Acme', status: 'active' });
   const input = { accountId, reason: 'test' };

@@ -16,7 +16,7 @@ describe('a base64 text', () => {
     );
   });
 
-  it('is taken only when it is proper', async () => {
+  it('is accepted only if it is valid', async () => {
     const letters = fc.string({
       unit: fc.constantFrom(...Array.from('AQgZz09+/=-_ \n!é\u0141\u{1F600}')),
       maxLength: 14,
@@ -29,7 +29,7 @@ describe('a base64 text', () => {
     );
   });
 
-  it('is decoded whole when it is long, and refused when one letter of it is wrong', async () => {
+  it('is decoded completely if it is long, and refused if one letter is wrong', async () => {
     const bytes = Buffer.alloc(3_200_001, 'Causeway');
     const text = bytes.toString('base64');
     expect((await decodeBase64(text))?.equals(bytes)).toBe(true);

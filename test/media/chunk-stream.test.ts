@@ -4,7 +4,7 @@ import { chunkStream } from '../../src/media/chunk-stream.ts';
 
 const signal = new AbortController().signal;
 
-it('parts are all of one size but the last, never empty, and together the source, however it came', async () => {
+it('parts have one size except the last, are never empty, and together equal the source', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.integer({ min: 1, max: 17 }), async (given, partBytes) => {

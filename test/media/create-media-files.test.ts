@@ -40,7 +40,7 @@ it('media are kept in the bucket that the settings name, under its prefix', asyn
   await s3.stop();
 });
 
-it('a bucket that cannot be reached stops nobody from starting', async () => {
+it('a bucket that cannot be reached does not prevent the start', async () => {
   const files = await open({
     MEDIA_URL: 's3://some-bucket',
     S3_ENDPOINT: 'http://127.0.0.1:9',

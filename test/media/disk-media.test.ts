@@ -7,8 +7,8 @@ import { newMediaId, readAll } from './open-test-files.ts';
 
 const never = new AbortController().signal;
 
-describe('media on a volume that is away', () => {
-  it('are not taken for lost, and are there again when it is', async () => {
+describe('media on a volume that is not mounted', () => {
+  it('do not count as lost, and are found again when it is mounted', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'causeway-volume-'));
     onTestFinished(() => rm(parent, { recursive: true, force: true }));
     const folder = join(parent, 'media');

@@ -14,7 +14,7 @@ const openFolder = async (totalBytes = 100): Promise<{ directory: string; folder
 };
 
 describe('the folder of inputs under way', () => {
-  it('keeps a file for as long as it is used, also when that fails', async () => {
+  it('keeps a file while it is used, and removes it also after a failure', async () => {
     const { directory, folder } = await openFolder();
     const holding = (answer: () => Promise<string>): Promise<string> =>
       folder.hold({ maxBytes: 10, signal }, async (file) => {
@@ -29,7 +29,7 @@ describe('the folder of inputs under way', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('never holds more than it may: others wait, and are let in one after the other', async () => {
+  it('never exceeds its limit: others wait and enter one after the other', async () => {
     const { folder } = await openFolder(100);
     const gate = Promise.withResolvers<void>();
     let held = 0;
@@ -48,7 +48,7 @@ describe('the folder of inputs under way', () => {
     expect(most).toBe(2);
   });
 
-  it('is not waited for by one who has gone', async () => {
+  it('stops waiting for a client that has gone', async () => {
     const { folder } = await openFolder(100);
     const first = Promise.withResolvers<void>();
     const used = folder.hold({ maxBytes: 100, signal }, () => first.promise);

@@ -69,7 +69,7 @@ describe.each([
     );
   });
 
-  it('knows nothing of what was never written or was removed', async () => {
+  it('return null for media that were never written or were removed', async () => {
     const neighbour = newMediaId();
     await place.files.write(neighbour, patterned(10), patient());
     const id = neighbour.slice(0, 2) + newMediaId().slice(2);
@@ -84,7 +84,7 @@ describe.each([
     await place.files.remove(id);
   });
 
-  it('takes no id but one of its own kind', async () => {
+  it('refuse invalid ids', async () => {
     for (const id of ['', 'short', '../../../../etc/passwd12345', `${newMediaId()}/x`, 'a'.repeat(65)]) {
       await expect(async () => place.files.write(id, patterned(1), patient())).rejects.toThrow(RangeError);
       await expect(async () => place.files.read(id)).rejects.toThrow(RangeError);
@@ -183,7 +183,7 @@ describe.each([
     expect(await place.files.size(kept)).toBe(10);
   });
 
-  it('tells since when its place has been used, which another place has not', async () => {
+  it("return the time of the storage's first use", async () => {
     // Clocks of disks and buckets may be rougher than ours.
     const before = Date.now() - 2_000;
     const since = await place.files.usedSince();
@@ -200,7 +200,7 @@ describe.each([
     await broken.close();
   });
 
-  it('tells whether its place answers', async () => {
+  it('tell whether the storage answers', async () => {
     const signal = AbortSignal.timeout(10_000);
     await place.files.check({ signal });
     const broken = await place.openBroken();

@@ -57,7 +57,7 @@ describe.each(testEngines())('the media library on $kind', ({ create }) => {
     expect((await library.save(image())).id).not.toBe(saved.id);
   });
 
-  it('has a row before it has a byte, which ends after a day unless a job takes it', async () => {
+  it('reserves a row before the first byte, which expires after a day unless a job takes it', async () => {
     const rows: unknown[] = [];
     const source = async function* (): AsyncGenerator<Uint8Array> {
       rows.push(...(await expiredAt(start + 86_400_000)));
@@ -68,7 +68,7 @@ describe.each(testEngines())('the media library on $kind', ({ create }) => {
     expect(await expiredAt(start + 86_399_999)).toEqual([]);
   });
 
-  it('ends the row at once when the bytes do not come, and throws what their source threw', async () => {
+  it("lets the row expire at once if the source fails, and throws the source's error", async () => {
     const before = await place.contents();
     const failure = new Error('the upstream broke off');
     const source = async function* (): AsyncGenerator<Uint8Array> {
@@ -80,7 +80,7 @@ describe.each(testEngines())('the media library on $kind', ({ create }) => {
     expect(await place.contents()).toEqual(before);
   });
 
-  it('still tells why the bytes did not come when the store does not answer either', async () => {
+  it("throws the source's error even if the store fails too", async () => {
     const store = await test.openAnother();
     const failure = new Error('the upstream broke off');
     const source = async function* (): AsyncGenerator<Uint8Array> {
@@ -91,7 +91,7 @@ describe.each(testEngines())('the media library on $kind', ({ create }) => {
     await expect(libraryOver(store).save(image({ source: source() }))).rejects.toBe(failure);
   });
 
-  it('gives up what is discarded', async () => {
+  it('lets discarded media expire', async () => {
     const [kept, discarded] = [await library.save(image()), await library.save(image())];
     await library.discard([discarded.id]);
     await library.discard([]);
@@ -100,7 +100,7 @@ describe.each(testEngines())('the media library on $kind', ({ create }) => {
     expect(kept.id).not.toBe(discarded.id);
   });
 
-  it('takes no type that it could not serve, and nothing after the caller gave up', async () => {
+  it('refuses a type that it cannot serve, and everything after the signal aborted', async () => {
     const reason = new Error('too late');
     await expect(library.save(image({ contentType: 'text/html' }))).rejects.toThrow(TypeError);
     await expect(library.save(image({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);

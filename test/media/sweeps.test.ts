@@ -57,7 +57,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
   const left = (): ReturnType<TestStore['store']['listExpiredMedia']> =>
     test.store.listExpiredMedia({ now: start, limit: 1_000 });
 
-  it('remove the bytes whose time is over, to the last of many, and no others', async () => {
+  it('remove the bytes of all expired media, however many, and no others', async () => {
     const lasting = await keep(start + 1);
     await keepMany(130);
     expect(await sweep()).toBe(130);
@@ -66,7 +66,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await sweep()).toBe(0);
   });
 
-  it('leave the row of what a job had as a trace, and delete the row of what nobody took', async () => {
+  it("keep the rows of a job's media, and delete the rows of media that no job took", async () => {
     const jobId = await openJob(test.store, opening(runningJob(owner)));
     const [taken, untaken] = [await keep(start + 5), await keep(start)];
     const media = {
@@ -85,7 +85,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await place.contents()).toEqual([]);
   });
 
-  it('leave the job, its bill and its place in the history as they were', async () => {
+  it('do not change the job, its charge and its place in the history', async () => {
     const { accountId } = owner;
     const jobId = await openJob(test.store, opening(runningJob(owner)));
     const id = await keep(start + 5);
@@ -118,7 +118,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await left()).toEqual([]);
   });
 
-  it('go on where a crash between the bytes and the row left off', async () => {
+  it('continue after a crash between the removal of the bytes and the change of the row', async () => {
     await keepMany(3);
     const crashing = {
       listExpiredMedia: test.store.listExpiredMedia,
@@ -134,7 +134,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await left()).toEqual([]);
   });
 
-  it('remove what a write left that died before its bytes were in their place', async () => {
+  it('remove the unfinished file of a write that died', async () => {
     const id = newMediaId();
     await test.store.reserveMedia(reservedMedia(owner.accountId, { id, expiresAt: start }));
     await place.plantLeftover(id, 0);
@@ -142,7 +142,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await place.contents()).toEqual([]);
   });
 
-  it('pass by bytes that cannot be removed, however many, say so, and try them again', async () => {
+  it('skip bytes that cannot be removed, log that, and try them again', async () => {
     const ids = await keepMany(115);
     const stuck = ids.slice(0, 104);
     const paths = stuck.map((id) => join(place.files.place, id.slice(0, 2), id));
@@ -159,7 +159,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     expect(await sweep()).toBe(104);
   });
 
-  it('end soon when the place of the media does not answer, and go on once it does', async () => {
+  it('end soon if the storage does not answer, and continue when it does', async () => {
     const s3 = await startS3Server();
     const files = createS3Media(s3.config, { log: silentLog, limits: { pauseMs: 1 } });
     const ids = Array.from({ length: 40 }, newMediaId);
@@ -181,7 +181,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     await s3.stop();
   });
 
-  it('begin at once, and end when they are told to', async () => {
+  it('begin at once, and end when the signal aborts', async () => {
     await keepMany(2);
     await openJob(
       test.store,
@@ -223,7 +223,7 @@ describe.each(testEngines())('sweeps on $kind', ({ create }) => {
     ]);
   });
 
-  it('tell whether the place answers, in the log when that changes, and end no process', async () => {
+  it('report whether the storage answers, log changes, and never end the process', async () => {
     const { log, lines } = createRecordedLog();
     const broken = await place.openBroken();
     let isBroken = true;

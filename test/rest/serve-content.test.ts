@@ -71,7 +71,7 @@ const openSlowReader = async (...of: Media[]): Promise<Socket> => {
 const large = Buffer.alloc(64 * 1024 ** 2);
 
 describe('the content of a video', () => {
-  it('is answered whole, with all that a player wants to know', async () => {
+  it('is answered completely, with all headers that a player needs', async () => {
     await start();
     const kept = await keep(bytes);
     const answer = await get(kept);
@@ -133,7 +133,7 @@ describe('the content of a video', () => {
     expect(await statusFor('"another"', 'bytes=9999-')).toBe(200);
   });
 
-  it('is not sent again to a reader who has it', async () => {
+  it('is not sent again to a reader that has it', async () => {
     await start();
     const kept = await keep(bytes);
     for (const tag of [`"${kept.id}"`, `W/"${kept.id}"`, `"another", "${kept.id}"`, '*']) {
@@ -145,7 +145,7 @@ describe('the content of a video', () => {
     expect((await get(kept, { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
-  it('tells its length to HEAD, without bytes and whatever the range', async () => {
+  it('sends its length to HEAD, without bytes, for any range', async () => {
     await start();
     const kept = await keep(bytes);
     for (const headers of [{}, { range: 'bytes=0-9' }, { range: 'bananas' }] as Record<string, string>[]) {
@@ -166,7 +166,7 @@ describe('the content of a video', () => {
     expect([part.status, part.headers.get('content-range')]).toEqual([416, 'bytes */0']);
   });
 
-  it('is saved under the name that it is given, whatever is in it', async () => {
+  it('is saved under its given name, with any characters in it', async () => {
     await start({ fileName: 'a "naïve"\r\nname/视频.mp4' });
     const answer = await get(await keep(bytes));
     expect(answer.headers.get('content-disposition')).toBe(
@@ -175,7 +175,7 @@ describe('the content of a video', () => {
     );
   });
 
-  it('is gone after its time, and after its bytes were removed', async () => {
+  it('answers 410 when it has expired, and when its bytes were removed', async () => {
     await start();
     for (const changes of [{ expiresAt: now }, { removedAt: now }]) {
       const answer = await get(await keep(bytes, changes));
@@ -248,7 +248,7 @@ describe('the content of a video', () => {
     await s3.stop();
   });
 
-  it('is streamed to so many readers at once, and the next is told when to come again', async () => {
+  it('is streamed to a limited number of readers at once; the next one gets Retry-After', async () => {
     await start({ streams: 2 });
     const [first, second] = [await keep(large, { accountId: 'a' }), await keep(large, { accountId: 'b' })];
     const small = await keep(bytes);
@@ -264,7 +264,7 @@ describe('the content of a video', () => {
     readers[1]?.destroy();
   });
 
-  it('is streamed to a quarter of the readers for one account at most, which leaves places to others', async () => {
+  it('is streamed to at most a quarter of the readers for one account', async () => {
     await start({ streams: 8 });
     const theirs = await keep(large, { accountId: 'greedy' });
     const [small, other] = [await keep(bytes, { accountId: 'greedy' }), await keep(bytes)];
@@ -278,7 +278,7 @@ describe('the content of a video', () => {
     readers[1]?.destroy();
   });
 
-  it('is no longer held for a reader that takes less than the least rate, though never silent for long', async () => {
+  it('is cut off for a reader below the minimum rate that is never silent for long', async () => {
     const slices = Array.from({ length: 1_024 }, () => Buffer.alloc(64 * 1024));
     const read: MediaFiles['read'] = async () => Readable.from(slices);
     await start({ stalledMs: 1_000, leastBytesPerSecond: 1024 ** 3, from: { ...files, read } });
@@ -293,7 +293,7 @@ describe('the content of a video', () => {
     expect(logged.lines).toEqual([]);
   });
 
-  it('goes on for a reader that waits for slow bytes, however long that takes', async () => {
+  it('continues for a reader that waits for slow bytes, for any time', async () => {
     const slowly = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       for await (const chunk of source) {
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -310,7 +310,7 @@ describe('the content of a video', () => {
     expect((await bodyOf(answer)).equals(long)).toBe(true);
   });
 
-  it('is no longer held for a reader who asked for it twice over one connection and left', async () => {
+  it('is released for a reader that requested it twice on one connection and left', async () => {
     await start({ streams: 2 });
     const [first, second] = [await keep(large, { accountId: 'a' }), await keep(large, { accountId: 'b' })];
     const small = [await keep(bytes, { accountId: 'a' }), await keep(bytes, { accountId: 'b' })];
@@ -320,7 +320,7 @@ describe('the content of a video', () => {
     for (const each of small) await expect.poll(async () => (await get(each)).status).toBe(200);
   });
 
-  it('is no longer held for a reader that stalls', async () => {
+  it('is cut off for a reader that stalls', async () => {
     await start({ streams: 1, stalledMs: 150 });
     const [kept, small] = [await keep(large), await keep(bytes)];
     const reader = await openSlowReader(kept);
@@ -331,7 +331,7 @@ describe('the content of a video', () => {
     expect(reader.bytesRead).toBeLessThan(large.byteLength);
   });
 
-  it('is not cut off for a reader that is slow but goes on', async () => {
+  it('is not cut off for a slow reader that continues', async () => {
     await start({ stalledMs: 2_000 });
     const kept = await keep(large);
     const reader = await openSlowReader(kept);

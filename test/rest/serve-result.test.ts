@@ -63,7 +63,7 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     return [answer.status, body.error.code];
   };
 
-  it('is answered without a key, with the type of the bytes and how long they last', async () => {
+  it('is answered without a key, with the type of the bytes and their time left', async () => {
     const url = await finishWith('image', 'image/jpeg', hourMs);
     expect(url).toMatch(/\/results\/[0-9A-Za-z]{43}\.jpg$/);
     const answer = await fetch(url);
@@ -79,7 +79,7 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('takes HEAD, a range, and the tag of the last answer', async () => {
+  it('accepts HEAD, a range, and the tag of the last answer', async () => {
     const url = await finishWith('image', 'image/png');
     const head = await fetch(url, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '3000', '']);
@@ -95,13 +95,13 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     expect([again.status, await again.text()]).toEqual([304, '']);
   });
 
-  it('opens images and inputs only: a video is for its owner', async () => {
+  it('serves images and inputs only; only its owner may read a video', async () => {
     expect((await fetch(await finishWith('image', 'image/webp'))).status).toBe(200);
     expect(await statusAndCode(await finishWith('video', 'video/mp4'))).toEqual([404, 'not_found']);
     expect(await statusAndCode(await finishWith('last_frame', 'image/png'))).toEqual([404, 'not_found']);
   });
 
-  it('of an input is answered while its job goes on, with its length', async () => {
+  it('of an input is answered while its job runs, with its length', async () => {
     const saved = await save('input', 'audio/mpeg');
     expect(await statusAndCode(saved.url)).toEqual([404, 'not_found']);
     const jobId = await openJob(test.store, opening(runningJob(owner), { hold: 1n, inputs: [saved.id] }));
@@ -112,7 +112,7 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     expect(await statusAndCode(saved.url)).toEqual([410, 'content_expired']);
   });
 
-  it('is gone once its time is over, also when the bytes are still there', async () => {
+  it('answers 410 when it has expired, even if the bytes still exist', async () => {
     const url = await finishWith('image', 'image/png', hourMs);
     now += hourMs;
     expect(await statusAndCode(url)).toEqual([410, 'content_expired']);
@@ -123,7 +123,7 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     expect(await statusAndCode(url)).toEqual([410, 'content_expired']);
   });
 
-  it('whose bytes are lost is our fault', async () => {
+  it('answers 502 if the bytes are lost', async () => {
     const url = await finishWith('image', 'image/png');
     await place.files.remove(/(\w{43})\.png$/.exec(url)?.[1] ?? '');
     expect(await statusAndCode(url)).toEqual([502, 'upstream_error']);
@@ -133,7 +133,7 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
     expect(await statusAndCode(input.url)).toEqual([502, 'upstream_error']);
   });
 
-  it('is known under one name only', async () => {
+  it('is found only under its exact name', async () => {
     const url = await finishWith('image', 'image/png');
     for (const other of [
       url.replace('.png', '.jpg'),

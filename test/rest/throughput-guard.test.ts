@@ -15,7 +15,7 @@ const start = () => {
   return { onOver, ...createThroughputGuard({ longestMs: 1_000, leastBytesPerSecond: 100, onOver }) };
 };
 
-test('who takes nothing has the longest time, and who takes the least rate has all time', () => {
+test('a reader that takes nothing has the longest time; a reader at the minimum rate has no limit', () => {
   const { onOver, begin, took } = start();
   for (let count = 0; count < 50; count += 1) {
     begin();
@@ -29,7 +29,7 @@ test('who takes nothing has the longest time, and who takes the least rate has a
   expect(onOver).toHaveBeenCalledOnce();
 });
 
-test('who takes half of the least rate has twice the time', () => {
+test('a reader at half of the minimum rate has twice the time', () => {
   const { onOver, begin, took } = start();
   for (let count = 0; count < 18; count += 1) {
     begin();
@@ -43,7 +43,7 @@ test('who takes half of the least rate has twice the time', () => {
   expect(onOver).toHaveBeenCalledOnce();
 });
 
-test('what is taken before the timer could end it counts all the same', () => {
+test('bytes that are taken just before the timer count too', () => {
   const { onOver, begin, took } = start();
   begin();
   // A busy event loop: time passes, and no timer is served.
@@ -53,7 +53,7 @@ test('what is taken before the timer could end it counts all the same', () => {
   expect(onOver).toHaveBeenCalledOnce();
 });
 
-test('time without bytes for it is not its own, nor what comes after the end', () => {
+test('time without available bytes does not count, nor time after the end', () => {
   const { onOver, begin, took, end } = start();
   begin();
   took(1);

@@ -25,7 +25,7 @@ const answerOf = async (events: AsyncIterable<ServerSentEvent>): Promise<Respons
 describe('a stream of server-sent events', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('is lines of data with an empty line after each, under the headers that keep it flowing', async () => {
+  it('has an empty line after each event, and headers that prevent buffering', async () => {
     const answer = await answerOf(
       (async function* () {
         yield { data: '{"a":1}' };
@@ -42,7 +42,7 @@ describe('a stream of server-sent events', () => {
     });
   });
 
-  it('says that it is alive after each 15 seconds of silence, and not before', async () => {
+  it('sends a comment after each 15 seconds of silence, and not before', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const events = new TransformStream<ServerSentEvent, ServerSentEvent>();
     const writer = events.writable.getWriter();
@@ -69,7 +69,7 @@ describe('a stream of server-sent events', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('that fails after it began ends with the error, in words of our own', async () => {
+  it('ends with a public error if it fails after it began', async () => {
     const answer = await answerOf(
       (async function* () {
         yield { data: 'first' };

@@ -11,7 +11,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
   });
   afterAll(() => data.remove());
 
-  it('keeps an account as it was created, with nothing on it', async () => {
+  it('keeps an account as it was created, without money', async () => {
     const id = randomUUID();
     const created = await data.store.createAccount({
       id,
@@ -32,7 +32,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     expect(await data.store.getAccount(id)).toEqual(created);
   });
 
-  it('keeps that the money of an account is sandbox credit, also where its key is looked up', async () => {
+  it('stores whether an account has sandbox credit, and returns it with a look-up of its key', async () => {
     const id = randomUUID();
     const own = { id, name: 'Trial', status: 'active', isSandbox: true, now: start } as const;
     expect(await data.store.createAccount(own)).toMatchObject({ isSandbox: true });
@@ -47,7 +47,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     expect(await data.store.findKey(id)).toMatchObject({ account: { id, isSandbox: true } });
   });
 
-  it('answers null for what does not exist', async () => {
+  it('returns null for accounts and keys that do not exist', async () => {
     expect(await data.store.getAccount('nobody')).toBeNull();
     expect(await data.store.findKey('no hash')).toBeNull();
     expect(await data.store.setAccountStatus({ id: 'nobody', status: 'active', now: start })).toBeNull();
@@ -57,7 +57,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     expect(await data.store.getJob({ id: 'no job', accountId: 'nobody' })).toBeNull();
   });
 
-  it('changes the status of one account alone', async () => {
+  it('changes the status of one account only', async () => {
     const [one, other] = [await addAccount(data.store), await addAccount(data.store)];
     const suspended = await data.store.setAccountStatus({
       id: one.accountId,
@@ -69,7 +69,7 @@ describe.each(testEngines())('accounts and keys on $kind', ({ create }) => {
     expect((await data.store.getAccount(other.accountId))?.status).toBe('active');
   });
 
-  it('replaces the terms of one account alone, and gives the defaults back', async () => {
+  it('replaces the terms of one account only, and restores the defaults', async () => {
     const [one, other] = [await addAccount(data.store, { balance: 70n }), await addAccount(data.store)];
     const set = (terms: string | null) => data.store.setAccountTerms({ id: one.accountId, terms });
     const terms = '{"skus":["videomodel-1"],"note":"Müller"}';

@@ -44,7 +44,7 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
         );
   const problems = async (): Promise<string[]> => (await data.store.checkLedger()).problems;
 
-  it('counts what it checked and finds no fault in sound books', async () => {
+  it('counts what it checked and finds no fault in a correct ledger', async () => {
     await data.store.refundJob({ entryId: 'r', jobId: done, amount: nano(1n), note: null, now: start });
     expect(await data.store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 1, problems: [] });
   });
@@ -93,7 +93,7 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await problems()).toEqual([`job ${done}: it was charged 2.00 USD on a hold of 1.00 USD`]);
   });
 
-  it('names a refund that no entry tells of, and one above the charge', async () => {
+  it('names a refund without an entry, and one above the charge', async () => {
     await damage(`update holds set refunded = 3000000000 where job_id = '${done}'`);
     expect(await problems()).toEqual([
       `job ${done}: 3.00 USD were refunded of a charge of 2.00 USD`,
@@ -117,7 +117,7 @@ describe.each(testEngines())('the check of the ledger on $kind', ({ kind, create
     expect(await problems()).toEqual([`job ${running}: it has no hold`]);
   });
 
-  it('names entries and holds that stand on another account than their job', async () => {
+  it('names entries and holds that are on another account than their job', async () => {
     const other = await addAccount(data.store, { balance: nano(1n) });
     await damage(
       `update ledger_entries set account_id = '${other.accountId}' where id = 'debit-1'`,

@@ -69,7 +69,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
   };
 
   describe('of jobs', () => {
-    it('show what is needed of each, and nothing of other accounts', async () => {
+    it("show every field of the account's own jobs, and no other account's jobs", async () => {
       const [owner, other] = [await addAccount(store), await addAccount(store)];
       const { accountId } = owner;
       await open(other, start);
@@ -123,7 +123,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       ]);
     });
 
-    it('are, all pages put together, every job once and in order, while others arrive', async () => {
+    it('contain every job once and in order over all pages, while others arrive', async () => {
       await fc.assert(
         fc.asyncProperty(timesArbitrary, limitsArbitrary, async (times, limits) => {
           const owner = await addAccount(store, { balance: 0n });
@@ -143,7 +143,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
   });
 
   describe('of entries', () => {
-    it('name the model of the job, and leave out entries of nothing', async () => {
+    it('name the model of the job, and leave out entries of amount zero', async () => {
       const owner = await addAccount(store, { balance: 0n });
       const { accountId } = owner;
       const topup = randomUUID();
@@ -177,7 +177,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       ]);
     });
 
-    it('are, all pages put together, every entry once and in order, while others arrive', async () => {
+    it('contain every entry once and in order over all pages, while others arrive', async () => {
       const amounts = fc.array(fc.bigInt(0n, 3n), { minLength: 1, maxLength: 3 });
       await fc.assert(
         fc.asyncProperty(timesArbitrary, limitsArbitrary, amounts, async (times, limits, amounts) => {
@@ -210,7 +210,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       expect(await sums(await addAccount(store), 0, start + day)).toEqual([]);
     });
 
-    it('are told apart by model, kind, status and the day of creation in UTC', async () => {
+    it('are grouped by model, kind, status and UTC day of creation', async () => {
       const owner = await addAccount(store);
       const finish = (id: string, charge: bigint) =>
         store.finishJob(finishing(id, { charge, now: midnight + 5 }));
@@ -236,14 +236,14 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       ]);
     });
 
-    it('begin with the first moment and leave out the last', async () => {
+    it('include the first moment and exclude the last', async () => {
       const owner = await addAccount(store);
       for (const time of [9, 10, 11, 20]) await open(owner, start + time);
       expect(await sums(owner, start + 10, start + 20)).toMatchObject([{ jobs: 2 }]);
       expect(await sums(owner, start + 20, start + 10)).toEqual([]);
     });
 
-    it('are exact beyond what a float can count', async () => {
+    it('are exact beyond the range of a float', async () => {
       const huge = 2n ** 53n + 1n;
       const owner = await addAccount(store, { balance: 3n * huge });
       for (const refund of [1n, huge, huge]) {
@@ -256,7 +256,7 @@ describe.each(testEngines())('histories on $kind', ({ create }) => {
       ]);
     });
 
-    it('are those of the single jobs, whatever these are', async () => {
+    it('equal the sums of the single jobs', async () => {
       const jobArbitrary = fc.record({
         at: fc.nat(3 * day),
         kind: fc.constantFrom('chat' as const, 'video' as const),
@@ -313,7 +313,7 @@ describe.each(testEngines())('idempotency keys by themselves on $kind', ({ creat
   });
   afterAll(() => data.remove());
 
-  it('are looked up as opening a job would, and nothing is opened', async () => {
+  it('are looked up as `openJob` would, and no job is opened', async () => {
     const owner = await addAccount(store);
     const { accountId } = owner;
     const idempotency = idempotencyKey('k', { expiresAt: start + 10 });
@@ -332,7 +332,7 @@ describe.each(testEngines())('idempotency keys by themselves on $kind', ({ creat
     expect(await look()).toMatchObject({ outcome: 'replayed', job: { id, status: 'done', charged: 60n } });
   });
 
-  it('are swept when their time is over, some at a time, and their jobs stay', async () => {
+  it('are swept in batches when they expire, and their jobs stay', async () => {
     const fresh = await create();
     try {
       const owner = await addAccount(fresh.store, { balance: 1_000n });

@@ -38,7 +38,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   afterAll(() => data.remove());
 
   describe('opening', () => {
-    it('places the hold and keeps the job as it was answered', async () => {
+    it('places the hold and stores the job as it was returned', async () => {
       const owner = await addAccount(store, { balance: 250n });
       const job = runningJob(owner, {
         customData: '{"order":7}',
@@ -71,7 +71,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.getAccount(owner.accountId)).toMatchObject({ balance: 250n, held: 100n });
     });
 
-    it('keeps texts exactly, whatever characters they hold', async () => {
+    it('keeps texts exactly, with any characters', async () => {
       const owner = await addAccount(store);
       const request = JSON.stringify({ prompt: `"quoted" ümläut 日本 🎈 \\ ${'x'.repeat(100_000)}` });
       const id = await openJob(store, opening(runningJob(owner, { request })));
@@ -134,7 +134,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
     const limited = (owner: Owner, activeLimit: number, changes: Partial<NewJob> = {}) =>
       store.openJob(opening(queuedJob(owner, { kind: 'video', ...changes }), { activeLimit }));
 
-    it('counts queued and running jobs, and those alone', async () => {
+    it('counts queued and running jobs only', async () => {
       const owner = await addAccount(store);
       expect(await limited(owner, 2)).toMatchObject({ outcome: 'opened' });
       const running = { status: 'running' as const, leaseOwner: worker, leaseUntil: start + 30_000 };
@@ -148,7 +148,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await limited(owner, 0)).toEqual({ outcome: 'too_many_active', active: 2 });
     });
 
-    it('is for one kind of one account', async () => {
+    it('counts one kind of job of one account', async () => {
       const [one, other] = [await addAccount(store), await addAccount(store)];
       expect(await limited(one, 1)).toMatchObject({ outcome: 'opened' });
       expect(await limited(one, 1, { kind: 'image' })).toMatchObject({ outcome: 'opened' });
@@ -193,7 +193,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   describe('progress', () => {
     const read = async (id: string, owner: Owner) => store.getJob({ id, accountId: owner.accountId });
 
-    it('is noted for a running job by the one who holds it, each part by itself', async () => {
+    it('is stored for a running job by its lease owner, each part separately', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner)));
       expect(await read(id, owner)).toMatchObject({ progress: 0, providerTask: null });
@@ -209,7 +209,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await read(id, owner)).toMatchObject({ progress: 100, providerTask: '{"task":"t-2"}' });
     });
 
-    it('is not noted by anybody else, nor before the start or after the end', async () => {
+    it('is not stored by another owner, before the start, or after the end', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner)));
       const queued = await openJob(store, opening(queuedJob(owner)));
@@ -221,7 +221,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await read(id, owner)).toMatchObject({ progress: 0 });
     });
 
-    it('is kept when the job is taken up again, so that the upstream can be asked', async () => {
+    it('is kept when the job is claimed again, so that the upstream can be asked', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner, { maxAttempts: 2, leaseUntil: start + 10 })));
       await store.recordProgress({ id, owner: worker, progress: 30, providerTask: '{"task":"t-1"}' });
@@ -232,7 +232,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   });
 
   describe('an idempotency key', () => {
-    it('answers the job it opened, running or ended, even when the balance is too low by now', async () => {
+    it('returns the job that it opened, running or ended, even if the balance is now too low', async () => {
       const owner = await addAccount(store, { balance: 100n });
       const idempotency = idempotencyKey('again');
       const id = await openJob(store, opening(runningJob(owner), { idempotency }));
@@ -247,7 +247,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       });
     });
 
-    it('answers its job although the key was revoked or the account suspended since', async () => {
+    it('returns its job although the key was revoked or the account suspended', async () => {
       const owner = await addAccount(store);
       const idempotency = idempotencyKey('again');
       const id = await openJob(store, opening(runningJob(owner), { idempotency }));
@@ -332,7 +332,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await available(store, one.accountId)).toBe(800n);
     });
 
-    it('is free again when its time is over', async () => {
+    it('is free again when it expires', async () => {
       const owner = await addAccount(store);
       const expiring = idempotencyKey('k', { expiresAt: start + 10 });
       const first = await openJob(store, opening(runningJob(owner), { idempotency: expiring }));
@@ -353,7 +353,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   });
 
   describe('finishing', () => {
-    it('captures the charge, gives the rest free and writes the debit', async () => {
+    it('captures the charge, releases the rest and writes the debit', async () => {
       const owner = await addAccount(store, { balance: 250n });
       const job = runningJob(owner);
       await openJob(store, opening(job, { hold: 100n }));
@@ -417,7 +417,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.getJob({ id, accountId: owner.accountId })).toMatchObject({ status: 'running' });
     });
 
-    it('is lost to another owner, to a job that is queued, ended or unknown, and changes nothing', async () => {
+    it('is refused for another owner and for a queued, ended or unknown job, and changes nothing', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner)));
       const queued = await openJob(store, opening(queuedJob(owner)));
@@ -438,7 +438,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await available(store, owner.accountId)).toBe(840n);
     });
 
-    it('keeps the media rows with the job, or neither', async () => {
+    it('writes the media rows together with the job, or neither', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(runningJob(owner)));
       const media = resultMedia({ accountId: owner.accountId, jobId: id }, { sizeBytes: 5_000_000_000 });
@@ -471,7 +471,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
         ...changes,
       });
 
-    it('gives queued jobs of the wanted kind, oldest first, under a lease', async () => {
+    it('returns queued jobs of the wanted kind, oldest first, under a lease', async () => {
       const owner = await addAccount(store);
       const first = await openJob(store, opening(queuedJob(owner), { now: start + 1 }));
       await openJob(store, opening(queuedJob(owner, { kind: 'video' }), { now: start + 2 }));
@@ -492,7 +492,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await claim()).toEqual([]);
     });
 
-    it('lets accounts take turns, so that one with many jobs holds up nobody', async () => {
+    it('lets accounts take turns, so that one with many jobs does not delay the others', async () => {
       const [many, one, late] = [await addAccount(store), await addAccount(store), await addAccount(store)];
       const ofMany: string[] = [];
       for (let count = 0; count < 4; count += 1)
@@ -507,13 +507,13 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await idsOf(9)).toEqual([ofMany[1], ofOne[1], ofMany[2], ofMany[3]]);
     });
 
-    it('gives no job whose deadline is over', async () => {
+    it('returns no job after its deadline', async () => {
       const owner = await addAccount(store);
       await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
       expect(await claim({ now: start + 50 })).toEqual([]);
     });
 
-    it('renews the leases that an owner still holds, and names them', async () => {
+    it('renews the leases that an owner still holds, and returns their ids', async () => {
       const owner = await addAccount(store);
       const mine = await openJob(store, opening(runningJob(owner)));
       const ended = await openJob(store, opening(runningJob(owner)));
@@ -531,7 +531,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await store.renewLeases({ owner: worker, ids: [], leaseUntil: start })).toEqual([]);
     });
 
-    it('queues those running jobs again that their owner releases, while they have attempts left', async () => {
+    it('queues running jobs again that their owner releases, if they have attempts left', async () => {
       const owner = await addAccount(store);
       const mine = await openJob(store, opening(runningJob(owner, { maxAttempts: 2 })));
       const last = await openJob(store, opening(runningJob(owner, { maxAttempts: 1 })));
@@ -547,7 +547,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       ).toEqual([[mine, 2]]);
     });
 
-    it('lets a job that ran from its beginning stand before later ones when it is queued again', async () => {
+    it('puts a synchronous job before later ones when it is queued again', async () => {
       const owner = await addAccount(store);
       const open = async (status: 'running' | 'queued', now: number): Promise<string> => {
         const build = status === 'running' ? runningJob : queuedJob;
@@ -561,7 +561,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect((await claim({ now: start + 30_000 })).map(({ id }) => id)).toEqual([died, released, ...later]);
     });
 
-    it('queues a job again when its worker died, keeps its hold and counts the attempts', async () => {
+    it('queues a job again if its worker died, keeps its hold and counts the attempts', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(queuedJob(owner, { maxAttempts: 2 })));
       await claim({ leaseUntil: start + 200 });
@@ -600,7 +600,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       });
     });
 
-    it('dooms a queued job whose deadline is over, and one whose worker died too late to retry', async () => {
+    it('dooms a queued job after its deadline, and one whose worker died too late for a retry', async () => {
       const owner = await addAccount(store);
       const waiting = await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
       const dead = await openJob(
@@ -619,7 +619,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       expect(await claim({ now: start + 60 })).toEqual([]);
     });
 
-    it('gives a doomed job to the next reaper when the first one died, and never queues it again', async () => {
+    it('gives a doomed job to the next reaper if the first one died, and never queues it again', async () => {
       const owner = await addAccount(store);
       const id = await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
       await store.reapJobs(reaping(start + 50, { leaseUntil: start + 60 }));
@@ -630,7 +630,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
       });
     });
 
-    it('takes up at most as many jobs as it was told', async () => {
+    it('reaps at most `limit` jobs', async () => {
       const owner = await addAccount(store);
       for (let count = 0; count < 5; count += 1)
         await openJob(store, opening(queuedJob(owner, { deadlineAt: start + 50 })));
@@ -640,7 +640,7 @@ describe.each(testEngines())('jobs on $kind', ({ create }) => {
   });
 });
 
-describe.each(testEngines())('the word of queued jobs on $kind', ({ create }) => {
+describe.each(testEngines())('the signal of queued jobs on $kind', ({ create }) => {
   let data: TestStore;
   beforeAll(async () => {
     data = await create();

@@ -14,7 +14,7 @@ describe.each(testEngines())('a process killed while it writes to $kind', ({ cre
   const idsOf = async (sql: string): Promise<Set<unknown>> =>
     new Set((await data.sql(sql)).map(({ id }) => id));
 
-  it('leaves everything that it was told was written, and sound books', async () => {
+  it('leaves every acknowledged write, and a correct ledger', async () => {
     const acknowledged: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const child = startWriting(data, 100_000);

@@ -292,7 +292,7 @@ describe.each(testEngines())('the ledger commands on $kind', ({ create }) => {
   });
   afterAll(() => data.remove());
 
-  it('do in any order what the model does', async () => {
+  it('do what the model does, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(
         kindArbitrary,

@@ -45,7 +45,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
   const refund = (jobId: string, amount: bigint | null, entryId: string = randomUUID()) =>
     store.refundJob({ entryId, jobId, amount, note: null, now: start + 5 });
 
-  it('adds a top-up and answers what is available then', async () => {
+  it('adds a top-up and returns the new available balance', async () => {
     const { accountId } = await addAccount(store, { balance: 0n });
     const input = entry(accountId);
     expect(await store.postEntry(input)).toEqual({
@@ -63,7 +63,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     });
   });
 
-  it('keeps amounts exactly up to the largest that fits', async () => {
+  it('keeps amounts exactly, up to the largest possible one', async () => {
     const { accountId } = await addAccount(store, { balance: 0n });
     const largest = 2n ** 63n - 1n;
     await store.postEntry(entry(accountId, { amount: largest }));
@@ -99,7 +99,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     expect(await available(store, accountId)).toBe(50n);
   });
 
-  it('answers an entry that is posted again under its id, and adds it once', async () => {
+  it('returns an entry that is posted again under its id, and adds it once', async () => {
     const { accountId } = await addAccount(store, { balance: 0n });
     const input = entry(accountId);
     const first = await store.postEntry(input);
@@ -127,7 +127,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     expect(await store.getJob({ id: jobId, accountId })).toMatchObject({ charged: 100n, refunded: 100n });
   });
 
-  it('gives a refund that is sent twice once', async () => {
+  it('posts a refund once that is sent twice', async () => {
     const { accountId, jobId } = await charged(1_000n, 100n);
     const entryId = randomUUID();
     const first = await refund(jobId, 70n, entryId);
@@ -135,7 +135,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     expect(await available(store, accountId)).toBe(970n);
   });
 
-  it('refunds all that is left, whatever went back before, and then nothing', async () => {
+  it('refunds all that is left after earlier refunds, and then nothing', async () => {
     const { accountId, jobId } = await charged(1_000n, 100n);
     await refund(jobId, 30n);
     const entryId = randomUUID();
@@ -149,7 +149,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     expect(await refund('no job', null)).toEqual({ outcome: 'no_job' });
   });
 
-  it('refunds nothing of a job that was not charged, does not exist, or by no amount', async () => {
+  it('refunds nothing for an uncharged job, a missing job, or amount zero', async () => {
     const owner = await addAccount(store);
     const running = await openJob(store, opening(runningJob(owner)));
     expect(await refund(running, 1n)).toEqual({ outcome: 'too_much', refundable: 0n });
@@ -160,7 +160,7 @@ describe.each(testEngines())('the ledger on $kind', ({ create }) => {
     expect(await available(store, accountId)).toBe(900n);
   });
 
-  it('refuses to change or to remove an entry, whoever asks', async () => {
+  it('never changes or removes an entry', async () => {
     const { accountId } = await addAccount(store);
     await expect(
       data.sql(`update ledger_entries set amount = 1 where account_id = '${accountId}'`),

@@ -12,7 +12,7 @@ describe.each(testEngines())('videos that were made here, on $kind', ({ create }
     await testStore.remove();
   });
 
-  it('are known by their digest with the seconds that were told first', async () => {
+  it('are found by their digest, with the seconds that were stored first', async () => {
     const { store } = testStore;
     expect(await store.findMadeClip('a')).toBeNull();
     await store.noteMadeClip({ digest: 'a', seconds: 4, now: 1 });
@@ -21,7 +21,7 @@ describe.each(testEngines())('videos that were made here, on $kind', ({ create }
     expect(await store.findMadeClip('b')).toBeNull();
   });
 
-  it('are forgotten when they were last made long ago, some at a time', async () => {
+  it('are deleted in batches if they were last made long ago', async () => {
     const { store } = testStore;
     for (const [digest, now] of [
       ['a', 1],

@@ -44,7 +44,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
   const idsOf = async (jobId: string) => (await store.listMedia(jobId)).map(({ id }) => id);
 
   describe('reserved', () => {
-    it('are there without a job and without a size', async () => {
+    it('exist without a job and without a size', async () => {
       const id = await reserve({ role: 'video', contentType: 'video/mp4', expiresAt: start + day });
       expect(await store.getMedia(id)).toEqual({
         id,
@@ -59,7 +59,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       });
     });
 
-    it('are refused under a used id and for an account that is not there', async () => {
+    it('are refused with a used id and for a missing account', async () => {
       const id = await reserve();
       await expect(store.reserveMedia(reservedMedia(owner.accountId, { id }))).rejects.toThrow(StoreError);
       await expect(store.reserveMedia(reservedMedia('nobody'))).rejects.toThrow(StoreError);
@@ -135,7 +135,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       expect(await store.getMedia(id)).toMatchObject({ jobId: null, expiresAt: start + day });
     });
 
-    it('are left alone by a replay, whose job has its own', async () => {
+    it('are not changed by a replay, whose job has its own', async () => {
       const [first, second] = [await reserve(), await reserve()];
       const idempotency = idempotencyKey('k');
       const id = await openJob(store, opening(queuedJob(owner), { inputs: [first], idempotency }));
@@ -149,7 +149,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       expect(await store.getMedia(second)).toMatchObject({ jobId: null });
     });
 
-    it('go when the job ends, and those of other jobs and its results do not', async () => {
+    it('expire when the job ends, unlike its results and the inputs of other jobs', async () => {
       const [mine, theirs] = [await reserve(), await reserve()];
       const id = await openJob(store, opening(runningJob(owner), { inputs: [mine] }));
       const other = await openJob(store, opening(runningJob(owner), { inputs: [theirs] }));
@@ -162,7 +162,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       expect(await store.listMedia(other)).toMatchObject([{ id: theirs, expiresAt: start + 60_000 + day }]);
     });
 
-    it('go when the job fails, and stay while an end is only tried', async () => {
+    it('expire when the job fails, and stay if the end is refused', async () => {
       const input = await reserve();
       const id = await openJob(store, opening(runningJob(owner), { inputs: [input] }));
       expect(await store.finishJob(finishing(id, { owner: 'worker-2' }))).toMatchObject({ outcome: 'lost' });
@@ -193,7 +193,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       ]);
     });
 
-    it('undo the end when one of them is of another account or already of a job', async () => {
+    it('undo the end if one of them belongs to another account or already to a job', async () => {
       const [one, other] = [owner, await addAccount(store)];
       const id = await openJob(store, opening(runningJob(one)));
       const foreign = reservedMedia(other.accountId);
@@ -237,7 +237,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       }
     });
 
-    it('stay as a trace when a job has them, with the first time of the removal, and are deleted else', async () => {
+    it('stay with the first time of removal if a job has them, and are deleted otherwise', async () => {
       const id = await openJob(store, opening(runningJob(owner)));
       const result = resultMedia({ accountId: owner.accountId, jobId: id });
       await store.finishJob(finishing(id, { media: [result] }));
@@ -249,7 +249,7 @@ describe.each(testEngines())('media on $kind', ({ create }) => {
       expect(await store.getMedia(reserved)).toBeNull();
     });
 
-    it('are those that are discarded, none of the others, and never get more time by it', async () => {
+    it('are exactly the discarded ones; discarding never extends their time', async () => {
       const [one, other, over] = [await reserve(), await reserve(), await reserve({ expiresAt: start + 3 })];
       const taken = await reserve();
       await openJob(store, opening(queuedJob(owner), { inputs: [taken] }));

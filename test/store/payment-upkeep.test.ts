@@ -42,7 +42,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
     addPayment('settled', { ...changes, set: { settledAt: start, payer: '0xpayer', ...changes?.set } });
 
   describe('a look at what is due', () => {
-    it('is taken once, longest due first, and put off for others', async () => {
+    it('is claimed once, longest due first, and postponed for others', async () => {
       for (const [index, checkAt] of [start + 30, start + 10, start + 20, start + 99, null].entries())
         await addPayment('unknown', { identity: `p${index}`, set: { checkAt } });
       const claim = async (limit: number) =>
@@ -106,7 +106,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       );
     });
 
-    it('that comes with many proofs at once goes to one of them', async () => {
+    it('is given to one of many proofs that bring it at once', async () => {
       const paymentId = randomUUID();
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, () => store.reservePayment(newPayment({ paymentId }))),
@@ -120,7 +120,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('pruning', () => {
-    it('deletes old refused proofs and old delivered answers, so many at a time, and nothing else', async () => {
+    it('deletes old rejected proofs and old delivered answers in batches, and nothing else', async () => {
       const old = { now: start };
       const answer = { result: '{"results":[]}' };
       for (const state of ['rejected', 'settled', 'failed', 'unknown', 'produced'] as const)
@@ -152,7 +152,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('sums', () => {
-    it('are told by network, asset and day of settlement, refunds on their own day', async () => {
+    it('are grouped by network, asset and day of settlement, refunds by their own day', async () => {
       const wei = 10n ** 17n;
       // A hundred times a tenth of a dollar with 18 decimals is more than 64 bits hold in one sum.
       for (let index = 0; index < 100; index += 1)
@@ -211,7 +211,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await store.sumPayments({ from: start + 2 * day, to: start + 3 * day })).toEqual([]);
     });
 
-    it('can be followed payment by payment, in the order of settlement', async () => {
+    it('match the list of single payments in the order of settlement', async () => {
       for (const [index, at] of [30, 10, 20, 20, 99].entries())
         await settled({ identity: `p${index}`, set: { settledAt: start + at } });
       const page = (after: { settledAt: number; identity: string } | null) =>
@@ -260,7 +260,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await store.getRefund('other')).toBeNull();
     });
 
-    it('is refused for what was not settled, has no known payer, or is not there', async () => {
+    it('is refused if the payment is not settled, has no known payer, or does not exist', async () => {
       const { identity } = await addPayment('unknown', { set: { payer: '0xpayer' } });
       expect(await plan(identity, null)).toEqual({ outcome: 'not_settled' });
       const payerless = await settled({ set: { payer: null } });
@@ -268,7 +268,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await plan('nothing', null)).toEqual({ outcome: 'no_payment' });
     });
 
-    it('goes to nobody but who signed for the payment, as far as its identity tells', async () => {
+    it('goes only to the signer of the payment, if its identity names one', async () => {
       const signer = `0x${'ab'.repeat(20)}`;
       const identity = (nonce: number) => `eip155:84532:0xasset:${signer}:${nonce}`;
       await settled({ identity: identity(1), set: { payer: `0x${'cd'.repeat(20)}` } });
@@ -277,7 +277,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await plan(identity(2), null)).toMatchObject({ outcome: 'planned' });
     });
 
-    it('waits for the end of another one of its payment', async () => {
+    it('waits until another refund of its payment has ended', async () => {
       const { identity } = await settled({ amount: 100n });
       const both = await Promise.all([plan(identity, 50n, 'one'), plan(identity, 50n, 'other')]);
       const [first] = both.flatMap((planned) => (planned.outcome === 'planned' ? [planned.refund] : []));
@@ -291,7 +291,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await plan(identity, 50n, 'later')).toMatchObject({ outcome: 'planned' });
     });
 
-    it('is sent only while its payment is settled, or unknown where that was accepted', async () => {
+    it('is sent only if its payment is settled, or unknown if that was accepted', async () => {
       const sent = { sender: '0xus', transaction: '0xhash', rawTransaction: '0xraw' };
       const send = (id: string) =>
         store.advanceRefund({ id, from: ['planned'], to: 'sending', set: sent, now: start });
@@ -322,7 +322,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await send(accepted.id)).toMatchObject({ state: 'sending', acceptsUnknown: true });
     });
 
-    it('of a payment of unknown outcome is planned for who asks for that', async () => {
+    it('of a payment of unknown outcome is planned only on request', async () => {
       const { identity } = await addPayment('unknown', { amount: 100n, set: { payer: '0xpayer' } });
       const refund = { id: 'unknown', payment: identity, amount: null, note: null, now: start };
       expect(await store.planRefund({ ...refund, acceptsUnknown: true })).toMatchObject({
@@ -335,7 +335,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       ).toEqual({ outcome: 'not_settled' });
     });
 
-    it('marks a payment that is given back whole, until it fails', async () => {
+    it('marks a fully refunded payment, until the refund fails', async () => {
       const { identity } = await settled({ amount: 100n });
       const isRefunded = async () => (await store.getPayment(identity))?.isRefunded;
       await plan(identity, 60n, 'part');
@@ -351,7 +351,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await isRefunded()).toBe(true);
     });
 
-    it('never adds up to more than was paid, whatever is planned, ended or failed at the same time', async () => {
+    it('never exceeds the payment in sum, with refunds planned, ended and failed at the same time', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.bigInt({ min: 1n, max: 60n }), { maxLength: 8 }), async (amounts) => {
           const { identity } = await settled({ amount: 100n });
@@ -418,7 +418,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       }
     };
 
-    it('is walked page by page, newest first, by state, by network and by both', async () => {
+    it('is read page by page, newest first, by state, by network and by both', async () => {
       const states = ['delivered', 'unknown', 'rejected'] as const;
       const added: Payment[] = [];
       for (let index = 0; index < 24; index += 1)
@@ -471,7 +471,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
     const byTransaction = async (transaction: string): Promise<string[]> =>
       (await store.findPaymentsByTransaction({ transaction, limit: 9 })).map(({ identity }) => identity);
 
-    it('finds what begins so: an identity, its last part, or a transaction', async () => {
+    it('finds a prefix of an identity, of its last part, or of a transaction', async () => {
       const evm = 'eip155:8453:0xusdc:0xpayer:0xabcdef12';
       const solana = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp:abcdef34';
       await addPayment('settled', { identity: evm, set: { transaction: '0xAB12cd' } });
@@ -510,7 +510,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect(await store.findPaymentsByTransaction({ transaction: '0xaabb', limit: 1 })).toHaveLength(1);
     });
 
-    it('follows a transaction that is noted later, or changes', async () => {
+    it('finds a transaction that is stored later, or changes', async () => {
       const { identity } = await addPayment('broadcasting', { set: { transaction: '0xfirst' } });
       const set = { transaction: '0xsecond' };
       await store.advancePayment({ identity, from: ['broadcasting'], to: 'settled', set, now: start });
@@ -518,7 +518,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
       expect([await byTransaction('0xsecond'), await byPrefix('0xsec')]).toEqual([[identity], [identity]]);
     });
 
-    it('has so many of each at most, what is exactly so among them', async () => {
+    it('returns at most `limit` of each kind, with exact matches among them', async () => {
       for (const nonce of ['1234561', '1234562', '123456', '1234560'])
         await addPayment('unknown', { identity: `eip155:56:0xpermit2:0xpayer:${nonce}` });
       const found = await byPrefix('123456', 2);
@@ -528,7 +528,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('the list of all refunds', () => {
-    it('is walked page by page, newest first, whatever became of them', async () => {
+    it('is read page by page, newest first, in every state', async () => {
       for (const [index, at] of [1, 3, 2, 3, 3].entries())
         await store.planRefund({
           id: `r${index}`,
@@ -551,7 +551,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('terms that were offered', () => {
-    it('are remembered with the last time, and forgotten in time', async () => {
+    it('are stored with the last time, and deleted later', async () => {
       const note = (terms: string, offeredAt: number) =>
         store.noteOfferedTerms({
           fingerprint: terms,
@@ -574,7 +574,7 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   });
 
   describe('the turn of a sender', () => {
-    it('is one process’s at a time, until it ends it or it runs out', async () => {
+    it('belongs to one process at a time, until it is ended or expires', async () => {
       const take = (owner: string, now = start) =>
         store.takeSenderTurn({ sender: 'account', owner, until: now + 100, now });
       const taken = await Promise.all(Array.from({ length: 10 }, (_, index) => take(`owner ${index}`)));

@@ -13,7 +13,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
   });
   afterAll(() => data.remove());
 
-  it('reserves a proof once and tells what is known of it to who comes second', async () => {
+  it('reserves a proof once, and returns the known payment the second time', async () => {
     const { now, ...payment } = newPayment();
     const expected = {
       ...payment,
@@ -42,7 +42,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     expect(await store.getPayment(payment.identity)).toEqual(expected);
   });
 
-  it('gives a proof that many present at once to one of them', async () => {
+  it('reserves a proof once that many present at the same time', async () => {
     const payment = newPayment();
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -54,7 +54,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     for (const { payment: seen } of outcomes) expect(seen.leaseOwner).toBe(reserved[0]?.payment.leaseOwner);
   });
 
-  it('takes up a rejected proof anew, for whatever request it comes with', async () => {
+  it('reserves a rejected proof again, for any request', async () => {
     const payment = newPayment();
     const { identity } = payment;
     await store.reservePayment(payment);
@@ -180,7 +180,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       funds,
     });
 
-  it('verifies no more payments from one source than its funds cover, in whatever process they are', async () => {
+  it('verifies no more payments from one source than its funds cover, over all processes', async () => {
     const source = randomUUID();
     const another = await data.openAnother();
     const identities = await Promise.all(Array.from({ length: 12 }, () => reserveFrom()));
@@ -194,7 +194,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     expect(outcomes).toContainEqual({ outcome: 'uncovered', unsent: 30n, sent: 0n });
   });
 
-  it('counts what is open from a source: not what has ended, and not another network or asset', async () => {
+  it('counts only open payments of the same source, network and asset', async () => {
     const source = randomUUID();
     const open = async (state: PaymentState | null, changes?: Partial<NewPayment>): Promise<void> => {
       const identity = await reserveFrom(changes);
@@ -221,7 +221,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     expect(await verify(identity, { source, funds: 50n })).toBeNull();
   });
 
-  it('counts what nobody works on any more as perhaps sent, and for a day at most', async () => {
+  it('counts a payment that nobody works on as perhaps sent, for at most a day', async () => {
     const source = randomUUID();
     const givenUp = await reserveFrom({ leaseUntil: start + 30_000 });
     expect((await verify(givenUp, { source, funds: 10n }))?.outcome).toBe('verified');
@@ -253,7 +253,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
       limit,
     });
 
-  it('settles no more by word than the limit, for each network and asset, until the word was checked', async () => {
+  it('settles unchecked payments up to the limit of each network and asset, until they are checked', async () => {
     const fresh = await create();
     try {
       const another = await fresh.openAnother();
@@ -300,7 +300,7 @@ describe.each(testEngines())('payments on $kind', ({ create }) => {
     }
   });
 
-  it('settles nothing by a word that names the transaction of another payment', async () => {
+  it('does not settle an unchecked payment with the transaction of another payment', async () => {
     const first = await reserveFrom();
     await store.advancePayment({
       identity: first,

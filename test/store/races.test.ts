@@ -151,7 +151,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(await available(store, owner.accountId)).toBe(990n);
   });
 
-  it('an opening beside the expiry of its input has the input or undoes itself', async () => {
+  it('an opening while its input expires has the input or is undone', async () => {
     const owner = await addAccount(store, { balance: 100_000n });
     for (let round = 0; round < 10; round += 1) {
       const media = reservedMedia(owner.accountId, { expiresAt: start + 5 });
@@ -166,7 +166,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     }
   });
 
-  it('no webhook event is claimed twice, and each is recorded by one', async () => {
+  it('no webhook event is claimed twice, and one process records each', async () => {
     const owner = await addAccount(store, { balance: 100_000n });
     const ids = await atOnce(40, async (handle) => {
       const jobId = await openJob(
@@ -244,7 +244,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(await available(store, owner.accountId)).toBe(940n);
   });
 
-  it('either the finisher or the reaper ends a job whose lease ran out', async () => {
+  it('either the finisher or the reaper ends a job whose lease expired', async () => {
     const owner = await addAccount(store, { balance: 10_000n });
     const ids: string[] = [];
     for (let count = 0; count < 20; count += 1)
@@ -296,7 +296,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(new Set(ids).size).toBe(30);
   });
 
-  it('refunds at once give back no more than the charge', async () => {
+  it('refunds at the same time do not exceed the charge', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const jobId = await openJob(store, opening(runningJob(owner)));
     await store.finishJob(finishing(jobId, { charge: 100n }));
@@ -307,7 +307,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(await available(store, owner.accountId)).toBe(990n);
   });
 
-  it('the rest of a charge that many give back at once goes back once', async () => {
+  it('the rest of a charge is refunded once by many refunds at the same time', async () => {
     const owner = await addAccount(store, { balance: 1_000n });
     const jobId = await openJob(store, opening(runningJob(owner)));
     await store.finishJob(finishing(jobId, { charge: 100n }));
@@ -318,7 +318,7 @@ describe.each(testEngines())('two processes at once on $kind', ({ create }) => {
     expect(await available(store, owner.accountId)).toBe(1_000n);
   });
 
-  it('one entry sent many times is posted once, and everyone hears so', async () => {
+  it('one entry sent many times is posted once, and every sender gets it', async () => {
     const { accountId } = await addAccount(store, { balance: 0n });
     const entry = {
       id: randomUUID(),

@@ -12,7 +12,7 @@ describe.each(testEngines())('secrets of the deployment on $kind', ({ create }) 
     await testStore.remove();
   });
 
-  it('are made once, whoever asks first, and are the same for all from then on', async () => {
+  it('are made once, and are then the same for everybody', async () => {
     const { store } = testStore;
     const values = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -24,7 +24,7 @@ describe.each(testEngines())('secrets of the deployment on $kind', ({ create }) 
     expect(await store.getOrCreateSecret({ name: 'b', value: 'another' })).toBe('another');
   });
 
-  it('are found without being made', async () => {
+  it('are looked up without being made', async () => {
     const { store } = testStore;
     expect(await store.findSecret('a')).toBeNull();
     await store.getOrCreateSecret({ name: 'a', value: 'first' });

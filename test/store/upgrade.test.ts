@@ -64,7 +64,7 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
   });
   afterEach(() => place.remove());
 
-  it('is found whole by the newest', async () => {
+  it('is read completely by the newest schema', async () => {
     expect(await store.getAccount('account')).toEqual({
       id: 'account',
       name: 'Müller & Söhne',
@@ -120,7 +120,7 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
     expect(await store.checkLedger()).toEqual({ accounts: 1, entries: 3, openHolds: 2, problems: [] });
   });
 
-  it('has its payments found by the names and in the lists that came later', async () => {
+  it('has payments that later look-ups and lists find', async () => {
     const evm = { identity: 'eip155:8453:0xusdc:0xpayer:0xnonce', settledAt: start + 1, checkAt: null };
     const solana = { identity: 'solana:cluster:Message', settledAt: null, checkAt: start + 2 };
     const find = (prefix: string) => store.findPaymentsByPrefix({ prefix, limit: 9 });
@@ -133,7 +133,7 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
     expect(await store.listPayments({ network: 'solana:cluster', limit: 9 })).toMatchObject([solana]);
   });
 
-  it('is refused by an older version once a newer one has changed it, and stays as it is', async () => {
+  it('is refused by an older version after a newer one has changed it, and stays as it is', async () => {
     const newer = `insert into kysely_migration values ('9999-of-a-newer-version', '2027-11-01T00:00:00.000Z')`;
     await place.sql(newer);
     await expect(place.openAnother()).rejects.toThrow(
@@ -144,7 +144,7 @@ describe.each(testEngines())('data of the first schema on $kind', ({ kind, creat
     expect(await store.getAccount('account')).toMatchObject({ balance: 840n });
   });
 
-  it('goes on from there', async () => {
+  it('can be changed after the upgrade', async () => {
     await store.reserveMedia(reservedMedia('account', { id: 'reserved' }));
     expect(await store.getMedia('reserved')).toMatchObject({ jobId: null });
     expect(await store.finishJob(finishing('running', { charge: 60n }))).toMatchObject({

@@ -85,7 +85,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await claim({ now: start + 5 })).toEqual([event]);
   });
 
-  it('are not there without a job that wants one, whose end is then undone too', async () => {
+  it('are refused for a job without a webhook URL, and its end is undone too', async () => {
     const id = await openJob(store, opening(runningJob(owner, { webhookUrl: null })));
     const webhook = { eventId: randomUUID(), body: '{}' };
     await expect(store.finishJob(finishing(id, { webhook }))).rejects.toThrow(StoreError);
@@ -94,7 +94,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await available(store, owner.accountId)).toBe(99_900n);
   });
 
-  it('are not written when the end of the job is lost', async () => {
+  it('are not written if the lease of the job was lost', async () => {
     const id = await openJob(store, opening(runningJob(owner, { webhookUrl: url })));
     const webhook = { eventId: randomUUID(), body: '{}' };
     await store.finishJob(finishing(id, { owner: 'worker-2', webhook }));
@@ -118,7 +118,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.getWebhook(webhook.eventId)).toMatchObject({ state: 'pending', body: webhook.body });
   });
 
-  it('are claimed longest due first, some at a time, each by one', async () => {
+  it('are claimed in batches, longest due first, each by one process', async () => {
     const third = await announce({ now: start - 1 });
     const first = await announce({ now: start - 3 });
     const second = await announce({ now: start - 2 });
@@ -127,7 +127,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await claim()).toEqual([]);
   });
 
-  it('wait in a queue for each receiver, by account and host, and the head of each is seen, longest due first', async () => {
+  it('wait in a queue per account and host, and the head of each is listed, longest due first', async () => {
     const other = await addAccount(store, { balance: 100_000n });
     const path = await announce({ now: start - 9 });
     const sameHost = [
@@ -150,7 +150,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.listDueWebhooks(start - 11)).toEqual([]);
   });
 
-  it('that are under a lease, or tried again later, let the next of their receiver be seen', async () => {
+  it('are skipped in their queue while they have a lease or wait for a retry', async () => {
     const first = await announce({ now: start - 3 });
     const second = await announce({ now: start - 2 });
     const third = await announce({ now: start - 1 });
@@ -166,7 +166,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await head()).toEqual([second.eventId]);
   });
 
-  it('are claimed by name while they are due and free', async () => {
+  it('are claimed by id while they are due and free', async () => {
     const free = await announce();
     const taken = await announce();
     const later = await announce({ now: start + 1 });
@@ -176,7 +176,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.claimWebhooks({ ...lease, ids: [] })).toEqual([]);
   });
 
-  it('are due again when the lease ran out, and then lost to the one who had it', async () => {
+  it('are due again when the lease expires, and its owner then loses them', async () => {
     const { eventId } = await announce();
     await claim({ leaseUntil: start + 10 });
     expect(await claim({ owner: 'sender-2', now: start + 9 })).toEqual([]);
@@ -213,7 +213,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     ]);
   });
 
-  it('have a next attempt while they are pending, and only then', async () => {
+  it('have a next attempt only while they are pending', async () => {
     const { eventId } = await announce();
     await claim();
     const bad = [attempt(eventId, { state: 'pending' }), attempt(eventId, { nextAttemptAt: start + 5 })];
@@ -226,7 +226,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.listWebhookAttempts(eventId)).toEqual([]);
   });
 
-  it('are delivered again on demand, with a fresh count and the whole log', async () => {
+  it('are redelivered on demand, with a new count and the whole log', async () => {
     const { eventId } = await announce();
     await claim();
     await store.recordWebhookAttempt(attempt(eventId, { attempt: timedOut, state: 'exhausted' }));
@@ -247,7 +247,7 @@ describe.each(testEngines())('webhook events on $kind', ({ create }) => {
     expect(await store.redeliverWebhook({ eventId: 'nothing', now: start })).toBeNull();
   });
 
-  it('that are delivered again while an attempt is under way do not wait for it', async () => {
+  it('are redelivered without waiting for an attempt under way', async () => {
     const { eventId } = await announce();
     await claim();
     await store.redeliverWebhook({ eventId, now: start + 1 });
@@ -308,7 +308,7 @@ describe.each(testEngines())('webhook secrets on $kind', ({ create }) => {
   });
   afterAll(() => data.remove());
 
-  it('are made once, whoever asks first', async () => {
+  it('are made once', async () => {
     const { accountId } = await addAccount(store);
     expect(await store.getWebhookSecrets(accountId)).toBeNull();
     const other = await data.openAnother();
@@ -322,7 +322,7 @@ describe.each(testEngines())('webhook secrets on $kind', ({ create }) => {
     expect(made[0]).toMatchObject({ previous: null });
   });
 
-  it('keep the one before beside the new one, and lose it to the next rotation', async () => {
+  it('keep the previous one until the next rotation', async () => {
     const { accountId } = await addAccount(store);
     await store.ensureWebhookSecret({ accountId, secret: 'one' });
     expect(await store.rotateWebhookSecret({ accountId, secret: 'two', previousUntil: start + 5 })).toEqual({
@@ -338,7 +338,7 @@ describe.each(testEngines())('webhook secrets on $kind', ({ create }) => {
     expect(await store.ensureWebhookSecret({ accountId, secret: 'four' })).toEqual(third);
   });
 
-  it('begin with a rotation that has nothing to keep', async () => {
+  it('may start with a rotation', async () => {
     const { accountId } = await addAccount(store);
     expect(await store.rotateWebhookSecret({ accountId, secret: 'one', previousUntil: start })).toEqual({
       current: 'one',
@@ -346,7 +346,7 @@ describe.each(testEngines())('webhook secrets on $kind', ({ create }) => {
     });
   });
 
-  it('are null without an account', async () => {
+  it('are null for a missing account', async () => {
     const accountId = 'nobody';
     expect(await store.getWebhookSecrets(accountId)).toBeNull();
     expect(await store.ensureWebhookSecret({ accountId, secret: 's' })).toBeNull();

@@ -43,13 +43,13 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
   };
   const markedUrl = (): string => `${postgresUrl}?application_name=${schema}`;
 
-  it('comes up in every process when many start at once on a new database', async () => {
+  it('opens in every process when many start at once on a new database', async () => {
     const stores = await Promise.all(Array.from({ length: 5 }, () => open()));
     const { accountId } = await addAccount(stores[0]!, { balance: 70n });
     for (const store of stores) expect(await available(store, accountId)).toBe(70n);
   });
 
-  it('keeps to its schema', async () => {
+  it('uses only its schema', async () => {
     const elsewhere = newSchemaName();
     try {
       const [here, there] = [await open(), await open({ schema: elsewhere })];
@@ -61,7 +61,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     }
   });
 
-  it('refuses a name that is not one of a schema', async () => {
+  it('refuses an invalid schema name', async () => {
     await expect(open({ schema: 'public; drop table accounts' })).rejects.toThrow(/not a valid schema name/);
   });
 
@@ -74,14 +74,14 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(warnings).toEqual([expect.stringContaining('synchronous_commit = off')]);
   });
 
-  it('says so when no server answers', async () => {
+  it('rejects clearly if no server answers', async () => {
     await expect(open({ url: 'postgres://postgres@127.0.0.1:1/test' })).rejects.toMatchObject({
       reason: 'failed',
       message: expect.stringContaining('ECONNREFUSED'),
     });
   });
 
-  it('does not wait for ever for a server that takes the connection and says nothing', async () => {
+  it('does not wait forever for a server that accepts the connection and does not answer', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -110,7 +110,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(count).toBe(2);
   });
 
-  it('listens again when the connection broke, and says that something may have been missed', async () => {
+  it('reconnects its listener, and signals that an announcement may have been missed', async () => {
     const store = await open({ url: markedUrl() });
     const words = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let count = 0;
@@ -124,7 +124,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(count).toBe(2);
   });
 
-  it('comes up while tables elsewhere in the database go', async () => {
+  it('opens while other tables in the database are dropped', async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `column${index} serial`).join();
     const elsewhere = Array.from({ length: 3 }, newSchemaName);
     let isOver = false;
@@ -149,7 +149,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     }
   });
 
-  it('lives on when the server ends a connection in the midst of a transaction', async () => {
+  it('survives if the server ends a connection within a transaction', async () => {
     const store = await open({ url: markedUrl() });
     const owner = await addAccount(store);
     await onPostgres(async (client) => {
@@ -177,7 +177,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     await assertSoundBooks(store);
   });
 
-  it('goes on with new connections when the server ended the old ones', async () => {
+  it('continues with new connections if the server ended the old ones', async () => {
     const store = await open({ url: markedUrl() });
     const { accountId } = await addAccount(store, { balance: 0n });
     await topUp(store, accountId, 'entry 1');
@@ -187,7 +187,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(await available(store, accountId)).toBe(20n);
   });
 
-  it('rejects a command that waits too long for a lock, changes nothing and goes on later', async () => {
+  it('rejects a command that waits too long for a lock, changes nothing and works later', async () => {
     const store = await open({ statementTimeoutMs: 100 });
     const { accountId } = await addAccount(store, { balance: 0n });
     await onPostgres(async (client) => {
@@ -203,7 +203,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     await assertSoundBooks(store);
   });
 
-  it('refuses a command when too many wait, tries nothing of it and answers the others', async () => {
+  it('refuses a command if too many wait, does not try it and answers the others', async () => {
     const store = await open({ maxWaiting: 4 });
     const { accountId } = await addAccount(store, { balance: 0n });
     const results = await Promise.allSettled(
@@ -215,7 +215,7 @@ describe.runIf(hasService('PostgreSQL'))('the PostgreSQL store', () => {
     expect(await available(store, accountId)).toBe(40n);
   });
 
-  it('answers what waits before it closes, and refuses what comes after', async () => {
+  it('answers waiting commands before it closes, and refuses later ones', async () => {
     const store = await open();
     const { accountId } = await addAccount(store, { balance: 0n });
     const waiting = Array.from({ length: 20 }, (_, index) => topUp(store, accountId, `entry ${index}`));

@@ -28,7 +28,7 @@ describe('a group commit', () => {
       .all()
       .map(({ id }) => id);
 
-  it('keeps what succeeded and undoes alone the command that failed', () => {
+  it('undoes only the command that failed', () => {
     expect(groupCommit(database, insert)(requests(1, 2, 3))).toEqual([
       { id: 100, value: 10 },
       { id: 101, failure: 'two is refused after it was written', reason: 'failed' },
@@ -37,7 +37,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([1, 3]);
   });
 
-  it('rejects every command when the COMMIT fails, keeps nothing and goes on with the next group', () => {
+  it('rejects every command if the COMMIT fails, keeps nothing and continues with the next group', () => {
     const commit = groupCommit(database, insert);
     const replies = commit(requests(1, 99, 3));
     expect(replies).toHaveLength(3);
@@ -48,7 +48,7 @@ describe('a group commit', () => {
     expect(stored()).toEqual([1]);
   });
 
-  it('rejects every command when a command takes the whole transaction down', () => {
+  it('rejects every command if one ends the whole transaction', () => {
     const commit = groupCommit(database, (request) => {
       const value = insert(request);
       if (request.input === 3) {

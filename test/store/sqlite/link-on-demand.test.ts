@@ -25,7 +25,7 @@ const makeLinks = (failures: (StoreError | null)[] = []) => {
 };
 
 describe('a worker on demand', () => {
-  it('is started by the first call, and once', async () => {
+  it('is started once, by the first call', async () => {
     const { opened, open } = makeLinks();
     const link = linkOnDemand(open);
     expect(opened).toHaveLength(0);
@@ -33,7 +33,7 @@ describe('a worker on demand', () => {
     expect(await link.call('ping', null)).toBe(1);
   });
 
-  it('is started anew after it died, and not after a command failed', async () => {
+  it('is started again after it died, but not after a command failed', async () => {
     const { open } = makeLinks([new StoreError('failed', 'bad'), new StoreError('crashed', 'gone')]);
     const link = linkOnDemand(open);
     await expect(link.call('ping', null)).rejects.toThrow('bad');
@@ -41,7 +41,7 @@ describe('a worker on demand', () => {
     expect(await link.call('ping', null)).toBe(2);
   });
 
-  it('is started anew when it could not start', async () => {
+  it('is started again if it could not start', async () => {
     const { open } = makeLinks();
     let isFirst = true;
     const link = linkOnDemand(() => {
@@ -54,7 +54,7 @@ describe('a worker on demand', () => {
     await link.close();
   });
 
-  it('is closed when it was started, and refuses calls after that', async () => {
+  it('is closed if it was started, and then refuses calls', async () => {
     const { opened, open } = makeLinks();
     const link = linkOnDemand(open);
     await link.call('ping', null);

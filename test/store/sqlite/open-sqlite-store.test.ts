@@ -41,7 +41,7 @@ describe('the SQLite store', () => {
     return workers;
   };
 
-  it('finds everything again after it was closed', async () => {
+  it('finds all data again after it was closed', async () => {
     const first = await open();
     const { accountId } = await addAccount(first, { balance: 70n });
     await first.close();
@@ -66,7 +66,7 @@ describe('the SQLite store', () => {
     database.close();
   });
 
-  it('waits while another process writes, and then goes on', async () => {
+  it('waits while another process writes, and then continues', async () => {
     const store = await open();
     const { accountId } = await addAccount(store, { balance: 0n });
     const other = new DatabaseSync(file());
@@ -79,7 +79,7 @@ describe('the SQLite store', () => {
     expect(await posted).toMatchObject({ outcome: 'posted', available: 10n });
   });
 
-  it('rejects a write when another process does not stop, changes nothing and goes on later', async () => {
+  it('rejects a write if another process does not stop, changes nothing and works later', async () => {
     const store = await open({ busyTimeoutMs: 50 });
     const { accountId } = await addAccount(store, { balance: 0n });
     const other = new DatabaseSync(file());
@@ -91,7 +91,7 @@ describe('the SQLite store', () => {
     await assertSoundBooks(store);
   });
 
-  it('refuses a command when too many wait, tries nothing of it and answers the others', async () => {
+  it('refuses a command if too many wait, does not try it and answers the others', async () => {
     const store = await open({ maxWaiting: 3 });
     const { accountId } = await addAccount(store, { balance: 0n });
     const results = await Promise.allSettled(
@@ -128,7 +128,7 @@ describe('the SQLite store', () => {
     await assertSoundBooks(await open());
   });
 
-  it('answers what waits before it closes, and refuses what comes after', async () => {
+  it('answers waiting commands before it closes, and refuses later ones', async () => {
     const store = await open();
     const { accountId } = await addAccount(store, { balance: 0n });
     const waiting = Array.from({ length: 20 }, (_, index) => topUp(store, accountId, `entry ${index}`));
@@ -141,7 +141,7 @@ describe('the SQLite store', () => {
     expect(await available(await open(), accountId)).toBe(200n);
   });
 
-  it('says what is wrong when the file cannot be opened, and leaves no thread behind', async () => {
+  it('names the problem if the file cannot be opened, and leaves no thread behind', async () => {
     await expect(open({ file: join(folder, 'nowhere', 'x.sqlite') })).rejects.toThrow(
       /unable to open database file/,
     );

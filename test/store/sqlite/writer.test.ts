@@ -8,7 +8,7 @@ import type { Reply, Request } from '../../../src/store/sqlite/messages.ts';
 import { migrateDatabase } from '../../../src/store/sqlite/migrate-database.ts';
 import { createWriter } from '../../../src/store/sqlite/writer.ts';
 
-describe('the writer of a file that can grow no further', () => {
+describe('the writer of a file that cannot grow', () => {
   let folder: string;
   let database: DatabaseSync;
   let run: (...requests: Pick<Request, 'name' | 'input'>[]) => Reply[];
@@ -35,7 +35,7 @@ describe('the writer of a file that can grow no further', () => {
   const secret = (value: string) => ({ name: 'getOrCreateSecret', input: { name: value, value } }) as const;
   const full = (id: number): unknown => ({ id, failure: expect.stringContaining('full'), reason: 'full' });
 
-  it('says that it is full, to a probe as to a command, and works again once there is room', () => {
+  it('rejects probes and commands as full, and works again when there is space', () => {
     expect(run(probe, secret('a'))).toEqual([
       { id: 0, value: null },
       { id: 1, value: 'a' },
@@ -49,7 +49,7 @@ describe('the writer of a file that can grow no further', () => {
     expect(run(probe)).toEqual([{ id: 0, value: null }]);
   });
 
-  it('loses no command that has room to a probe that has none', () => {
+  it('does not lose a command that fits because of a probe that does not', () => {
     growAtMostTo(1);
     expect(run(secret('small'), probe, secret('another'))).toEqual([
       { id: 0, value: 'small' },
