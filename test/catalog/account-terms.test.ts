@@ -126,7 +126,7 @@ describe('account terms', () => {
   it('are refused if their text is not JSON, or too long', () => {
     expect(refusalOf(() => parseAccountTerms('{"skus":'))).toBe('the terms are not JSON');
     const skus = Array.from({ length: 1_000 }, (_, index) => `${index}-${'x'.repeat(100)}`);
-    expect(refusalOf(() => toTermsText(readAccountTerms({ skus })))).toMatch(/at most 65536/);
+    expect(refusalOf(() => toTermsText(readAccountTerms({ skus })))).toMatch(/the limit is 65536/);
   });
 
   it.each([

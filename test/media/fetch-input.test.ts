@@ -151,7 +151,7 @@ describe('a data URI', () => {
     expect(await rejectionOf(fetchText(uri()))).toEqual(refusal(words));
   });
 
-  it('may have the most bytes, and not one more', async () => {
+  it('may have the maximum size, and not one byte more', async () => {
     const maxBytes = noise.length;
     const uri = dataUri('image/png', noise);
     expect(await fetchText(uri, { maxBytes })).toMatchObject({ contentType: 'image/png' });
@@ -177,7 +177,7 @@ describe('a data URI', () => {
     );
   });
 
-  it('of any text never makes a fault', async () => {
+  it('of any text never causes a fault', async () => {
     const heads = fc.constantFrom('', 'data:', 'data:;base64,', 'data:image/png;base64,', 'ftp:', '//');
     const text = fc.tuple(heads, fc.string({ unit: 'grapheme', maxLength: 60 }));
     await fc.assert(
@@ -202,7 +202,7 @@ describe('a sound or video in a data URI', () => {
     });
   });
 
-  it('is refused where only the other is taken, in words that say what is', async () => {
+  it('is refused where only the other is accepted, with the accepted types in the message', async () => {
     expect(await rejectionOf(fetchText(dataUri('video/mp4', mp4), { kinds: ['audio', 'image'] }))).toEqual(
       refusal('is not an MP3 or WAV audio file or a PNG, JPEG, WebP, GIF or AVIF image'),
     );
@@ -251,7 +251,7 @@ describe('an address', () => {
     expect(await rejectionOf(fetchFrom(serve()))).toEqual(refusal(words));
   });
 
-  it('that answers an error is refused, and nothing of the answer is told', async () => {
+  it("that answers an error is refused, without any of the answer's text", async () => {
     const error = await rejectionOf(
       fetchFrom((_request, response) => void response.writeHead(500).end('secret of the host')),
     );
@@ -269,7 +269,7 @@ describe('an address', () => {
     expect(error).toEqual(refusal('broke off'));
   });
 
-  it('that never ends is refused when it is too large, and is then let go', async () => {
+  it('that never ends is refused when it is too large, and then closed', async () => {
     let closed = (): void => undefined;
     const isClosed = new Promise<void>((resolve) => (closed = resolve));
     const error = await rejectionOf(
@@ -287,7 +287,7 @@ describe('an address', () => {
     await isClosed;
   });
 
-  it('is let go at once when its first bytes are of another type', async () => {
+  it('is closed at once if its first bytes have another type', async () => {
     let closed = (): void => undefined;
     const isClosed = new Promise<void>((resolve) => (closed = resolve));
     const error = await rejectionOf(
@@ -305,7 +305,7 @@ describe('an address', () => {
     expect(error).toEqual(refusal('took too long'));
   });
 
-  it('is given up with the caller’s own reason', async () => {
+  it('is aborted with the caller’s own reason', async () => {
     const gone = new AbortController();
     const reason = new Error('the client has gone');
     const error = await rejectionOf(fetchFrom(() => gone.abort(reason), { signal: gone.signal }));
@@ -358,7 +358,7 @@ describe('an address', () => {
     expect(String(error)).not.toContain('elsewhere');
   });
 
-  it('that cannot be asked now, as others are in line, is to be tried again', async () => {
+  it('that cannot be asked now because others are in line is answered with 503', async () => {
     const download = () => Promise.reject(new OutboundError('busy', 'busy'));
     const error = await rejectionOf(createFetchInput({ download })('https://example.com', imageOptions));
     expect(error).toMatchObject({ code: 'overloaded', status: 503 });
@@ -420,7 +420,7 @@ describe('a video that is streamed', () => {
     expect(Buffer.concat(chunks).equals(video)).toBe(true);
   });
 
-  it('throws its refusal to who reads it when it grows too large', async () => {
+  it('throws its refusal to the reader when it grows too large', async () => {
     const { download } = openOutbound();
     const url = await startHttp((_request, response) => {
       response.write(mp4);

@@ -29,7 +29,7 @@ describe('a Range header', () => {
     );
   });
 
-  it('never leads out of the content, whatever it says', () => {
+  it('never leads outside the content', () => {
     const header = fc.oneof(
       fc.string({ maxLength: 20 }).map((text) => `bytes=${text}`),
       fc.string({
@@ -81,7 +81,7 @@ describe('a Range header', () => {
     expect(parseByteRange(header, 100)).toBe('unsatisfiable');
   });
 
-  it('of another unit is left alone, as is one that is not there', () => {
+  it('is ignored if it has another unit or is missing', () => {
     expect(parseByteRange('pages=1-2', 100)).toBe('whole');
     expect(parseByteRange(undefined, 100)).toBe('whole');
   });

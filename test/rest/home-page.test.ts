@@ -47,14 +47,14 @@ describe('the root address', () => {
     },
   );
 
-  it('links to pages that are there, as seen from any prefix of a proxy', async () => {
+  it('links to existing pages, from any path prefix of a proxy', async () => {
     const page = await (await home(browser)).text();
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, link]) => link ?? '');
     expect(links.toSorted()).toEqual(['docs', 'docs/style.css', 'openapi.json']);
     for (const link of links) expect((await gateway.call(`/${link}`, { apiKey: null })).status).toBe(200);
   });
 
-  it('tells the price as it is configured', async () => {
+  it('shows the configured price', async () => {
     const flat = await startTestGateway({ environment: { SEARCH_PRICING: 'flat' } });
     const text = await (await flat.call('/', { apiKey: null })).text();
     expect(text).toContain('$0.50');

@@ -24,7 +24,7 @@ const send = async (bytes: string): Promise<string> => {
 const overflow = 'x'.repeat(40_000);
 const last = 'Host: localhost\r\nConnection: close';
 
-describe('what is no request that can be served', () => {
+describe('an unreadable request', () => {
   it.each<[string, string, string, string]>([
     [
       'headers that are too long',

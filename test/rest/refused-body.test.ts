@@ -110,7 +110,7 @@ test.each(['keep-alive', 'close'])(
   },
 );
 
-test('a client that stops in the middle of its body is cut off, and its body given up', async () => {
+test('a client that stops in the middle of its body is cut off, and its body is dropped', async () => {
   const { port, failures } = await serve({ sender: { periodMs: 100 } });
   const socket = connect(port, '127.0.0.1');
   const closed = closing(socket);
@@ -120,7 +120,7 @@ test('a client that stops in the middle of its body is cut off, and its body giv
   await expect.poll(() => failures).toHaveLength(1);
 });
 
-test('a client that sends next to nothing is cut off, however steadily', async () => {
+test('a client that sends too slowly is cut off, even if it sends steadily', async () => {
   const { port, failures } = await serve({ maxBytes: 1_000_000, sender: { periodMs: 200 } });
   const socket = connect(port, '127.0.0.1');
   const closed = closing(socket);
@@ -134,7 +134,7 @@ test('a client that sends next to nothing is cut off, however steadily', async (
   await expect.poll(() => failures).toHaveLength(1);
 });
 
-test('a client that keeps the least rate is heard to the end', async () => {
+test('a client that keeps the minimum rate is read to the end', async () => {
   const { port, failures } = await serve({
     maxBytes: 10_000,
     sender: { periodMs: 200, leastBytes: 10 },

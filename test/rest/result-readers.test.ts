@@ -51,7 +51,7 @@ const open = async (client: string): Promise<number | undefined> => {
   return answer.statusCode;
 };
 
-it('readers of one network get a quarter of the places, which leaves places to others', async () => {
+it('readers of one network get at most a quarter of the streams', async () => {
   expect(await open('2001:db8::1')).toBe(200);
   expect(await open('2001:db8::2')).toBe(200);
   expect(await open('2001:db8::3')).toBe(503);

@@ -9,7 +9,7 @@ test('eight retries follow the first attempt, in ever longer steps, and then non
   expect(delayAfter(9, 0.5)).toBeNull();
 });
 
-test('what a receiver asks for makes a delay longer, up to the next step and never shorter', () => {
+test('a receiver may ask for a longer delay, up to the next step, but not for a shorter one', () => {
   const minutes = (count: number): number => count * 60_000;
   expect(
     [0, 5_000, 20_000, 30_000, 31_000, Number.MAX_SAFE_INTEGER].map((ms) => delayAfter(1, 0.5, ms)),

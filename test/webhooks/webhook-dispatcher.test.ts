@@ -82,7 +82,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     expect(deliveries.length).toBe(1);
   });
 
-  test('an event is posted over TLS to a name whose certificate is right, and to no other', async () => {
+  test('an event is posted over TLS only to a host with a valid certificate', async () => {
     const authority = makeCertificate({ name: 'Test authority' });
     const leaf = makeCertificate({ name: 'hooks', hosts: ['hooks.test'], issuer: authority.issuer });
     const deliveries: Delivery[] = [];
@@ -105,7 +105,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     ]);
   });
 
-  test('a receiver that is busy is waited for as it asks, up to the next step of the schedule', async () => {
+  test('a busy receiver gets the delay that it asks for, up to the next step of the schedule', async () => {
     const date = (): string => new Date(clock.now() + 600_000).toUTCString();
     const busy = (status: number, after: string): Reaction => ({ status, headers: { 'retry-after': after } });
     const asked: [() => Reaction, seconds: number][] = [
@@ -128,7 +128,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     await attemptOnce(eventId, isDelivered);
   });
 
-  test('what fails is tried again at the appointed times with the same bytes, and at last given up aloud', async () => {
+  test('a failed event is tried again on schedule with the same bytes, and its final failure is logged', async () => {
     const reactions: Reaction[] = [
       500,
       'hang',
@@ -173,7 +173,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     expect(JSON.stringify(lines)).not.toContain('/hooks/images');
   });
 
-  test('an event that is not due yet is left alone', async () => {
+  test('an event that is not due yet is not sent', async () => {
     const { url, deliveries } = await open((_delivery, index) => (index === 0 ? 500 : 204));
     const { eventId } = await announce(url);
     start();
@@ -219,7 +219,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     }
   });
 
-  test('where loopback is not allowed, nothing is sent to it', async () => {
+  test('nothing is sent to loopback if it is not allowed', async () => {
     const { port, sockets } = await startTcp(() => undefined);
     const plain = await announce(`http://127.0.0.1:${port}/`);
     const named = await announce('https://localhost/');
@@ -229,7 +229,7 @@ describe.each(testEngines())('webhooks over $kind', ({ create }) => {
     expect(sockets).toEqual([]);
   });
 
-  test('an event that becomes due in this process is sent as soon as it is told', async () => {
+  test('an event that becomes due in this process is sent at once', async () => {
     const { url, deliveries } = await open();
     const dispatcher = start({ pollMs: 1_000_000 });
     const first = await announce(url);

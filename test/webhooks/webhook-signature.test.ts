@@ -45,13 +45,13 @@ test('the headers are those of the contract and of Standard Webhooks, byte for b
   });
 });
 
-test('the header carries the brand', () => {
+test('the header contains the brand', () => {
   const secrets = { current: newWebhookSecret(), previous: null };
   const headers = signWebhook({ brand: 'acme', eventId, body, secrets, now: 0 });
   expect(Object.keys(headers)[0]).toBe('X-Acme-Signature');
 });
 
-test('what is signed is genuine to the contract and to the standardwebhooks package, and nothing else is', () => {
+test('the contract and the standardwebhooks package accept signed events, and nothing else', () => {
   const current = newWebhookSecret();
   const headers = sign({ current, previous: null });
   const now = Date.now();
@@ -77,7 +77,7 @@ test('a timestamp more than 300 seconds away is refused by receivers', () => {
   expect(verifyByPackage(current, recent)).toEqual(JSON.parse(body));
 });
 
-test('during a rotation both secrets are genuine, and after it the new one alone', () => {
+test('during a rotation both secrets are valid, and after it only the new one', () => {
   const [current, former] = [newWebhookSecret(), newWebhookSecret()];
   const now = Date.now();
   const during = sign({ current, previous: { secret: former, until: now + 1 } }, now);
@@ -93,7 +93,7 @@ test('during a rotation both secrets are genuine, and after it the new one alone
   expect(() => verifyByPackage(former, after)).toThrow('No matching signature');
 });
 
-test('any JSON is genuine to both', () => {
+test('both accept any signed JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const current = newWebhookSecret();

@@ -28,7 +28,7 @@ test.each([
   expect(webhookTargetProblem(url, { allowsLoopback: false })).toBe(problem);
 });
 
-test('where loopback is allowed, plain http on any port of this machine can be taken, and nothing else private', () => {
+test('if loopback is allowed, plain http to this machine on any port is accepted, and no other private address', () => {
   expect(webhookTargetProblem('http://localhost:3000/hook', { allowsLoopback: true })).toBeNull();
   expect(webhookTargetProblem('http://127.0.0.1:3000/hook', { allowsLoopback: true })).toBeNull();
   expect(webhookTargetProblem('http://192.168.1.2:3000/hook', { allowsLoopback: true })).not.toBeNull();

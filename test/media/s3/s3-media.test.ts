@@ -95,7 +95,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('pulls no more than one part ahead of what is kept', async () => {
+  it('reads at most one part ahead of what is stored', async () => {
     let pulled = 0;
     let kept = 0;
     let furthest = 0;
@@ -208,7 +208,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('that says nothing is given up after the time of an attempt', async () => {
+  it('that does not answer is abandoned after the time limit of an attempt', async () => {
     const files = open({ attemptMs: 150, uploadMs: 150, attempts: 2 });
     s3.intercept = saysNothing;
     expect(await thrownBy(files.size(newMediaId()))).toMatchObject({ status: null });
@@ -222,7 +222,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('that says nothing is given up at once when the caller gives up', async () => {
+  it('that does not answer is abandoned at once when the caller aborts', async () => {
     const files = open();
     s3.intercept = failing(Infinity, /^(?!DELETE)/, saysNothing);
     const reason = new Error('the caller has gone');
@@ -270,7 +270,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('that does not heed a range is not believed', async () => {
+  it('that ignores a range is not trusted', async () => {
     const files = open();
     s3.intercept = (_request, response) => {
       response.writeHead(200, { 'content-length': 4 }).end('all!');
@@ -280,7 +280,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('that is not there, or cannot be reached, is an error rather than a medium that is missing', async () => {
+  it('that does not exist or cannot be reached is an error, not a missing medium', async () => {
     const absent = open({}, { bucket: 'another-bucket' });
     expect(await thrownBy(absent.read(newMediaId()))).toMatchObject({ code: 'NoSuchBucket' });
     await absent.close();
@@ -310,7 +310,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('is told neither in errors nor in the log by which key it is opened', async () => {
+  it('does not have its credentials in errors or in the log', async () => {
     const { log, lines } = createRecordedLog();
     const secrets = { accessKeyId: 'AKIAVERYSECRETID', secretAccessKey: 'the-very-secret-key' };
     const errors: unknown[] = [];
@@ -332,7 +332,7 @@ describe('a bucket', () => {
     for (const hidden of [...Object.values(secrets), 'AWS4-HMAC', id]) expect(shown).not.toContain(hidden);
   });
 
-  it('aborts no upload under another name than ours', async () => {
+  it('keeps uploads of other programs', async () => {
     const files = open();
     await s3.beginUpload('backup-of-somebody-else');
     const options = { olderThan: Date.now() + 60_000, signal: AbortSignal.timeout(5_000) };
@@ -357,7 +357,7 @@ describe('a bucket', () => {
     await files.close();
   });
 
-  it('takes no prefix that leads out of it', () => {
+  it('refuses a prefix that leads outside it', () => {
     expect(() => open({}, { prefix: 'a/../../other/' })).toThrow(ConfigError);
   });
 });
