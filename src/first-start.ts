@@ -73,7 +73,7 @@ export const localKey = async ({ store, clock, config }: GatewayServices): Promi
 const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolean =>
   models.every((model) => isSandboxModel(model, providers));
 
-/** What the operator of a gateway with real providers should know of its accounts, a line each. */
+/** Returns notices about accounts, one line each, for the operator of a gateway with real providers. */
 export const accountNotices = async ({ store, config }: GatewayServices): Promise<string[]> => {
   if (isSandboxOnly(config)) return [];
   let page = await store.listAccounts({ limit: accountsAtOnce });
@@ -88,7 +88,7 @@ export const accountNotices = async ({ store, config }: GatewayServices): Promis
 
 const accountsAtOnce = 100;
 
-/** No account, or the first one without a key: an earlier start ended half way. */
+/** True without any account, or if an earlier start ended before it issued a key for the first account. */
 const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> => {
   const [account, ...others] = await store.listAccounts({ limit: 2 });
   if (account === undefined) return true;
@@ -97,7 +97,7 @@ const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> =
   );
 };
 
-/** What the first start prints where the key of the account was chosen: never that key. */
+/** The text of a first start whose key was chosen by the operator. Never contains the key. */
 export const chosenKeyText =
   'This is the first start. An account was made with $25.00 of sandbox credit. Its API key is the one in CAUSEWAY_API_KEY.';
 
@@ -108,7 +108,7 @@ interface FirstStart {
   takesRealMoney: boolean;
 }
 
-/** What the first start prints: the key, once, and calls to copy. */
+/** Makes the text of a first start: the key, which is shown only once, and calls to copy. */
 export const firstStartText = ({ apiKey, url, isSearchOn, takesRealMoney }: FirstStart): string => {
   const mcpConfig = {
     mcpServers: {

@@ -64,7 +64,7 @@ export interface GatewayServices extends Services {
 
 export interface Readiness {
   ready: boolean;
-  /** Whether the process is ending. */
+  /** True if the process is ending. */
   draining: boolean;
   store: StoreState;
   /**
@@ -88,7 +88,7 @@ const probeEveryMs = 1_000;
 /** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
 const webhookDrainMs = 2_000;
 
-/** Wires the whole gateway with its operations and opens the store. Slower parts are loaded after it listens. Throws ConfigError if settings conflict. */
+/** Wires the gateway and opens the store. Loads slower parts after it listens. Throws ConfigError if settings conflict. */
 export const createServices = async (
   config: Config,
   log: Log,

@@ -38,7 +38,7 @@ export interface Catalogs {
   refresh(): Promise<void>;
 }
 
-/** How many different terms are kept read. */
+/** Maximum number of parsed terms in memory. */
 const mostCatalogs = 1_000;
 
 /**

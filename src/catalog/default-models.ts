@@ -30,7 +30,7 @@ const rate = (
   withVideoPrice: parseUsd(withVideo),
 });
 
-/** The SKUs of a gateway whose file names none: the contract's text and video models and an image model, by the sandbox. */
+/** The default SKUs: the contract's text and video models and an image model, served by the sandbox. */
 export const defaultModels = (): ModelConfig[] => [
   text('textmodel-3.5-flash', '1.05', '6.30'),
   text('textmodel-3.1-flash-lite', '0.175', '1.05'),

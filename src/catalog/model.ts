@@ -6,20 +6,20 @@ export interface ModelConfig {
   /** `chat` SKUs serve chat completions and responses. */
   kind: ModelKind;
   price: Price;
-  /** Of chat SKUs: the most output tokens that are held and asked of an upstream. */
+  /** For chat SKUs: maximum number of output tokens that are held and requested upstream. */
   maxOutputTokens: number;
   /** In order of preference. */
   routes: RouteConfig[];
-  /** Of video SKUs; null for others. */
+  /** For video SKUs; null for others. */
   duration: DurationRule | null;
 }
 
-/** The lengths that a video SKU makes, in seconds. */
+/** The video lengths of a SKU, in seconds. */
 export interface DurationRule {
   minimum: number;
   maximum: number;
-  /** Null: the caller must name one. */
+  /** The default; null if the caller must name a length. */
   initial: number | null;
-  /** Whether -1 edits a reference video, whose length the output keeps. */
+  /** True if the length -1 edits a reference video and keeps its length. */
   edits: boolean;
 }

@@ -12,7 +12,7 @@ export type Price =
 export interface ResolutionRate {
   resolution: VideoResolution;
   price: Nano;
-  /** With reference videos; null: the SKU takes none at this resolution. */
+  /** Price with reference videos; null if the SKU accepts none at this resolution. */
   withVideoPrice: Nano | null;
 }
 
@@ -38,7 +38,7 @@ const decimal = <T>(read: (text: string) => T) =>
 
 const usdAmount = decimal(parseUsd).pipe(z.bigint().min(0n));
 
-/** A price as `causeway.yaml` and an account's own terms write it. */
+/** A price in `causeway.yaml` and in an account's own terms. */
 export const priceSchema = z.discriminatedUnion('unit', [
   z
     .strictObject({

@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listDirectory } from './list-directory.ts';
 
-/** Removes the files of a folder that were last written more than `ageMs` ago, as a killed process leaves them behind. */
+/** Removes files last written more than `ageMs` ago from a folder, which a killed process left behind. */
 export const removeOldFiles = async (directory: string, ageMs: number): Promise<void> => {
   for (const name of await listDirectory(directory)) {
     const file = join(directory, name);

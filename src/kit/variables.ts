@@ -18,13 +18,13 @@ export const wholeNumber = (minimum: number, maximum: number, initial: number) =
 export const oneOf = <const Words extends readonly string[]>(...words: Words) =>
   z.enum(words, `must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words)}`);
 
-/** A variable that is switched by one of two words. */
+/** A variable with two words for on and off. */
 export const toggle = (on: string, off: string, initial: string) =>
   oneOf(on, off)
     .transform((text) => text === on)
     .prefault(initial);
 
-/** A variable that holds several texts, divided by commas. */
+/** A variable that holds several texts, separated by commas. */
 export const commaList = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
 /** A variable that holds the address of a PostgreSQL database. */

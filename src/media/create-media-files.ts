@@ -9,7 +9,7 @@ export const mediaFolder = ({
   dataDir,
 }: Pick<MediaSettings, 'mediaDir'> & { dataDir: string }): string => mediaDir ?? join(dataDir, 'media');
 
-/** Creates the storage that the settings name: a bucket, or else a folder. Loads only that one and does not access it yet. */
+/** Creates the storage of the settings: a bucket, or else a folder. Loads only that one, and does not access it yet. */
 export const createMediaFiles = async (
   config: Pick<MediaSettings, 's3' | 'mediaDir'> & { dataDir: string },
   { log }: { log: Log },

@@ -37,7 +37,7 @@ export interface S3Config {
   /** The service's address without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. */
   endpoint: string;
   bucket: string;
-  /** Stands before every key. Empty, or ends with a slash. */
+  /** The prefix of every key. Empty, or ends with a slash. */
   prefix: string;
   region: string;
   accessKeyId: string;

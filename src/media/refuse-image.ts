@@ -15,7 +15,7 @@ export const refuseImage = (problem: ImageProblem | 'busy', param: string): AppE
     case 'too_many_parts':
       return refuseInput(
         param,
-        'is an image with far more scans, texts, frames, chunks or boxes than images need; save it anew',
+        'is an image with far more scans, texts, frames, chunks or boxes than images need; save it again',
       );
     case 'undecodable':
       return refuseInput(param, 'is an image that is broken or cut off');

@@ -16,7 +16,7 @@ export const wellKnownHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Maps addresses to the documents that tell what is sold here, who signs and what is settled: JSON text, or null for none. */
+/** Maps addresses to documents about the goods, the signer and settlements: JSON text, or null for none. */
 export const createWellKnown = (
   services: Services & { operations: readonly Operation[] },
 ): ReadonlyMap<string, () => Promise<string | null>> => {

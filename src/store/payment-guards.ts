@@ -49,7 +49,7 @@ export const toLookup = ({ transaction }: SettleUncheckedInput): { transaction: 
   limit: 2,
 });
 
-/** Tells whether a payment may be settled because a facilitator says so: no other payment has the transaction, and the limit holds. */
+/** True if a facilitator's claim may settle a payment: no other payment has the transaction, and the limit holds. */
 export const maySettleUnchecked = (
   { change: { identity }, limit }: SettleUncheckedInput,
   { payment, named, unchecked }: { payment: Payment; named: Payment[]; unchecked: { amount: bigint }[] },

@@ -15,9 +15,9 @@ export interface Store {
   getAccount(id: string): Promise<Account | null>;
   /** Lists the oldest first, after the account `afterId` if given. */
   listAccounts(input: { limit: number; afterId?: string }): Promise<Account[]>;
-  /** Replaces the account's own terms (JSON text, see src/catalog); null sets the operator's defaults. Returns null if there is no such account. */
+  /** Replaces the account's own terms (JSON text, see src/catalog); null for the defaults. Null if there is no such account. */
   setAccountTerms(input: { id: string; terms: string | null }): Promise<Account | null>;
-  /** Returns the secrets that sign the account's webhooks. Makes `secret` the first one if it has none. Null if there is no such account. */
+  /** Returns the account's webhook secrets; `secret` is the first one if it has none. Null if there is no such account. */
   ensureWebhookSecret(input: { accountId: string; secret: string }): Promise<WebhookSecrets | null>;
   /** Makes `secret` the current one. The previous one also signs until `previousUntil`. Null if there is no such account. */
   rotateWebhookSecret(input: {
@@ -250,7 +250,7 @@ export interface Store {
    * delivered before `deliveredBefore`; at most `limit` of each. Returns how many.
    */
   prunePayments(input: { rejectedBefore: number; deliveredBefore: number; limit: number }): Promise<number>;
-  /** Lists payments settled from `from` (inclusive) to `to` (exclusive), ordered by settlement, after the row `after` if given. */
+  /** Lists payments settled from `from` (inclusive) to `to` (exclusive) by time of settlement, after the row `after`. */
   listSettledPayments(input: {
     from: number;
     to: number;
@@ -427,7 +427,7 @@ export interface NewJob {
   request: string;
   /** JSON text of the caller's custom_data, or null. */
   customData: string | null;
-  /** JSON text of the request's parameters that stay readable after the job's end (a video's duration, ...), or null. Never a prompt. */
+  /** JSON text of parameters that stay readable after the job's end (a video's duration, ...), or null. Never a prompt. */
   parameters: string | null;
   /** The end of the job is posted to this URL; null for none. */
   webhookUrl: string | null;
@@ -443,7 +443,7 @@ export interface Job extends Omit<NewJob, 'status'> {
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
-  /** JSON text of the public result of a done job or a failed response: image data array, chat completion, response object, ... */
+  /** JSON text of the public result of a done job or failed response: image data array, chat completion, ... */
   result: string | null;
   error: ErrorEnvelope | null;
   /** JSON text of facts for the answer's metadata, such as the provider's kind; never shown as it is. */

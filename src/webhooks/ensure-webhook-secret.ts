@@ -6,7 +6,7 @@ export const webhookSecretPrefix = 'whsec_';
 /** Makes a signing secret: `whsec_` and 32 random bytes in base64. */
 export const newWebhookSecret = (): string => `${webhookSecretPrefix}${randomBytes(32).toString('base64')}`;
 
-/** Returns the secrets that sign the account's webhooks. Makes the first one if needed. Throws if there is no such account. */
+/** Returns the account's webhook secrets. Makes the first one if needed. Throws if there is no such account. */
 export const ensureWebhookSecret = async (
   store: Pick<Store, 'getWebhookSecrets' | 'ensureWebhookSecret'>,
   accountId: string,

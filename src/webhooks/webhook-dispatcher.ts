@@ -29,8 +29,8 @@ export interface WebhookDispatcherOptions {
   log: Log;
   brand: string;
   /**
-   * How many deliveries run at once, in all, of one account, to one host, and of one account to one host. The last is less than
-   * `perHost`, which leaves something to other accounts there.
+   * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The
+   * last is less than `perHost`, so that other accounts get a part of the host.
    */
   sending?: { total: number; perAccount: number; perHost: number; perReceiver: number };
   /** How long a receiver may take to answer. */
@@ -41,7 +41,7 @@ export interface WebhookDispatcherOptions {
   random?: () => number;
 }
 
-/** How long claimed events are this process's: enough for the time-out and, before and after it, the store. */
+/** The lease of claimed events: long enough for the time-out, and for the store before and after it. */
 const leaseMs = 30_000;
 /** The time that aborted deliveries have to end. */
 const lastWordsMs = 1_000;
@@ -104,8 +104,9 @@ export const createWebhookDispatcher = ({
     const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
     if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
     else if (next.state === 'exhausted')
-      log.warn({ ...facts, ...answer }, 'a webhook is given up; it can be redelivered');
-    else if (next.state === 'stopped') log.info(facts, 'the receiver of a webhook wants it no more');
+      log.warn({ ...facts, ...answer }, 'a webhook failed for the last time; it can be redelivered');
+    else if (next.state === 'stopped')
+      log.info(facts, 'the receiver of a webhook answered 410 and gets it no more');
   };
 
   const start = (event: WebhookEvent, { receiver, release }: Entered): void => {

@@ -108,7 +108,7 @@ const secrets = ({ id, tableEnd }: Engine): string[] => [
   `create table secrets (name ${id} not null primary key, value text not null)${tableEnd}`,
 ];
 
-/** Terms and webhook secrets of accounts, progress of jobs, media without a job, webhooks, secrets of the deployment; in order. */
+/** Account terms and webhook secrets, progress of jobs, media without a job, webhooks, deployment secrets; in order. */
 export const webhooksAndMedia = (engine: Engine): string[] => [
   ...accounts(engine),
   ...jobs(engine),

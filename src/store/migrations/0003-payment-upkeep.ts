@@ -77,7 +77,7 @@ const terms = ({ int64, id, tableEnd }: Engine): string[] => [
   )${tableEnd}`,
 ];
 
-/** Upkeep of x402 payments: times of checks, look-up columns and indexes, refunds, offered terms, leases to send from an account. */
+/** Upkeep of x402 payments: times of checks, look-ups, refunds, offered terms, leases to send from an account. */
 export const paymentUpkeep = (engine: Engine): string[] => [
   ...payments(engine),
   ...paymentNames(engine),

@@ -24,7 +24,7 @@ const typeParsers = (): TypeOverrides => {
   return parsers;
 };
 
-/** Sets the schema in the URL, because the URL takes precedence over other settings. Keeps options that are already there. */
+/** Sets the schema in the URL, which takes precedence over other settings. Keeps the URL's own options. */
 const withSearchPath = (url: string, schema: string): string => {
   const address = new URL(url);
   const given = address.searchParams.get('options') ?? '';

@@ -52,7 +52,7 @@ interface EndHoldInput {
   now: number;
 }
 
-/** Ends the open hold of a job: captures the charge, releases the rest and writes the debit. Returns the new available balance. */
+/** Ends a job's open hold: captures the charge, releases the rest, writes the debit. Returns the new available balance. */
 const endHold = (database: DatabaseSync): ((input: EndHoldInput) => bigint) => {
   const end = prepareSql<{ account_id: string; amount: bigint; captured: bigint }>(
     database,

@@ -13,14 +13,14 @@ import { migrateDatabase } from './migrate-database.ts';
 import { createReader } from './reader.ts';
 import { createWriter } from './writer.ts';
 
-/** How long the prompt of an ended job may still be in the write-ahead log, where nobody reads for longer. */
+/** The prompt of an ended job may stay in the write-ahead log for this time, or as long as somebody reads. */
 const emptyLogEveryMs = 10_000;
 
 const post = (message: FromThread<Outcome, Greeting>): void => parentPort?.postMessage(message);
 const send = (replies: Reply[]): void =>
   post({ answers: replies.map(({ id, ...output }) => ({ id, output })) });
 
-/** The thread that owns one connection to the file. It ends when told to, or when a fault escapes. */
+/** Runs the thread of one connection to the file. It ends on request, or after an uncaught fault. */
 const start = async (port: NonNullable<typeof parentPort>, settings: WorkerSettings): Promise<void> => {
   const database = openDatabase(settings);
   await migrateDatabase(database, settings.busyTimeoutMs);

@@ -100,7 +100,7 @@ interface OpenAmountRow extends AmountRow {
   lease_until: bigint | null;
 }
 
-/** Lists the other open payments of the source since `since`. The states are written exactly as in the index for these rows. */
+/** Lists the other open payments of the source since `since`. The states are written as in the index for these rows. */
 export const listOpenAmounts: Statement<
   { identity: string; source: string; network: string; asset: string; since: number },
   OpenAmountRow,

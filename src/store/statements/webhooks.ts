@@ -10,7 +10,7 @@ export const newEventColumns =
 export const newEventValues = ({ id, body, now }: { id: string; body: string; now: string }): string =>
   `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
 
-/** True if nobody sends the event now. Statements also compare its next attempt, so that they use the index on pending events. */
+/** True if nobody sends the event now. Statements also compare its next attempt, to use the index on pending events. */
 const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
 
 /**
