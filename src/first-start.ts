@@ -1,5 +1,5 @@
 import { issueKey } from './accounts/issue-key.ts';
-import { credit } from './ledger/credit.ts';
+import { credit } from './ledger/entries.ts';
 import { isSandboxModel } from './providers/index.ts';
 import { parseUsd } from './kit/money.ts';
 import type { GatewayServices } from './services.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { maxEntryAmount } from '../ledger/entry-input.ts';
+import { maxEntryAmount } from '../ledger/entries.ts';
 import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 
 const form = 'Write US dollars with a point and at most nine decimals, such as 12.50';

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { assert, bigInt, oneof, property, string, stringMatching } from 'fast-check';
 import { expect, test } from 'vitest';
 import { readAmount, readSignedAmount } from '../../src/cli/read-amount.ts';
-import { maxEntryAmount } from '../../src/ledger/entry-input.ts';
+import { maxEntryAmount } from '../../src/ledger/entries.ts';
 import { formatUsd } from '../../src/kit/money.ts';
 
 test('every amount up to the most is read back exactly from how it is written', () => {

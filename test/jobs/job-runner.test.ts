@@ -4,7 +4,7 @@ import { issueKey } from '../../src/accounts/issue-key.ts';
 import { newId } from '../../src/kit/ids.ts';
 import type { Executor } from '../../src/jobs/executor.ts';
 import { createJobRunner, leaseMs, type JobRunner } from '../../src/jobs/job-runner.ts';
-import { credit } from '../../src/ledger/credit.ts';
+import { credit } from '../../src/ledger/entries.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import type { Job, NewJob, Store } from '../../src/store/store.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';

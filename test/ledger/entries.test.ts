@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccount } from '../../src/accounts/create-account.ts';
 import { systemClock } from '../../src/kit/clock.ts';
-import { adjust } from '../../src/ledger/adjust.ts';
-import { credit } from '../../src/ledger/credit.ts';
-import { maxEntryAmount } from '../../src/ledger/entry-input.ts';
-import { refund } from '../../src/ledger/refund.ts';
+import { adjust, credit, maxEntryAmount, refund } from '../../src/ledger/entries.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 
 const openServices = async () => {

@@ -1,7 +1,7 @@
 import { createAccount } from '../../src/accounts/create-account.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
 import type { Clock } from '../../src/kit/clock.ts';
-import { credit } from '../../src/ledger/credit.ts';
+import { credit } from '../../src/ledger/entries.ts';
 import { nanoPerUsd, type Nano } from '../../src/kit/money.ts';
 import type { Store } from '../../src/store/store.ts';
 

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { adjust } from '../../ledger/adjust.ts';
-import { credit } from '../../ledger/credit.ts';
-import { refund } from '../../ledger/refund.ts';
+import { adjust, credit, refund } from '../../ledger/entries.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { PostEntryOutcome, RefundOutcome } from '../../store/store.ts';
 import type { Answer, CommandContext } from '../command-context.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
-import { refundRest } from '../../ledger/refund.ts';
+import { refundRest } from '../../ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';
 import type { Services } from '../operation.ts';

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAccount } from '../../../src/accounts/create-account.ts';
 import { issueKey } from '../../../src/accounts/issue-key.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { credit } from '../../../src/ledger/credit.ts';
+import { credit } from '../../../src/ledger/entries.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd, type Nano } from '../../../src/kit/money.ts';
 import { embeddedStoreFile, openStore } from '../../../src/store/open-store.ts';
