@@ -3,12 +3,12 @@ import { defineConfig } from 'oxlint';
 /** The folders of src, from the lowest rank to the highest. A file imports only from lower ranks or its own folder. */
 const ranks: readonly (readonly string[])[] = [
   ['kit'],
-  ['config'],
   ['http'],
   ['payments', 'providers', 'store', 'limits', 'cache'],
   ['purchases', 'jobs', 'webhooks', 'media', 'ledger', 'accounts', 'catalog', 'leads'],
   ['operations'],
   ['mcp', 'rest', 'auth'],
+  ['config'],
 ];
 /** The files above all ranks. */
 const top = ['main', 'cli', 'app', 'services', 'first-start'];
@@ -18,7 +18,7 @@ const forbiddenTo = (folder: string, rank: number): string[] => [
     .slice(rank)
     .flat()
     .filter((other) => other !== folder),
-  ...(rank > ranks.findIndex((one) => one.includes('payments')) && folder !== 'purchases'
+  ...(rank > ranks.findIndex((one) => one.includes('payments')) && !['purchases', 'config'].includes(folder)
     ? ['payments']
     : []),
 ];
@@ -34,7 +34,7 @@ const rankRules = ranks.flatMap((folders, rank) =>
             {
               regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
               message:
-                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases (ARCHITECTURE.md).',
+                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases and src/config (ARCHITECTURE.md).',
             },
             {
               regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import express from 'express';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
-import { brandTitle } from './config/config.ts';
+import { brandTitle } from './kit/brand-title.ts';
 import { AppError } from './kit/errors.ts';
 import { createMcpMount, type McpRequestFacts } from './mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from './kit/log-request.ts';

@@ -1,6 +1,6 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/credit.ts';
-import { isSandboxModel } from './config/config.ts';
+import { isSandboxModel } from './providers/index.ts';
 import { parseUsd } from './kit/money.ts';
 import type { GatewayServices } from './services.ts';
 

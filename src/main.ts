@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { createApp, type App } from './app.ts';
 import { createAuthenticate } from './auth/authenticate.ts';
-import { readConfig, type Config } from './config/config.ts';
+import type { Config } from './config/config.ts';
+import { loadConfig } from './config/load-config.ts';
+import { settingsHelp } from './config/settings-help.ts';
 import { ConfigError } from './kit/errors.ts';
 import { accountNotices, chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
-import { assertEnvFilePrivate, readKeyFiles } from './kit/key-files.ts';
 import { isApiKey } from './kit/ids.ts';
 import { createLogOutput } from './kit/log-output.ts';
 import { createLog, type Log } from './kit/log.ts';
@@ -17,12 +18,14 @@ import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 import { whenOrphaned } from './kit/when-orphaned.ts';
 
-const usage = `Usage: npm start -- [--env-file FILE] [--stdio]
+const usage = (): string => `Usage: npm start -- [--env-file FILE] [--stdio]
 
   --env-file FILE  read settings from FILE first; the environment wins over it
   --stdio          serve MCP on standard input and output too, with the key in CAUSEWAY_API_KEY
 
-Settings: docs/configuration.md`;
+Settings (docs/configuration.md has more on each, and on causeway.yaml):
+
+${settingsHelp()}`;
 
 const lastWordsMs = 2_000;
 /** How long the end of the process waits for the last lines of the log. */
@@ -52,31 +55,6 @@ const readArguments = (): Arguments => {
     return { envFile: values['env-file'], isStdio: values.stdio, isHelp: values.help };
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : 'the arguments are wrong');
-  }
-};
-
-const loadConfig = async (envFile: string | undefined): Promise<Config> => {
-  if (envFile !== undefined) {
-    let text: string;
-    try {
-      text = await readFile(envFile, 'utf8');
-      process.loadEnvFile(envFile);
-    } catch (error) {
-      throw new ConfigError(`--env-file: ${envFile} cannot be read`, { cause: error });
-    }
-    assertEnvFilePrivate(envFile, text);
-  }
-  const named = process.env['CAUSEWAY_CONFIG'] || undefined;
-  const environment = await readKeyFiles(process.env);
-  return readConfig(environment, await readYaml(named ?? 'causeway.yaml', named !== undefined));
-};
-
-const readYaml = async (file: string, isRequired: boolean): Promise<string | null> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (!isRequired && error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw new ConfigError(`CAUSEWAY_CONFIG: ${file} cannot be read`, { cause: error });
   }
 };
 
@@ -155,7 +133,9 @@ const notApiKey = ({ brand }: Config): ConfigError =>
 const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
   // What is written here is the operator's and the customers' alone.
   process.umask(0o077);
-  const config = await loadConfig(envFile);
+  const config = await loadConfig(process.env, { envFile });
+  // Node and packages have variables of their own, as PGPASSWORD.
+  if (envFile !== undefined) process.loadEnvFile(envFile);
   // Without --stdio the variable is another program's, such as the contract suite's.
   const stdioKey = isStdio ? config.stdioKey : null;
   if (stdioKey !== null && !isApiKey(stdioKey)) throw notApiKey(config);
@@ -208,7 +188,7 @@ const main = async (): Promise<void> => {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readArguments();
   if (options.isHelp) {
-    process.stdout.write(`${usage}\n`);
+    process.stdout.write(`${usage()}\n`);
     return;
   }
   await start(options);

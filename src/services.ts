@@ -4,7 +4,9 @@ import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { brandTitle, isSandboxModel, type Config, type ModelConfig } from './config/config.ts';
+import type { ModelConfig } from './catalog/model.ts';
+import type { Config } from './config/config.ts';
+import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
 import { ifSold } from './jobs/if-sold.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
@@ -37,6 +39,7 @@ import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/core/generated-wallet.ts';
 import { createProviders } from './providers/create-providers.ts';
+import { isSandboxModel } from './providers/index.ts';
 import { createX402Gate } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
 import { StoreError } from './store/store-error.ts';
@@ -45,6 +48,7 @@ import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** What the server needs beside what operations need. */
 export interface GatewayServices extends Services {
+  config: Config;
   operations: readonly Operation[];
   readiness(): Promise<Readiness>;
   /** Tells the address that the server listens on, where PUBLIC_URL was not set. */
@@ -99,7 +103,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
-  const providers = createProviders(config, { clock, log, outbound });
+  const providers = await createProviders(config, { clock, log, outbound });
   const mediaFiles = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
   const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });

@@ -1,4 +1,4 @@
-import { Mismatch } from './check.ts';
+import { Mismatch } from './outcomes.ts';
 import type { Answer } from './client.ts';
 import {
   count,

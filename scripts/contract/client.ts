@@ -1,4 +1,4 @@
-import { Mismatch } from './check.ts';
+import { Mismatch } from './outcomes.ts';
 
 export interface CallOptions {
   method?: string;

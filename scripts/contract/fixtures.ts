@@ -1,5 +1,5 @@
 import { expectJson, expectThat } from './assertions.ts';
-import { Mismatch } from './check.ts';
+import { Mismatch } from './outcomes.ts';
 import type { Answer, CallOptions } from './client.ts';
 import { pngBase64 } from './picture.ts';
 import { filledText, members, readRecord, type JsonRecord } from './shapes.ts';

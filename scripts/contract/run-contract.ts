@@ -1,6 +1,7 @@
 import { allChecks } from './all-checks.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
-import { Mismatch, Skipped, type Check } from './check.ts';
+import type { Check } from './check.ts';
+import { Mismatch, Skipped } from './outcomes.ts';
 import { createClient } from './client.ts';
 import { expectJson } from './assertions.ts';
 import { probeServices } from './probe-services.ts';

@@ -1,4 +1,4 @@
-import { Mismatch } from './check.ts';
+import { Mismatch } from './outcomes.ts';
 
 /** What is wrong with a value, or null. */
 export type Shape = (value: unknown) => string | null;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { CallbackReceiver } from './callback-receiver.ts';
-import { Skipped, type Need } from './check.ts';
 import type { Client } from './client.ts';
+import { Skipped } from './outcomes.ts';
 import type { Served } from './probe-services.ts';
 import type { JsonRecord } from './shapes.ts';
 import { fromNano, toNano, tokenCharge } from './usd.ts';
@@ -33,6 +33,21 @@ export interface SuiteSettings {
   /** The longest that a job is waited for. */
   jobTimeoutMs: number;
 }
+
+/** A precondition of a check: a service, a SKU of a kind, or something that the command line was given. */
+export type Need =
+  | 'image'
+  | 'chat'
+  | 'video'
+  | 'videos'
+  | 'search'
+  | 'mcp'
+  | 'sandbox'
+  | 'other_key'
+  | 'poor_key'
+  | 'webhook'
+  | 'deadline'
+  | 'rate_limit';
 
 /** What checks work with. */
 export interface Suite extends Client {

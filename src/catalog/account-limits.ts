@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { Buyer, Catalogs } from './catalog.ts';
 
 export interface AccountLimits {
@@ -11,7 +11,10 @@ export interface AccountLimits {
 /** The limits of an account: its own where its terms have them, else the gateway's. Throws on terms that cannot be read. */
 export const accountLimits = (
   buyer: Buyer,
-  { catalogs, config }: { catalogs: Catalogs; config: Pick<Config, 'activeVideos' | 'requestsPerMinute'> },
+  {
+    catalogs,
+    config,
+  }: { catalogs: Catalogs; config: Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'> },
 ): AccountLimits => {
   const { ownLimits } = catalogs.for(buyer);
   return {

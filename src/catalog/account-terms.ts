@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { priceSchema, pricedBy, type ModelConfig, type Price } from '../config/config.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
+import type { ModelConfig } from './model.ts';
+import { pricedBy, priceSchema, type Price } from './price.ts';
 
 /** What an operator agreed with one account; every absent member leaves the gateway's own in force. */
 export interface AccountTerms {

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../config/config.ts';
+import type { ModelConfig } from './model.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';

@@ -39,7 +39,7 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
   if (config.databaseUrl !== null)
     throw new CommandError(
       'invalid_setting',
-      'DATABASE_URL: it is set, so the data is in PostgreSQL; back it up with pg_dump (docs/operations.md)',
+      'DATABASE_URL: it is set, so the data is in PostgreSQL; back it up with pg_dump (docs/operators.md)',
     );
   if (existsSync(folder)) throw fileExists(folder);
   for (const source of [mediaFolder(config), leadsFolder(config)])

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { settingsHelp } from '../config/settings-help.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples } from './examples.ts';
 
@@ -21,6 +22,7 @@ export const addLauncherCommands = (program: Command): void => {
     'causeway start',
     'PORT=8080 DATA_DIR=/var/lib/causeway causeway start --env-file .env',
   ]);
+  start.addHelpText('after', () => `\nSettings:\n\n${settingsHelp()}`);
   const mcp = program
     .command('mcp')
     .configureHelp({ showGlobalOptions: false })

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { addAccountCommands } from './accounts/account-commands.ts';
 import { addBackupCommand } from './backup-command.ts';
+import type { SettingOptions } from '../config/load-config.ts';
 import type { CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { addKeyCommands } from './accounts/key-commands.ts';
@@ -10,10 +11,9 @@ import { addLeadCommands } from './leads/lead-commands.ts';
 import { addLedgerCommands } from './accounts/ledger-commands.ts';
 import { addMoneyCommands } from './accounts/money-commands.ts';
 import { addPaymentCommands } from './payments/payment-commands.ts';
-import type { StoreOptions } from './store-settings.ts';
 import { addWebhookCommands } from './webhooks/webhook-commands.ts';
 
-export type GlobalOptions = StoreOptions & { json?: true };
+export type GlobalOptions = SettingOptions & { json?: true };
 
 const description = [
   'Runs Causeway and keeps its accounts, keys and money.',

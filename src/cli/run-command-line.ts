@@ -1,16 +1,11 @@
-import type { Command } from 'commander';
+import { loadConfig } from '../config/load-config.ts';
+import type { Environment } from '../config/setting-names.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Answer, CommandContext, Work } from './command-context.ts';
 import { assertPlaceExists, readLeadPlace } from './leads/lead-place.ts';
 import type { LeadSurroundings } from './leads/lead-session.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
-import {
-  assertDataExists,
-  readGatewayConfig,
-  readStoreSettings,
-  type Environment,
-  type StoreSettings,
-} from './store-settings.ts';
+import { assertDataExists, readStorePlace, type StorePlace } from './store-place.ts';
 import { helpWasShown, toCommandError } from './to-command-error.ts';
 import { withLeadKeeper } from './leads/with-lead-keeper.ts';
 import { withStore } from './with-store.ts';
@@ -39,24 +34,23 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     tell: (line: string) => writeError(`${line}\n`),
     writePart: commandLine.writePart ?? (async (text: string) => write(text)),
   };
-  const carryOut = (settings: StoreSettings, work: Work): Promise<void> =>
-    withStore(settings, async (session) => {
-      const config = () => readGatewayConfig(environment, program.opts<GlobalOptions>());
+  const config = () => loadConfig(environment, program.opts<GlobalOptions>());
+  const storePlace = () => readStorePlace(environment, program.opts<GlobalOptions>());
+  const carryOut = (place: StorePlace, work: Work): Promise<void> =>
+    withStore(place, async (session) => {
       answerWith(await work({ ...session, ...talk, config }));
     });
-  const settingsOf = (program: Command): StoreSettings =>
-    readStoreSettings(environment, program.opts<GlobalOptions>());
   const context: CommandContext = {
     run: async (work) => {
-      const settings = settingsOf(program);
-      assertDataExists(settings);
-      await carryOut(settings, work);
+      const place = storePlace();
+      assertDataExists(place);
+      await carryOut(place, work);
     },
-    runCreating: async (work) => carryOut(settingsOf(program), work),
+    runCreating: async (work) => carryOut(storePlace(), work),
     runOnConfig: async (work) => {
-      const config = await readGatewayConfig(environment, program.opts<GlobalOptions>());
-      assertDataExists(config);
-      answerWith(await work(config));
+      const settings = await config();
+      assertDataExists(settings);
+      answerWith(await work(settings));
     },
     runOnLeads: async ({ to, isNewAllowed }, work) => {
       const place = readLeadPlace(environment, {

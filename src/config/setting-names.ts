@@ -1,9 +1,10 @@
 import { ConfigError } from '../kit/errors.ts';
 import { nearestName } from '../kit/nearest-name.ts';
+import { removedVariables } from './variables.ts';
 
-type Environment = Record<string, string | undefined>;
+export type Environment = Record<string, string | undefined>;
 
-/** What Kubernetes and Docker set for a service with the name of a prefix of ours, as `SEARCH_SERVICE_HOST`. */
+/** Variables that Kubernetes and Docker set for a service with the name of a prefix of ours, as `SEARCH_SERVICE_HOST`. */
 const serviceLink = /_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_\w+)?)$/;
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? '') !== '';
@@ -25,9 +26,9 @@ export const refuseMisspelt = (environment: Environment, settings: readonly stri
   }
 };
 
-/** The variables that begin like settings of ours and are none, by the first words that several settings share. */
+/** Finds the variables that begin like settings of ours and are none, by the first words that several settings share. */
 export const findUnknown = (environment: Environment, settings: readonly string[]): string[] => {
-  const firstWords = settings.map((name) => name.split('_')[0]);
+  const firstWords = [...settings, ...removedVariables].map((name) => name.split('_')[0]);
   const ours = new Set(firstWords.filter((word, index) => firstWords.indexOf(word) !== index));
   return Object.keys(environment).filter(
     (name) =>

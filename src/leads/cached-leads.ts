@@ -3,32 +3,32 @@ import { z } from 'zod';
 import type { BoundedCache } from '../cache/bounded-cache.ts';
 import { systemClock, type Clock } from '../kit/clock.ts';
 import { canonicalJson } from '../kit/json.ts';
-import { doubtSeconds, InconclusiveError } from './inconclusive-error.ts';
+import { inconclusiveSeconds, InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource } from './lead-source.ts';
 import { createSharedCalls } from './shared-calls.ts';
 
 export interface CachedLeadsOptions {
   source: LeadSource;
-  /** Its life is the greatest age of a result; it belongs to this source alone. */
+  /** Its time to live is the greatest age of a result. It belongs to this source alone. */
   cache: BoundedCache;
-  /** In place of the system's. */
+  /** The system's clock when absent. */
   clock?: Clock;
 }
 
 /**
- * `source` with its result pages kept for a while, empty ones included. Equal queries under way at one time are asked
- * once; failures go to those who wait and are not kept, but for an InconclusiveError of a source that was asked, for
- * as long as it says: asked again, which may cost the operator money, the source would say the same. Closing closes `source`.
+ * Caches the result pages of `source`, empty ones included. Equal queries that run at the same time are sent once.
+ * Failures are not cached, except an InconclusiveError of a source that was asked: asking again would give the same
+ * answer, and may cost the operator money. Closing closes `source`.
  *
- * A page belongs to the revision of the source that it was searched in: after an import, or when somebody asked to be
- * forgotten, no earlier page is given out. A page during whose search the revision changed is not kept.
+ * A page belongs to one revision of the source. After an import, and when somebody is forgotten, no earlier page is
+ * answered. A page is not cached when the revision changed during its search.
  */
 export const createCachedLeads = ({ source, cache, clock = systemClock }: CachedLeadsOptions): LeadSource => {
   const sharedCalls = createSharedCalls<Lead[]>();
 
   const search = async (query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const { revision } = source.status();
-    const keep = (value: Lead[] | KeptDoubt): void => {
+    const keep = (value: Lead[] | KeptFailure): void => {
       if (source.status().revision === revision) void cache.set(pageKey(query, revision), value);
     };
     try {
@@ -37,11 +37,11 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
       return leads;
     } catch (error) {
       if (error instanceof InconclusiveError && error.wasAsked)
-        keep({ inconclusive: error.message, until: clock.now() + doubtSeconds * 1_000 });
+        keep({ inconclusive: error.message, until: clock.now() + inconclusiveSeconds * 1_000 });
       throw error;
     }
   };
-  const look = async (key: string, query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
+  const findOrSearch = async (key: string, query: LeadQuery, signal: AbortSignal): Promise<Lead[]> => {
     const kept = keptSchema.safeParse(await cache.get(key));
     if (kept.success) {
       if (Array.isArray(kept.data)) return kept.data;
@@ -49,7 +49,7 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
       if (clock.now() < until)
         throw new InconclusiveError({
           message,
-          cause: 'as it was when it was asked last',
+          cause: 'the source answered so a short time ago',
           wasAsked: false,
         });
     }
@@ -60,7 +60,11 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
   return {
     async search(query, { signal }) {
       const key = pageKey(query, source.status().revision);
-      const leads = await sharedCalls.join({ key, signal, call: (shared) => look(key, query, shared) });
+      const leads = await sharedCalls.join({
+        key,
+        signal,
+        call: (shared) => findOrSearch(key, query, shared),
+      });
       return [...leads];
     },
     status: () => source.status(),
@@ -68,12 +72,12 @@ export const createCachedLeads = ({ source, cache, clock = systemClock }: Cached
   };
 };
 
-/** A digest, so that keys are short and queries cannot be read from them. */
+/** Returns a digest: keys are short, and queries cannot be read from them. */
 const pageKey = (query: LeadQuery, revision: string): string =>
   hash('sha256', canonicalJson({ query, revision }), 'base64url');
 
-/** What a source said in place of a page. */
-interface KeptDoubt {
+/** An InconclusiveError, cached in place of a page. */
+interface KeptFailure {
   inconclusive: string;
   /** Milliseconds since 1970. */
   until: number;
@@ -98,7 +102,7 @@ const pageSchema: z.ZodType<Lead[]> = z.array(
   }),
 );
 
-const keptSchema: z.ZodType<Lead[] | KeptDoubt> = z.union([
+const keptSchema: z.ZodType<Lead[] | KeptFailure> = z.union([
   pageSchema,
   z.object({ inconclusive: z.string(), until: z.number() }),
 ]);

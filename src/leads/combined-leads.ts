@@ -7,19 +7,19 @@ import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
 
 export interface CombinedSource {
-  /** For the log. */
+  /** The name in the log. */
   name: string;
   source: LeadSource;
-  /** How long one search may take here. */
+  /** The longest search in this source. */
   timeoutMs: number;
-  /** Adds what answers in its place, as a cache of its pages: that says nothing of whether the source works. */
+  /** Wraps the source in a cache. A cached page tells nothing about whether the source works. */
   keep?: (source: LeadSource) => LeadSource;
 }
 
 export interface CombinedLeadsOptions {
   /** In the order in which they are asked. */
   sources: readonly CombinedSource[];
-  /** How long one search may take in all. */
+  /** The longest search in all sources together. */
   timeoutMs: number;
   log: Log;
   /** A clock that never goes back. */
@@ -28,20 +28,20 @@ export interface CombinedLeadsOptions {
 
 /** Failures in a row after which a source is left alone, and how long. */
 const breaker = { maxFailures: 5, openMs: 10_000 };
-/** The part of its time that a source must have had to be blamed when nobody waits any longer. */
+/** A source that was given this part of its time counts as failed when the caller leaves. */
 const fairShare = 0.9;
 const logIntervalMs = 60_000;
-/** In less no source is asked: a timer may end a little early. */
-const leastMs = 1;
-const usualRetrySeconds = 5;
-const longestRetrySeconds = 300;
+/** No source is asked with less time left: a timer may end a little early. */
+const minMs = 1;
+const defaultRetrySeconds = 5;
+const maxRetrySeconds = 300;
 
 /**
- * Several sources as one: the first one that answers wins, an empty answer included. One that is not ready, has no
- * profiles, is late, fails, or failed too often lately is passed over. Where none has profiles, nobody is found. Throws
- * AppError `upstream_error` when none is left.
+ * Combines several sources. The first answer counts, an empty one included. A source is skipped when it is not ready,
+ * has no profiles, is late, fails, or failed too often a short time ago. When no source has profiles, the answer is
+ * empty. Throws AppError `upstream_error` when no source answers.
  *
- * Fictional profiles never stand in for real ones: of several sources, one whose profiles are generated is not asked.
+ * Generated profiles never replace real ones: of several sources, a generated one is not asked.
  */
 export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource => {
   const { sources, timeoutMs, log, nowMs = () => performance.now() } = options;
@@ -59,7 +59,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
       for (const member of members) {
         signal.throwIfAborted();
         const leftMs = endMs - nowMs();
-        if (leftMs < leastMs) break;
+        if (leftMs < minMs) break;
         const outcome = serves(member.status())
           ? await member.ask(query, { leftMs, signal })
           : { error: new Error(`${member.name} has nothing to search yet`) };
@@ -75,7 +75,7 @@ export const createCombinedLeads = (options: CombinedLeadsOptions): LeadSource =
         ready: first !== undefined || areEmpty(),
         synthetic: first?.synthetic ?? false,
         profiles: first === undefined ? 0 : first.profiles,
-        // Pages that are kept of a source that cannot answer now are not given out.
+        // Cached pages of a source that is not ready are not answered.
         revision: states.map(({ ready, revision }) => (ready ? revision : 'away')).join(' '),
       };
     },
@@ -90,7 +90,7 @@ type Outcome = { leads: Lead[] } | { error: unknown };
 interface Member {
   name: string;
   status(): LeadStatus;
-  /** Rejects only with the reason of `signal`. */
+  /** Rejects with the reason of `signal` alone. */
   ask(query: LeadQuery, options: { leftMs: number; signal: AbortSignal }): Promise<Outcome>;
 }
 
@@ -114,7 +114,7 @@ const createMember = ({ name, source, timeoutMs, keep }: CombinedSource, options
 
 type GuardOptions = Required<Pick<CombinedLeadsOptions, 'log' | 'nowMs'>>;
 
-/** `source` within its time, left alone for a while when it failed too often; its failures are told in the log. */
+/** Limits the time of `source`, rests it for a while after too many failures, and logs its failures. */
 const createGuardedLeads = (
   { name, source, timeoutMs }: Omit<CombinedSource, 'keep'>,
   { log, nowMs }: GuardOptions,
@@ -135,7 +135,7 @@ const createGuardedLeads = (
         circuit.succeeded();
         return leads;
       } catch (error) {
-        // Whoever went away says nothing of the source, nor does the end of a time that others had taken.
+        // A caller that left, or a time that other sources used up, tells nothing about this source.
         if (signal.aborted && nowMs() - startMs < fairShare * timeoutMs) {
           circuit.abandoned();
           throw error;
@@ -154,14 +154,14 @@ const createGuardedLeads = (
 
 const noneAnswered = (failures: readonly unknown[]): AppError =>
   new AppError('upstream_error', messageOf(failures), {
-    retryAfterSeconds: Math.min(...failures.map(retrySeconds), longestRetrySeconds),
+    retryAfterSeconds: Math.min(...failures.map(retrySeconds), maxRetrySeconds),
     cause: new AggregateError(failures, 'no lead source answered'),
   });
 
-/** What a source that works says of this search helps more than that another one is away. */
+/** Prefers the message of a source that works over the news that another one is away. */
 const messageOf = (failures: readonly unknown[]): string =>
   failures.find((failure) => failure instanceof InconclusiveError)?.message ??
   'The data source is temporarily unavailable. Try again.';
 
 const retrySeconds = (failure: unknown): number =>
-  (failure instanceof AppError ? failure.retryAfterSeconds : undefined) ?? usualRetrySeconds;
+  (failure instanceof AppError ? failure.retryAfterSeconds : undefined) ?? defaultRetrySeconds;

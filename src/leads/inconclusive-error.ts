@@ -1,30 +1,30 @@
 import { AppError } from '../kit/errors.ts';
 
 export interface InconclusiveErrorOptions {
-  /** Safe to show; says what to do. */
+  /** Safe to show. Says what to do. */
   message?: string;
   /** For the log. */
   cause: string;
-  /** Whether the source was asked, or it is known by earlier searches what it would answer; absent: it was. */
+  /** False when earlier searches tell what the source would answer, so it was not asked. Default true. */
   wasAsked?: boolean;
 }
 
-/** The same search would have the same end: it is not worth repeating soon. */
-export const doubtSeconds = 60;
+/** The same search would end in the same way for a while, so it is not worth repeating. */
+export const inconclusiveSeconds = 60;
 
-const usualMessage =
+const defaultMessage =
   'The data source does not tell whether anything matches. Search with other words or fewer filters.';
 
 /**
- * A source answered, and its answer does not tell whether anything matches: an empty result would be a guess, and be
- * paid for. It says nothing against the source.
+ * An answer of a source that does not tell whether anything matches. An empty result would be a guess, and it would be
+ * paid for. It is no failure of the source.
  */
 export class InconclusiveError extends AppError {
   readonly wasAsked: boolean;
 
   constructor({ message, cause, wasAsked = true }: InconclusiveErrorOptions) {
-    super('upstream_error', message ?? usualMessage, {
-      retryAfterSeconds: doubtSeconds,
+    super('upstream_error', message ?? defaultMessage, {
+      retryAfterSeconds: inconclusiveSeconds,
       cause: new Error(cause),
     });
     this.wasAsked = wasAsked;

@@ -1,29 +1,29 @@
 import type { Json } from '../kit/json.ts';
 import type { Lead } from './lead-source.ts';
 
-/** Some rows of an input, checked, in its order. */
+/** Checked rows of an input, in its order. */
 export interface LeadBatch {
   leads: Lead[];
-  /** Where the next batch begins, for `LeadInput.read`; plain JSON, for the input alone to understand. */
+  /** Where the next batch begins, for `LeadInput.read`. Plain JSON that only the input understands. */
   position: Json;
 }
 
-/** Profiles from outside, read in batches of at most a few thousand. */
+/** Profiles to import, read in batches of at most a few thousand. */
 export interface LeadInput {
   /**
-   * Equal for equal inputs (files, sizes, dates, mapping), so that an import that was killed goes on only with what
-   * it began with; null for what cannot be read twice, as standard input.
+   * Equal for equal inputs (files, sizes, dates, mapping), so that an import is resumed only with the input that it began
+   * with. Null for an input that cannot be read twice, such as standard input.
    */
   key: string | null;
-  /** From the beginning, or from a batch's `position` on. Rejects with `signal`'s reason when it aborts. */
+  /** Reads from the beginning, or from a batch's `position`. Rejects with the reason of `signal`. */
   read(options: { after: Json | null; signal: AbortSignal }): AsyncIterable<LeadBatch>;
   /**
-   * Called in place of `read` when an import goes on behind the last batch, whose `position` it was. What it throws ends
-   * the import before anything is taken over, as what `read` throws does.
+   * Called in place of `read` when a resumed import has stored its last batch, which ended at `position`. An error ends
+   * the import before anything becomes visible, like an error of `read`.
    */
   resumeEnd?(position: Json): void;
   /**
-   * Whether what `read` or `resumeEnd` has thrown refuses the rows for good: the import is not to be gone on with, and
+   * Tells whether the error of `read` or `resumeEnd` refuses the rows for good: the import cannot be resumed, and
    * nothing of it is kept.
    */
   isRefused?(): boolean;
@@ -37,28 +37,28 @@ export interface ImportRequest {
   signal: AbortSignal;
 }
 
-/** How far an import is, told a few times a second at most. */
+/** The progress of an import, reported a few times a second at most. */
 export interface ImportProgress {
   phase: 'reading' | 'indexing';
   /** Rows read or profiles indexed so far. */
   done: number;
-  /** Profiles to index; null while it is not known. */
+  /** Profiles to index; null while unknown. */
   total: number | null;
-  /** Whether an earlier import of the same input, which did not end, is gone on with. */
+  /** Whether this resumes an unfinished import of the same input. */
   isResumed: boolean;
 }
 
 export interface ImportOutcome {
-  /** Rows taken from the input, those of an import gone on with included. */
+  /** Rows taken from the input, including those before the import was resumed. */
   rows: number;
-  /** Profiles that were not there before. */
+  /** New profiles. */
   added: number;
   updated: number;
   /** Rows that a later row of the same input replaced. */
   repeated: number;
   /** Rows left out because the person asked to be forgotten. */
   forgotten: number;
-  /** All profiles, afterwards. */
+  /** All profiles after the import. */
   profiles: number;
 }
 
@@ -68,34 +68,34 @@ export interface LeadStats {
   synthetic: boolean;
   /** People who asked to be forgotten. */
   forgotten: number;
-  /** On the disk, everything together. */
+  /** Size on the disk, all files together. */
   bytes: number;
   /** Milliseconds since 1970; null when nothing was ever imported. */
   updatedAt: number | null;
-  /** An import that did not end and can be gone on with. */
+  /** An unfinished import that can be resumed. */
   unfinished: { rows: number; startedAt: number } | null;
 }
 
 /**
- * The keeping of profiles that are searched here: what the operator's commands use, beside running gateways, which
- * see each change within seconds and never half of one. Errors are LeadKeeperError.
+ * Changes the profiles that gateways search, for the operator's commands. Running gateways see each change within
+ * seconds, and never half of one. Errors are LeadKeeperError.
  */
 export interface LeadKeeper {
   /**
-   * Takes the profiles of `request.input` over. Searches see all of them at once, at its end. Killed at any moment, the
-   * same request made again goes on behind the last stored batch, and what was searched before is untouched. An import
-   * that did not end is given up for another one when this has given its first profile.
+   * Imports the profiles of `request.input`. Searches see all of them at once, at the end. When the process is killed,
+   * searches are unchanged, and the same request resumes after the last stored batch. An unfinished import is dropped
+   * when an import of another input has read its first profile.
    */
   importLeads(request: ImportRequest): Promise<ImportOutcome>;
   stats(): Promise<LeadStats>;
-  /** Every profile, in the order of results, as they stood at the beginning. Fictional profiles are none. */
+  /** Returns every profile in the order of results, as of the call. Fictional profiles are left out. */
   exportLeads(options: { signal: AbortSignal }): AsyncIterable<Lead>;
   /**
-   * Forgets people for good: no search finds them from now on, their data is erased, and no import brings them back.
-   * Only a digest of each name is kept for that. `removed` is how many of them had a profile.
+   * Forgets people for good: no search finds them, their data is erased, and no import brings them back. A digest of
+   * each name is kept for that. `removed` is how many of them had a profile.
    */
   forget(usernames: readonly string[], options: { signal: AbortSignal }): Promise<{ removed: number }>;
-  /** Lets these people be imported again. `restored` is how many of them had been forgotten. */
+  /** Allows imports of these people again. `restored` is how many of them had been forgotten. */
   remember(usernames: readonly string[]): Promise<{ restored: number }>;
   close(): Promise<void>;
 }
@@ -103,7 +103,7 @@ export interface LeadKeeper {
 export type LeadKeeperProblem =
   /** Another import or change is under way. */
   | 'busy'
-  /** The index or the list of forgotten people cannot be read; the message tells what helps. */
+  /** The index or the list of forgotten people cannot be read. The message says what to do. */
   | 'damaged'
   | 'failed';
 

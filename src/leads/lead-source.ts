@@ -1,4 +1,4 @@
-/** A search as the contract has it, checked: `limit` is set, strings are trimmed and not empty. */
+/** A checked search: `limit` is set, strings are trimmed and not empty. */
 export interface LeadQuery {
   query?: string;
   /** Upper case ISO 3166 alpha-2. */
@@ -10,7 +10,7 @@ export interface LeadQuery {
   limit: number;
 }
 
-/** One profile in the contract's wire form; absent optional fields are left out, never null. */
+/** A profile in the form of the contract. Absent optional fields are left out, never null. */
 export interface Lead {
   username: string;
   full_name: string;
@@ -29,25 +29,25 @@ export interface Lead {
 }
 
 export interface LeadStatus {
-  /** Whether searches can be answered yet. */
+  /** Whether searches can be answered. */
   ready: boolean;
   /** Whether all profiles are generated and fictional. */
   synthetic: boolean;
-  /** How many there are; null when only the upstream knows. */
+  /** The number of profiles; null when only the upstream knows. */
   profiles: number | null;
-  /** Another one as soon as answers may be others; empty for a source that cannot tell. */
+  /** Changes when answers may change. Empty for a source that cannot tell. */
   revision: string;
 }
 
-/** Those of `usernames` who asked to be forgotten. Rejects when that cannot be known. */
+/** Finds those of `usernames` who asked to be forgotten. Rejects when this is unknown. */
 export type FindForgotten = (
   usernames: readonly string[],
   options: { signal: AbortSignal },
 ) => Promise<ReadonlySet<string>>;
 
 /**
- * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error`
- * (502) when it cannot answer now; an empty array means that nothing matches.
+ * A source of leads, sorted by followers descending, then username ascending. Throws AppError `upstream_error` (502)
+ * when it cannot answer now. An empty array means that nothing matches.
  */
 export interface LeadSource {
   search(query: LeadQuery, options: { signal: AbortSignal }): Promise<Lead[]>;
@@ -57,6 +57,6 @@ export interface LeadSource {
 
 /** The leads of a gateway. */
 export interface Leads extends LeadSource {
-  /** For profiles that were found earlier. Rejects with AppError `upstream_error`, or the signal's reason. */
+  /** Checks profiles of earlier searches. Rejects with AppError `upstream_error`, or the signal's reason. */
   findForgotten: FindForgotten;
 }

@@ -2,16 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createCache } from '../cache/bounded-cache.ts';
 import type { RedisConnection } from '../cache/redis-connection.ts';
-import type { Config } from '../config/config.ts';
-import type { LeadSourceConfig } from '../config/leads-config.ts';
 import type { Log } from '../kit/log.ts';
 import { createCachedLeads } from './cached-leads.ts';
-import { createCombinedLeads, type CombinedSource } from './combined-leads.ts';
+import { createCombinedLeads } from './combined-leads.ts';
 import { openForgottenList } from './embedded/find-forgotten.ts';
-import { openEmbeddedLeads } from './embedded/open-embedded-leads.ts';
+import { leadSourceOf, type AnyLeadSourceConfig } from './index.ts';
+import type { LeadSourceContext, LeadSourceDefinition, OpenedLeadSource } from './lead-source-definition.ts';
 import type { Leads, LeadSource } from './lead-source.ts';
-import type { PostgresLeads } from './postgres/open-postgres-leads.ts';
-import { createFindForgotten, createLeadsWithoutForgotten, type ForgottenList } from './without-forgotten.ts';
+import type { LeadsConfig } from './leads-settings.ts';
+import { createFindForgotten, createLeadsWithoutForgotten } from './without-forgotten.ts';
 
 export interface OpenLeadsOptions {
   /** Null keeps pages of results in this process. */
@@ -19,112 +18,89 @@ export interface OpenLeadsOptions {
   log: Log;
 }
 
-type LeadsSettings = Pick<Config, 'leads' | 'dataDir' | 'search'>;
-
-/** Of each source. */
-const cacheEntries = 500;
-/** The first start builds the fictional profiles in a few seconds: its first search is late rather than refused. */
-const firstSearchWaitMs = 10_000;
-
-/**
- * The leads as they are configured: the sources in their order, with a cache. What is not used is not loaded. Rejects
- * when a source cannot be opened at all; one that only does not answer yet is opened, and not ready.
- */
-export const openLeads = async (settings: LeadsSettings, options: OpenLeadsOptions): Promise<Leads> => {
-  const { timeoutMs } = settings.leads;
-  const { log } = options;
-  // Where people are forgotten whose profiles are elsewhere.
-  if (settings.leads.sources.some(({ kind }) => !isKeptHere(kind)))
-    await mkdir(leadsFolder(settings), { recursive: true });
-  const sources = await openSources(settings, log);
-  const lists = [openForgottenList(leadsFolder(settings)), ...sources.flatMap((one) => one.forgotten ?? [])];
-  // A page that is kept may have somebody who was forgotten since.
-  const keepPages = (source: LeadSource, name: string): LeadSource => {
-    const kept = withPages(source, { name, cacheMs: settings.leads.cacheMs, ...options });
-    return isKeptHere(name) ? kept : createLeadsWithoutForgotten(kept, lists);
-  };
-  const findForgotten = createFindForgotten(lists);
-  const [first, ...others] = sources;
-  // The index keeps its own time, and says better than "unavailable" what it waits for.
-  if (first?.name === 'embedded' && others.length === 0)
-    return { ...keepPages(first.source, first.name), findForgotten };
-  // Each keeps its own: what one answered in the place of another is not kept as that one's answer.
-  const each = sources.map((one) => ({
-    ...one,
-    keep: (guarded: LeadSource) => keepPages(guarded, one.name),
-  }));
-  return { ...createCombinedLeads({ sources: each, timeoutMs, log }), findForgotten };
-};
-
-const leadsFolder = ({ dataDir }: LeadsSettings): string => join(dataDir, 'leads');
-
-/** Whether forgotten people are erased in the source itself. */
-const isKeptHere = (name: string): boolean => name === 'embedded' || name === 'postgres';
-
-const withPages = (
-  source: LeadSource,
-  { name, cacheMs, redis, log }: OpenLeadsOptions & { name: string; cacheMs: number },
-): LeadSource => {
-  if (cacheMs === 0) return source;
-  const cache = createCache({
-    namespace: `leads-v4-${name}`,
-    ttlMs: cacheMs,
-    maxEntries: cacheEntries,
-    redis,
-    log,
-  });
-  return createCachedLeads({ source, cache });
-};
-
-interface OpenedSource extends CombinedSource {
-  /** Where people are forgotten in this source, whom others shall not give out either. */
-  forgotten?: ForgottenList;
+interface LeadsSettings {
+  dataDir: string;
+  leads: LeadsConfig;
+  search: { syntheticProfiles: number };
 }
 
-const openSources = async (settings: LeadsSettings, log: Log): Promise<OpenedSource[]> => {
-  const sources: OpenedSource[] = [];
+/** Of each source. */
+const maxCacheEntries = 500;
+
+/**
+ * Opens the configured sources in their order, with a cache. Sources that are not configured are not loaded. Rejects
+ * when a source cannot be opened at all; one that cannot answer yet is opened, and not ready.
+ */
+export const openLeads = async (
+  { dataDir, leads, search }: LeadsSettings,
+  { redis, log }: OpenLeadsOptions,
+): Promise<Leads> => {
+  const folder = join(dataDir, 'leads');
+  const isAlone = leads.sources.length === 1;
+  // People whose profiles are elsewhere are forgotten in this folder.
+  if (leads.sources.some((config) => !leadSourceOf(config).erasesForgotten))
+    await mkdir(folder, { recursive: true });
+  const sources = await openSources(leads.sources, {
+    folder,
+    isAlone,
+    syntheticProfiles: search.syntheticProfiles,
+    log,
+  });
+  const lists = [openForgottenList(folder), ...sources.flatMap(({ source }) => source.forgotten ?? [])];
+
+  const withPages = (source: LeadSource, kind: string): LeadSource => {
+    if (leads.cacheMs === 0) return source;
+    const cache = createCache({
+      namespace: `leads-v4-${kind}`,
+      ttlMs: leads.cacheMs,
+      maxEntries: maxCacheEntries,
+      redis,
+      log,
+    });
+    return createCachedLeads({ source, cache });
+  };
+  const keep = (source: LeadSource, { kind, erasesForgotten }: LeadSourceDefinition): LeadSource => {
+    const kept = withPages(source, kind);
+    // A kept page may name somebody who was forgotten since.
+    return erasesForgotten ? kept : createLeadsWithoutForgotten(kept, lists);
+  };
+  const findForgotten = createFindForgotten(lists);
+  const [first] = sources;
+  if (isAlone && first?.definition.guardsItself === true)
+    return { ...keep(first.source, first.definition), findForgotten };
+  const guarded = sources.map(({ definition, source, timeoutMs }) => ({
+    name: definition.kind,
+    source,
+    timeoutMs,
+    // Each source has a cache of its own, so an answer of one source is never kept as another's.
+    keep: (guardedSource: LeadSource) => keep(guardedSource, definition),
+  }));
+  return { ...createCombinedLeads({ sources: guarded, timeoutMs: leads.timeoutMs, log }), findForgotten };
+};
+
+interface ConfiguredSource {
+  definition: LeadSourceDefinition;
+  source: OpenedLeadSource;
+  timeoutMs: number;
+}
+
+const openSources = async (
+  configs: readonly AnyLeadSourceConfig[],
+  context: LeadSourceContext,
+): Promise<ConfiguredSource[]> => {
+  const sources: ConfiguredSource[] = [];
   try {
-    for (const config of settings.leads.sources) {
-      const source = await openSource(config, { settings, log });
+    for (const config of configs) {
+      const definition = leadSourceOf(config);
       sources.push({
-        name: config.kind,
-        source,
+        definition,
+        source: await definition.open(config, context),
         timeoutMs: config.timeoutMs,
-        ...('forgotten' in source ? { forgotten: source.forgotten } : {}),
       });
     }
     return sources;
   } catch (error) {
     await Promise.all(sources.map(({ source }) => source.close()));
     throw error;
-  }
-};
-
-const openSource = async (
-  config: LeadSourceConfig,
-  { settings, log }: { settings: LeadsSettings; log: Log },
-): Promise<LeadSource | PostgresLeads> => {
-  switch (config.kind) {
-    case 'embedded': {
-      const isAlone = settings.leads.sources.length === 1;
-      return openEmbeddedLeads({
-        folder: leadsFolder(settings),
-        syntheticProfiles: isAlone ? settings.search.syntheticProfiles : 0,
-        log,
-        limits: { readyWaitMs: isAlone ? firstSearchWaitMs : 0 },
-      });
-    }
-    case 'postgres': {
-      const { openPostgresLeads } = await import('./postgres/open-postgres-leads.ts');
-      return openPostgresLeads({ url: config.url, log });
-    }
-    case 'http': {
-      const { createHttpLeads } = await import('./upstream/http-leads.ts');
-      return createHttpLeads(config, { log });
-    }
-    case 'apify': {
-      const { createApifyLeads } = await import('./upstream/apify-leads.ts');
-      return createApifyLeads(config, { log });
-    }
   }
 };

@@ -4,24 +4,24 @@ import type { Lead, LeadQuery } from './lead-source.ts';
 export interface SearchQueueOptions {
   /** Searches that are run at once. */
   maxRunning: number;
-  /** Searches in line, waiting and running; more are refused. */
+  /** Searches that may wait and run together; more are refused. */
   maxSearches: number;
-  /** Waiting and running together. */
+  /** The longest time to wait and run together. */
   timeoutMs: number;
-  /** Hands one search over to be run; its outcome comes back through `settle`. */
+  /** Starts one search. Its outcome comes back through `settle`. */
   run: (id: number, query: LeadQuery) => void;
-  /** Told that nobody waits any more for a search that runs. Its outcome must come all the same. */
+  /** Called when nobody waits any more for a running search. `settle` must still be called for it. */
   abandon: (id: number) => void;
 }
 
 type SearchOutcome = { leads: Lead[] } | { cause: unknown };
 
-/** Searches in line for one thread that runs some of them at once. */
+/** A queue of searches for one thread, which runs some of them at once. */
 export interface SearchQueue {
   add(query: LeadQuery, signal: AbortSignal): Promise<Lead[]>;
-  /** The outcome of a search that was handed over; the next one is handed over. */
+  /** Ends a running search with its outcome and starts the next one. */
   settle(id: number, outcome: SearchOutcome): void;
-  /** Refuses everything in line with `error`. */
+  /** Refuses all waiting and running searches with `error`. */
   refuseAll(error: AppError): void;
 }
 
@@ -31,8 +31,8 @@ interface Search {
 }
 
 /**
- * A search that times out or is aborted is answered at once. Where it waits it leaves the line; where it runs, its
- * place stays taken until its outcome comes, which is then dropped.
+ * A search that times out or is aborted is answered at once. A waiting one leaves the queue. A running one counts as
+ * running until its outcome comes, which is then dropped.
  */
 export const createSearchQueue = ({
   maxRunning,
@@ -108,7 +108,7 @@ export const searchFailed = (cause: Error): AppError =>
     cause,
   });
 
-/** The thread that had the search is no more. */
+/** The thread of the search has ended. */
 export const searchInterrupted = (): AppError =>
   new AppError('upstream_error', 'The search was interrupted. Try again in a moment.', {
     retryAfterSeconds: 1,

@@ -1,8 +1,8 @@
-/** Calls with equal keys, made once while one is under way. */
+/** Shares one call among all callers with the same key while it runs. */
 export interface SharedCalls<T> {
   /**
-   * The outcome of the call under way for `key`, or of a new one. Rejects with the signal's reason when `signal`
-   * aborts; the call itself is aborted when all who waited for it have left.
+   * Returns the outcome of the running call for `key`, or of a new one. Rejects with the reason of `signal`. The call
+   * itself is aborted when all its callers have left.
    */
   join(options: { key: string; signal: AbortSignal; call: (signal: AbortSignal) => Promise<T> }): Promise<T>;
 }
@@ -14,7 +14,7 @@ interface Flight<T> {
 }
 
 export const createSharedCalls = <T>(): SharedCalls<T> => {
-  /** As many as there are callers waiting, at most. */
+  /** Has at most as many entries as there are waiting callers. */
   const flights = new Map<string, Flight<T>>();
 
   const forget = (key: string, flight: Flight<T>): void => {

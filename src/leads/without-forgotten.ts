@@ -3,12 +3,12 @@ import type { FindForgotten, LeadSource } from './lead-source.ts';
 
 /** A list of people who asked to be forgotten. */
 export interface ForgottenList {
-  /** Whether it can be asked yet. */
+  /** Whether it can be read. */
   isKnown(): boolean;
   find: FindForgotten;
 }
 
-/** Asks all of `lists`. Rejects with AppError `upstream_error` when one of them cannot tell, or the signal's reason. */
+/** Searches all lists. Rejects with AppError `upstream_error` when one cannot be read, or with the signal's reason. */
 export const createFindForgotten =
   (lists: readonly ForgottenList[]): FindForgotten =>
   async (usernames, { signal }) => {
@@ -25,9 +25,9 @@ export const createFindForgotten =
   };
 
 /**
- * `source` without the people who are on one of `lists`, for profiles that are not kept here; a page may have fewer than
- * its limit for it. While it cannot be known who they are, nothing is given out: the source is not ready before all
- * lists are known, and searches are rejected with AppError `upstream_error`. Closing closes `source`.
+ * Removes people who are on one of the lists from the answers of `source`, so a page may be shorter than its limit.
+ * While a list cannot be read, nothing is answered: the source is not ready, and searches are rejected with AppError
+ * `upstream_error`. Closing closes `source`.
  */
 export const createLeadsWithoutForgotten = (
   source: LeadSource,

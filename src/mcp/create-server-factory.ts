@@ -1,6 +1,6 @@
 import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
-import { brandTitle } from '../config/config.ts';
+import { brandTitle } from '../kit/brand-title.ts';
 import { areOnSale } from '../operations/search/is-on-sale.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';

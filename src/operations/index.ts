@@ -1,4 +1,4 @@
-import type { SearchConfig } from '../config/config.ts';
+import type { SearchConfig } from './search/search-settings.ts';
 import { createChatCompletion } from './chat/create-chat-completion.ts';
 import { createImage } from './images/create-image.ts';
 import { createResponse } from './responses/create-response.ts';

@@ -2,12 +2,14 @@ import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.ts';
 import type { Catalogs } from '../catalog/catalog.ts';
 import type { Clock } from '../kit/clock.ts';
-import type { Config, ModelConfig } from '../config/config.ts';
+import type { ModelConfig } from '../catalog/model.ts';
 import type { AppError, ErrorCode } from '../kit/errors.ts';
 import type { JobRunner } from '../jobs/job-runner.ts';
+import type { JobSettings } from '../jobs/job-settings.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Leads } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
+import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { SearchLimiter } from '../limits/search-limiter.ts';
@@ -21,7 +23,9 @@ import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
+import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
+import type { SearchConfig } from './search/search-settings.ts';
 
 /**
  * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the
@@ -205,9 +209,20 @@ export interface PaymentRequiredAnswer {
 
 export type Answer = JsonAnswer | StreamAnswer | ContentAnswer | PaymentRequiredAnswer;
 
+/** The settings that operations and transports read. */
+export interface OperationSettings
+  extends LimitSettings, WebhookSettings, Pick<JobSettings, 'chatDeadlineMs' | 'imageDeadlineMs'> {
+  brand: string;
+  models: readonly ModelConfig[];
+  search: SearchConfig;
+  x402: { takesRealMoney: boolean };
+  /** Host names of foreign web pages whose scripts may call /mcp, beside our own and local ones. */
+  allowedOrigins: string[];
+}
+
 /** What handlers work with; wired in src/services.ts. */
 export interface Services {
-  config: Config;
+  config: OperationSettings;
   clock: Clock;
   log: Log;
   store: Store;

@@ -1,23 +1,10 @@
-import type { ProviderConfig } from '../config/config.ts';
 import type { Log } from '../kit/log.ts';
-
-export type RemoteConfig = Exclude<ProviderConfig, { type: 'sandbox' }>;
+import { definitionOf } from './index.ts';
+import type { ProviderConfig } from './provider.ts';
 
 const timeoutMs = 5_000;
 
-/** An address of the provider that lists something and costs nothing. */
-const listUrl = ({ type, baseUrl }: RemoteConfig): string => {
-  switch (type) {
-    case 'openai':
-      return `${baseUrl}/models`;
-    case 'videos':
-      return `${baseUrl.replace(/\/v1$/, '')}/v1/models`;
-    case 'modelark':
-      return `${baseUrl.replace(/\/api\/v3$/, '')}/api/v3/contents/generations/tasks?page_size=1`;
-  }
-};
-
-/** What is wrong and what to do; null: nothing that is known. */
+/** Says what is wrong and what to do; null when nothing is known to be wrong. */
 const troubleOf = (status: number, setting: string): string | null => {
   if (status === 404)
     return (
@@ -29,32 +16,34 @@ const troubleOf = (status: number, setting: string): string | null => {
   return status >= 500 ? `is out of order (${status}): requests to it fail until it recovers` : null;
 };
 
-/** Tells the log when a provider cannot be reached or answers as one with another address or key. Never rejects. */
+/** Warns in the log when a provider cannot be reached, or its answer shows a wrong address or key. Never rejects. */
 export const checkProvider = async (
   name: string,
-  provider: RemoteConfig,
+  provider: ProviderConfig,
   { log, signal }: { log: Log; signal: AbortSignal },
 ): Promise<void> => {
-  const url = listUrl(provider);
+  const check = definitionOf(provider).check?.(provider);
+  if (check === undefined) return;
+  const { url, apiKey } = check;
   const { origin, pathname } = new URL(url);
   const setting = `providers.${name}`;
-  const tell = (trouble: string, facts: object): void =>
+  const warn = (trouble: string, facts: object): void =>
     log.warn(
       { provider: name, url: `${origin}${pathname}`, ...facts },
       `the provider ${name} ${trouble} (causeway.yaml)`,
     );
   try {
     const response = await fetch(url, {
-      headers: provider.apiKey === null ? {} : { authorization: `Bearer ${provider.apiKey}` },
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await response.body?.cancel();
     const trouble = troubleOf(response.status, setting);
-    if (trouble !== null) tell(trouble, { status: response.status });
+    if (trouble !== null) warn(trouble, { status: response.status });
   } catch (error) {
     if (signal.aborted) return;
-    tell(`cannot be reached: requests to it fail until it can. Start it, or correct ${setting}.base_url`, {
+    warn(`cannot be reached: requests to it fail until it can. Start it, or correct ${setting}.base_url`, {
       err: error,
     });
   }

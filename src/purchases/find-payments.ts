@@ -1,12 +1,10 @@
+import { networkFamilies } from '../payments/families.ts';
 import type { Payment, Store } from '../store/store.ts';
 
 /** Shorter beginnings would match by chance. */
 export const shortestPrefix = 6;
 
 const mostFound = 10;
-
-/** EVM writes hex in either case; the names of Solana differ by it. */
-const fold = (text: string): string => (/^(?:0x|eip155:)/i.test(text) ? text.toLowerCase() : text);
 
 /** What is last in an identity: the nonce on EVM, the hash of the message on Solana. */
 export const ownPartOf = ({ identity }: Pick<Payment, 'identity'>): string =>
@@ -20,7 +18,7 @@ export const findPayments = async (
   store: Pick<Store, 'getPayment' | 'findPaymentsByTransaction' | 'findPaymentsByPrefix'>,
   name: string,
 ): Promise<Payment[]> => {
-  const given = fold(name);
+  const given = networkFamilies.reduce((text, family) => family.normalize(text), name);
   const exact = await store.getPayment(given);
   if (exact !== null) return [exact];
   const moved = await store.findPaymentsByTransaction({ transaction: given, limit: mostFound });

@@ -1,4 +1,4 @@
-import type { X402NetworkConfig } from '../config/config.ts';
+import type { X402NetworkConfig } from '../payments/x402-settings.ts';
 import { findNetwork } from '../payments/core/networks.ts';
 
 /** The token of a payment, as far as this service knows it. */

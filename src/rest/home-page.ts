@@ -1,4 +1,4 @@
-import { brandTitle } from '../config/config.ts';
+import { brandTitle } from '../kit/brand-title.ts';
 import { isOnSale } from '../operations/search/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { html, prose } from './docs/docs-page-html.ts';

@@ -37,8 +37,8 @@ interface Route {
 
 /** One thin route an operation: read the request, `execute`, write the answer. */
 export const createRestRoutes = (operations: readonly Operation[], allServices: Services): RestRoutes => {
-  const { media, clock, log, config } = allServices;
-  const serveContent = createServeContent({ media, clock, log, streams: config.videoStreams });
+  const { media, clock, log } = allServices;
+  const serveContent = createServeContent({ media, clock, log });
   const services = { ...allServices, serveContent };
   const routes = operations.map((operation) => ({
     operation,

@@ -15,8 +15,8 @@ export interface ServeContentOptions {
   media: Pick<MediaLibrary, 'read'>;
   clock: Clock;
   log: Log;
-  /** How many contents this process streams at once: `config.videoStreams`. */
-  streams: number;
+  /** The number of contents that this process streams at once. */
+  streams?: number;
   /** After how long a reader that takes nothing is let go; a minute. */
   stalledMs?: number;
   /** What a reader takes at least, on average of that time; 16 KiB. */
@@ -45,7 +45,7 @@ export const createServeContent = ({
   media: library,
   clock,
   log,
-  streams,
+  streams = 64,
   stalledMs = stalledReaderMs,
   leastBytesPerSecond,
 }: ServeContentOptions): ServeContent => {

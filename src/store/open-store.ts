@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
 import { ConfigError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
+import type { StoreSettings } from './store-settings.ts';
 import type { Store } from './store.ts';
 
 /** The file of the embedded store in a data folder. */
@@ -13,7 +13,7 @@ export const embeddedStoreFile = (dataDir: string): string => join(dataDir, 'cau
  * Only the engine that is used is loaded. Rejects with StoreError, and with ConfigError when the folder cannot be made.
  */
 export const openStore = async (
-  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  { databaseUrl, dataDir }: StoreSettings,
   { log }: { log: Log },
 ): Promise<Store> => {
   if (databaseUrl !== null) {

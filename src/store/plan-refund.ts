@@ -10,12 +10,12 @@ export interface RefundPlanFacts {
 }
 
 /**
- * On EVM the identity names who signed, `eip155:<chain>:<token>:<payer>:<nonce>`, while the payer may be a facilitator's
- * word. Other identities name nobody.
+ * Checks the payer, who may be a facilitator's word, against the signer in the identity. On EVM the identity is
+ * `eip155:<chain>:<token>:<signer>:<nonce>`; on Solana, where it has three parts, it names no signer.
  */
 const isNamedPayer = (identity: string, payer: string): boolean => {
-  const [family, , , signer] = identity.split(':');
-  return family !== 'eip155' || signer === undefined || signer === payer.toLowerCase();
+  const [, , , signer] = identity.split(':');
+  return signer === undefined || signer === payer.toLowerCase();
 };
 
 /** Whether a refund may be planned, and how much; the rules of both engines. */

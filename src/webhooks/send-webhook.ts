@@ -1,4 +1,4 @@
-import { brandTitle } from '../config/config.ts';
+import { brandTitle } from '../kit/brand-title.ts';
 import { OutboundError, type Outbound } from '../http/outbound.ts';
 import { retryAfterMs } from '../kit/retry-after-ms.ts';
 import type { WebhookEvent, WebhookSecrets } from '../store/store.ts';

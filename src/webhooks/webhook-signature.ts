@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { brandTitle } from '../config/config.ts';
+import { brandTitle } from '../kit/brand-title.ts';
 import type { WebhookSecrets } from '../store/store.ts';
 import { webhookSecretPrefix } from './new-webhook-secret.ts';
 

@@ -46,7 +46,7 @@ describe('the variables of other programs', () => {
     expect(unknownVariables).toEqual([]);
   });
 
-  it.each(['MEDIA_BUCKET', 'CAUSEWAY_TOKEN', 'VIDEO_CODEC'])(
+  it.each(['MEDIA_BUCKET', 'CAUSEWAY_TOKEN', 'VIDEO_CODEC', 'VIDEO_STREAMS'])(
     'are named at the start when they begin as several settings do: %s',
     (name) => {
       expect(readConfig({ [name]: 'x' }, null).unknownVariables).toEqual([name]);

@@ -114,7 +114,7 @@ describe('a start', () => {
   });
 
   it.each<[Record<string, string>, string[], RegExp]>([
-    [{ PORT: 'eighty' }, [], /^PORT: must be a whole number\n$/],
+    [{ PORT: 'eighty' }, [], /^PORT: must be a whole number from 0 to 65535\n$/],
     [{ DATABASE_URL: 'nonsense' }, [], /^DATABASE_URL: .*\n$/],
     [{ CAUSEWAY_CONFIG: '/does/not/exist.yaml' }, [], /^CAUSEWAY_CONFIG: .* cannot be read\n$/],
     [{}, ['--env-file', '/does/not/exist.env'], /^--env-file: .* cannot be read\n$/],

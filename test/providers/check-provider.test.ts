@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { checkProvider, type RemoteConfig } from '../../src/providers/check-provider.ts';
+import { checkProvider } from '../../src/providers/check-provider.ts';
+import type { RemoteConfig } from '../../src/providers/remote-settings.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { noAbort } from './collect.ts';
@@ -21,7 +22,8 @@ const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs:
 /** The lines of the log after a check of a provider named `up`. */
 const check = async (type: RemoteConfig['type'], baseUrl: string, signal = noAbort()) => {
   const { log, lines } = createRecordedLog();
-  await checkProvider('up', { type, baseUrl, apiKey: 'sk-topsecret', timeouts }, { log, signal });
+  const provider: RemoteConfig = { type, baseUrl, apiKey: 'sk-topsecret', timeouts };
+  await checkProvider('up', provider, { log, signal });
   expect(JSON.stringify(lines)).not.toContain('topsecret');
   return lines;
 };

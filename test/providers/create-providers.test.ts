@@ -19,8 +19,8 @@ const startStub = async (): Promise<StubUpstream> => {
   return stub;
 };
 
-const create = (yaml: string | null): Providers => {
-  const providers = createProviders(readConfig({ KEY: 'sk-upstream' }, yaml), {
+const create = async (yaml: string | null): Promise<Providers> => {
+  const providers = await createProviders(readConfig({ KEY: 'sk-upstream' }, yaml), {
     log: silentLog,
     clock: systemClock,
     outbound: createOutbound({ allowsLoopback: true, userAgent: 'test' }),
@@ -64,7 +64,7 @@ models:
 
 describe('the providers of a configuration', () => {
   it('are the sandbox for every default model, and say so', async () => {
-    const providers = create(null);
+    const providers = await create(null);
     await providers.warmUp(noAbort());
     const { content, served } = await ask(providers, 'textmodel-3.5-flash');
     expect(content).toContain('sandbox');
@@ -83,16 +83,16 @@ describe('the providers of a configuration', () => {
       chunks: ['{"results":[{"flagged":true}]}'],
     });
     const moderation = 'moderation: { provider: upstream, model: looker }';
-    const { moderator } = create(`${withUpstream(stub)}\n${moderation}\n`);
+    const { moderator } = await create(`${withUpstream(stub)}\n${moderation}\n`);
     const check = moderator?.check({ text: 'A fox', images: [] }, { signal: noAbort() });
     expect(await rejectionOf(check ?? Promise.resolve())).toMatchObject({ code: 'content_policy_violation' });
     expect(stub.requests).toMatchObject([{ path: '/v1/moderations', body: { model: 'looker' } }]);
-    expect(create(withUpstream(stub)).moderator).toBeNull();
+    expect((await create(withUpstream(stub))).moderator).toBeNull();
   });
 
   it('are asked with their own name of the model and their key', async () => {
     const stub = await startStub();
-    const { content, served } = await ask(create(withUpstream(stub)), 'chat-1');
+    const { content, served } = await ask(await create(withUpstream(stub)), 'chat-1');
     expect(content).toBe('Hello world');
     expect(served).toEqual([{ provider: 'upstream', model: 'real-model', isSandbox: false }]);
     expect(stub.requests[0]).toMatchObject({
@@ -105,7 +105,7 @@ describe('the providers of a configuration', () => {
     const stub = await startStub();
     stub.setDefault({ kind: 'error', status: 401 });
     const spare = await startStub();
-    const providers = create(withUpstream(stub, spare));
+    const providers = await create(withUpstream(stub, spare));
     expect((await ask(providers, 'chat-1')).served).toMatchObject([{ provider: 'spare', isSandbox: false }]);
     spare.setDefault({ kind: 'images', images: [{ b64_json: 'iVBORw0KGgo=' }] });
     const served: ServedRoute[] = [];
@@ -116,7 +116,7 @@ describe('the providers of a configuration', () => {
 
   it('make one upstream call for a failure that cannot be repeated, three for one that can', async () => {
     const stub = await startStub();
-    const providers = create(withUpstream(stub));
+    const providers = await create(withUpstream(stub));
     stub.setDefault({ kind: 'error', status: 400 });
     await rejectionOf(ask(providers, 'chat-2'));
     expect(stub.requests).toHaveLength(1);
@@ -128,15 +128,15 @@ describe('the providers of a configuration', () => {
   it('share a breaker between SKUs of one upstream model', async () => {
     const stub = await startStub();
     stub.setDefault({ kind: 'error', status: 401 });
-    const providers = create(withUpstream(stub, await startStub()));
+    const providers = await create(withUpstream(stub, await startStub()));
     for (let count = 0; count < 10; count += 1) await rejectionOf(ask(providers, 'chat-2'));
     await ask(providers, 'chat-1');
     expect(stub.requests).toHaveLength(10);
     expect(await rejectionOf(ask(providers, 'chat-2'))).toMatchObject({ code: 'upstream_unavailable' });
   });
 
-  it('refuse a SKU that is not on sale', () => {
-    const providers = create(null);
+  it('refuse a SKU that is not on sale', async () => {
+    const providers = await create(null);
     expect(() => providers.text('unknown')).toThrow(
       expect.objectContaining({ code: 'upstream_unavailable' }),
     );

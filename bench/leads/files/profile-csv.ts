@@ -1,5 +1,5 @@
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { leadFields } from '../../../src/config/lead-fields.ts';
+import { leadFields } from '../../../src/leads/lead-fields.ts';
 
 export const csvHeader = `${leadFields.join(',')}\n`;
 

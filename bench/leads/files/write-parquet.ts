@@ -1,6 +1,6 @@
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { leadFields } from '../../../src/config/lead-fields.ts';
+import { leadFields } from '../../../src/leads/lead-fields.ts';
 
 type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
 

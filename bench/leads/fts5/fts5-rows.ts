@@ -1,5 +1,5 @@
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
-import { leadFields } from '../../../src/config/lead-fields.ts';
+import { leadFields } from '../../../src/leads/lead-fields.ts';
 
 const mostFollowers = 2 ** 31 - 1;
 /** How many profiles may share one follower count. */

@@ -61,7 +61,7 @@ export const accountChecks: readonly Check[] = [
   },
   {
     id: 'BAL-2',
-    title: 'the first balance read makes the webhook secret, and later reads show the same one',
+    title: 'the first balance read creates the webhook secret, and later reads return the same one',
     run: async (suite) => {
       const [first, second] = await Promise.all([suite.call('/v1/balance'), suite.call('/v1/balance')]);
       const secret = expectJson(first, 200)['webhook_secret'];
@@ -82,7 +82,7 @@ export const accountChecks: readonly Check[] = [
   },
   {
     id: 'USE-2',
-    title: 'from is inclusive and to exclusive',
+    title: 'from is inclusive and to is exclusive',
     needs: ['image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
@@ -108,7 +108,7 @@ export const accountChecks: readonly Check[] = [
   },
   {
     id: 'USE-4',
-    title: 'dates that are none are 422 naming the parameter',
+    title: 'an invalid date is 422 and names the parameter',
     run: async (suite) => {
       for (const name of ['from', 'to'])
         for (const value of ['yesterday', '2026-13-01T00:00:00Z', '12'])

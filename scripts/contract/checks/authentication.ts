@@ -65,7 +65,7 @@ export const authenticationChecks: readonly Check[] = [
   },
   {
     id: 'KEY-5',
-    title: 'the key is looked at before the body',
+    title: 'the key is checked before the body is read',
     run: async (suite) => {
       for (const path of createPaths(suite))
         expectError(await suite.call(path, { key: null, body: '{"broken' }), unauthorized);

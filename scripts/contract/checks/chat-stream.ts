@@ -46,7 +46,7 @@ const chatStream = (suite: Suite) =>
 export const chatStreamChecks: readonly Check[] = [
   {
     id: 'STRM-1',
-    title: 'a stream is data lines of chunks with one id and model, ended by [DONE]',
+    title: 'a stream is data lines with chunks of one id and model, ended by [DONE]',
     needs: ['chat'],
     run: async (suite) => {
       const { events, chunks } = await chatStream(suite);
@@ -105,7 +105,7 @@ export const chatStreamChecks: readonly Check[] = [
   },
   {
     id: 'STRM-5',
-    title: 'a failure before the first piece is a plain error answer',
+    title: 'a failure before the first chunk is a plain error answer',
     needs: ['chat', 'sandbox'],
     run: async (suite) => {
       const body = chatBody(suite, { stream: true, messages: [{ role: 'user', content: '[sandbox:fail]' }] });
@@ -114,7 +114,7 @@ export const chatStreamChecks: readonly Check[] = [
   },
   {
     id: 'STRM-6',
-    title: 'a client that goes away does not stop the job',
+    title: 'a client that disconnects does not stop the job',
     needs: ['chat'],
     run: async (suite) => {
       suite.spend(textBound(chatSku(suite), textLimit));

@@ -147,7 +147,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-2',
-    title: 'usage is there, and total_tokens is the sum of the two',
+    title: 'usage is present, and total_tokens is the sum of the other two',
     needs: ['chat'],
     run: async (suite) => {
       const { body } = await completion(suite);
@@ -161,7 +161,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-3',
-    title: 'the charge is the tokens at their rates, or the price of a call',
+    title: 'the charge is the tokens at their rates, or the price of the call',
     needs: ['chat'],
     run: async (suite) => {
       const { body } = await completion(suite);
@@ -208,7 +208,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-6',
-    title: 'messages is required and not empty; a 422 has detail and error',
+    title: 'messages is required and not empty; its 422 has detail and error',
     run: (suite) =>
       expectRefusals(
         suite,
@@ -221,7 +221,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-7',
-    title: 'fields that multiply output are refused by name above 1',
+    title: 'fields that multiply output are refused by name when they are above 1',
     run: async (suite) => {
       const names = ['n', 'best_of', 'candidate_count', 'num_return_sequences'];
       await expectRefusals(
@@ -235,7 +235,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-8',
-    title: 'max_tokens and max_completion_tokens reach to 65536, one of them at a time',
+    title: 'max_tokens and max_completion_tokens go up to 65536; only one of them may be set',
     run: async (suite) => {
       await expectRefusals(
         suite,
@@ -270,7 +270,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-10',
-    title: 'every documented field is taken, null too, and unknown ones are ignored',
+    title: 'every documented field is accepted, also as null; unknown fields are ignored',
     run: async (suite) => {
       const nulls = Object.fromEntries(Object.keys(manyFields).map((name) => [name, null]));
       await expectWellFormed(suite, path, [
@@ -283,7 +283,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-11',
-    title: 'every role and form of content is taken, and no other role',
+    title: 'every documented role and form of content is accepted, and no other role',
     run: async (suite) => {
       await expectWellFormed(suite, path, [
         bare({ messages: everyRole }),
@@ -371,7 +371,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-14',
-    title: 'an image part by data URI is taken; what is no public HTTPS address is 422',
+    title: 'an image part may be a data URI; an address that is not public HTTPS is 422',
     needs: ['chat'],
     run: async (suite) => {
       const withImage = (url: string) =>
@@ -451,7 +451,7 @@ export const chatChecks: readonly Check[] = [
   },
   {
     id: 'CHAT-20',
-    title: 'an image part by address is fetched by the service',
+    title: 'the service fetches an image part given by address',
     needs: ['chat', 'webhook'],
     run: async (suite) => {
       const url = suite.receiver?.pictureAddress('chat.png');

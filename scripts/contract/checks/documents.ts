@@ -61,7 +61,7 @@ const searchParameters = [
 export const documentChecks: readonly Check[] = [
   {
     id: 'DOC-1',
-    title: 'the interface description is OpenAPI 3.1.0 in version 0.1.0.2',
+    title: 'the API description is OpenAPI 3.1.0 in version 0.1.0.2',
     run: async (suite) => {
       const document = expectJson(await suite.call('/openapi.json', { key: null }), 200);
       expectEqual(document['openapi'], '3.1.0', 'openapi');

@@ -45,7 +45,7 @@ export const errorChecks: readonly Check[] = [
   },
   {
     id: 'ERR-4',
-    title: 'a body that is JSON but no object is 422',
+    title: 'a body that is JSON but not an object is 422',
     run: async (suite) => {
       for (const path of createPaths(suite))
         for (const body of ['[]', '7', '"x"', 'null'])
@@ -71,7 +71,7 @@ export const errorChecks: readonly Check[] = [
   },
   {
     id: 'ERR-6',
-    title: 'answers with what an account owns are not to be kept by caches',
+    title: "answers with an account's data tell caches not to store them",
     run: async (suite) => {
       for (const path of [
         '/v1/balance',

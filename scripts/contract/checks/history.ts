@@ -151,12 +151,12 @@ export const historyChecks: readonly Check[] = [
   },
   {
     id: 'HIST-4',
-    title: 'a cursor that this list did not give is 400 invalid_cursor',
+    title: 'a cursor that this list did not return is 400 invalid_cursor',
     run: (suite) => refuseCursors(suite, '/v1/jobs'),
   },
   {
     id: 'HIST-5',
-    title: 'a done job is charged what its job says, with its duration',
+    title: 'a done job has the charge that the job itself shows, and its duration',
     needs: ['image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
@@ -229,7 +229,7 @@ export const historyChecks: readonly Check[] = [
   },
   {
     id: 'HIST-8',
-    title: "another account's jobs and cursors are not there",
+    title: "another account's jobs and cursors are not visible",
     needs: ['image', 'other_key'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
@@ -249,7 +249,7 @@ export const historyChecks: readonly Check[] = [
   },
   {
     id: 'HIST-9',
-    title: 'a chat is in the history as one',
+    title: 'a chat is in the history with the kind chat',
     needs: ['chat'],
     run: async (suite) => {
       const { body } = await completion(suite);
@@ -287,7 +287,7 @@ export const historyChecks: readonly Check[] = [
   },
   {
     id: 'TXN-4',
-    title: 'a cursor that this list did not give is 400 invalid_cursor',
+    title: 'a cursor that this list did not return is 400 invalid_cursor',
     run: (suite) => refuseCursors(suite, '/v1/transactions'),
   },
   {

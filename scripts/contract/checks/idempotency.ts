@@ -1,5 +1,6 @@
 import { expectEqual, expectError, expectHeader, expectJson, expectThat } from '../assertions.ts';
-import { Skipped, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Skipped } from '../outcomes.ts';
 import {
   chatBody,
   createPaths,
@@ -109,7 +110,7 @@ export const idempotencyChecks: readonly Check[] = [
   },
   {
     id: 'IDEM-6',
-    title: 'a key of 255 characters is taken by every create call',
+    title: 'every create call accepts a key of 255 characters',
     run: async (suite) => {
       const headers = { 'idempotency-key': 'k'.repeat(255) };
       for (const path of createPaths(suite))
@@ -137,7 +138,7 @@ export const idempotencyChecks: readonly Check[] = [
   },
   {
     id: 'IDEM-8',
-    title: 'a chat is replayed as JSON or as a stream, as asked then',
+    title: 'a chat is replayed as JSON or as a stream, as the repeated request asks',
     needs: ['chat'],
     run: async (suite) => {
       const headers = { 'idempotency-key': suite.newKey() };
@@ -160,7 +161,7 @@ export const idempotencyChecks: readonly Check[] = [
   },
   {
     id: 'IDEM-9',
-    title: 'a response is replayed as JSON or as a stream, as asked then',
+    title: 'a response is replayed as JSON or as a stream, as the repeated request asks',
     needs: ['chat'],
     run: async (suite) => {
       const headers = { 'idempotency-key': suite.newKey() };
@@ -176,7 +177,7 @@ export const idempotencyChecks: readonly Check[] = [
   },
   {
     id: 'IDEM-10',
-    title: 'two requests at once under one key make one job',
+    title: 'two simultaneous requests under one key create one job',
     needs: ['chat'],
     run: async (suite) => {
       const request = { body: chatBody(suite), headers: { 'idempotency-key': suite.newKey() } };

@@ -43,7 +43,7 @@ const resultOf = async (suite: Suite): Promise<{ url: string; answer: Answer }> 
 export const imageChecks: readonly Check[] = [
   {
     id: 'IMG-1',
-    title: 'a call that waits answers 200 with the job and its id',
+    title: 'a call that waits returns 200 with the job and its id',
     needs: ['image'],
     run: async (suite) => {
       const body = expectJson((await syncImage(suite)).created, 200);
@@ -52,7 +52,7 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-2',
-    title: 'async=true answers 202 with the job and its id',
+    title: 'async=true returns 202 with the job and its id',
     needs: ['image'],
     run: async (suite) => {
       const body = expectJson((await asyncImage(suite)).created, 202);
@@ -73,7 +73,7 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-4',
-    title: 'results say how long they may be kept and that their type is right',
+    title: 'results have the right type and state how long they may be cached',
     needs: ['image'],
     run: async (suite) => {
       const { url, answer } = await resultOf(suite);
@@ -191,7 +191,7 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-11',
-    title: 'the documented aspect ratios are taken, and no others',
+    title: 'the documented aspect ratios are accepted, and no others',
     run: async (suite) => {
       await expectWellFormed(
         suite,
@@ -327,7 +327,7 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-20',
-    title: 'an image that takes longer than the deadline is answered 200 as it stands, and goes on',
+    title: 'an image that takes longer than the deadline returns 200 with the job as it stands, and goes on',
     needs: ['image', 'sandbox', 'deadline'],
     run: async (suite) => {
       const seconds = (suite.settings.deadlineSeconds ?? 0) + 2;
@@ -339,7 +339,7 @@ export const imageChecks: readonly Check[] = [
   },
   {
     id: 'IMG-21',
-    title: 'an image by address is fetched by the service',
+    title: 'the service fetches an image given by address',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const body = imageBody(suite, {

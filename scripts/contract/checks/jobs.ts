@@ -122,7 +122,7 @@ export const jobChecks: readonly Check[] = [
   },
   {
     id: 'JOB-7',
-    title: 'a chat job is read by the completion id without its prefix and carries the completion',
+    title: 'a chat job can be read by its completion id without the prefix, and contains the completion',
     needs: ['chat'],
     run: async (suite) => {
       const { body } = await completion(suite);
@@ -135,7 +135,7 @@ export const jobChecks: readonly Check[] = [
   },
   {
     id: 'JOB-8',
-    title: 'an id of no job is 404 job_not_found',
+    title: 'an unknown job id is 404 job_not_found',
     run: async (suite) => {
       for (const id of [noUuid, 'not-a-uuid', `chatcmpl-${noUuid}`])
         expectError(await suite.call(`/v1/jobs/${id}`), {

@@ -66,7 +66,7 @@ export const modelChecks: readonly Check[] = [
   },
   {
     id: 'MOD-3',
-    title: 'a SKU that is not listed is refused by every create call',
+    title: 'every create call refuses a SKU that is not listed',
     run: async (suite) => {
       const wanted = { status: 400, code: 'model_not_found', param: 'model' };
       for (const path of createPaths(suite))
@@ -75,7 +75,7 @@ export const modelChecks: readonly Check[] = [
   },
   {
     id: 'MOD-4',
-    title: 'a SKU of another kind is refused',
+    title: 'every create call refuses a SKU of another kind',
     needs: ['image', 'chat'],
     run: async (suite) => {
       const wanted = { status: 400, code: 'model_not_found' };
@@ -90,7 +90,7 @@ export const modelChecks: readonly Check[] = [
   },
   {
     id: 'MOD-5',
-    title: 'GET /v1/models/{id} answers one SKU as the list has it, and 404 for others',
+    title: 'GET /v1/models/{id} returns one SKU as in the list, and 404 for others',
     run: async (suite) => {
       const [first] = suite.models;
       const id = String(first?.['id']);

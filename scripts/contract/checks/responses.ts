@@ -132,7 +132,7 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-2',
-    title: 'X-Response-Id names the response, and GET answers the same one',
+    title: 'X-Response-Id names the response, and GET returns the same one',
     needs: ['chat'],
     run: async (suite) => {
       const { answer, body } = await response(suite);
@@ -246,7 +246,7 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-8',
-    title: 'the unsupported fields are 400 and named',
+    title: 'unsupported fields are 400 and named',
     run: (suite) =>
       expectRejected(suite, [
         rejected({ previous_response_id: `resp_${noUuid}` }, 'previous_response_id'),
@@ -260,7 +260,7 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-9',
-    title: 'supported and ignored fields are taken, unknown ones too',
+    title: 'supported, ignored and unknown fields are accepted',
     run: (suite) =>
       expectWellFormed(suite, path, [
         bare({
@@ -308,7 +308,7 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-11',
-    title: 'text.format json_schema gives JSON of that form',
+    title: 'text.format json_schema returns JSON of that schema',
     needs: ['chat'],
     run: async (suite) => {
       const schema = {
@@ -354,7 +354,7 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-13',
-    title: 'a stream is named events with sequence numbers from 0, begun by created and ended by completed',
+    title: 'a stream is named events with sequence numbers from 0, from created to completed',
     needs: ['chat'],
     run: async (suite) => {
       const { answer, sent, events } = await responseStream(suite);
@@ -461,7 +461,8 @@ export const responseChecks: readonly Check[] = [
   },
   {
     id: 'RSP-18',
-    title: 'an id of no response is 404, also one of another kind of job; a malformed one is 422 with detail',
+    title:
+      'an unknown response id is 404, also the id of another kind of job; a malformed id is 422 with detail',
     needs: ['image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);

@@ -93,7 +93,7 @@ const families = { Base: /^eip155:(?:8453|84532)$/, Solana: /^solana:/ };
 export const searchChecks: readonly Check[] = [
   {
     id: 'SRCH-1',
-    title: 'an unpaid search is 402 with the documented body, never kept by caches',
+    title: 'an unpaid search is 402 with the documented body, and caches must not store it',
     needs: ['search'],
     run: async (suite) => {
       const answer = await unpaid(suite);
@@ -137,7 +137,7 @@ export const searchChecks: readonly Check[] = [
   },
   {
     id: 'SRCH-4',
-    title: 'the price is 0.10 and 0.002 a result above 20, or flat 0.50',
+    title: 'the price is 0.10, and 0.002 for each result above 20; or flat 0.50',
     needs: ['search'],
     run: async (suite) => {
       const isFlat = amountOf(await unpaid(suite)) === '0.50';
@@ -158,7 +158,7 @@ export const searchChecks: readonly Check[] = [
   },
   {
     id: 'SRCH-5',
-    title: 'a wrong parameter is 422 before any payment, with every one named in detail',
+    title: 'a wrong parameter is 422 before any payment, and detail names every wrong one',
     needs: ['search'],
     run: async (suite) => {
       expectInvalid(
@@ -212,7 +212,7 @@ export const searchChecks: readonly Check[] = [
   },
   {
     id: 'SRCH-9',
-    title: 'a proof that is none is refused and serves nothing',
+    title: 'an invalid proof is refused and serves nothing',
     needs: ['search'],
     run: async (suite) => {
       const proofs = [
@@ -227,7 +227,7 @@ export const searchChecks: readonly Check[] = [
   },
   {
     id: 'SRCH-10',
-    title: 'an API key changes nothing: search is paid, not keyed',
+    title: 'an API key changes nothing: search is paid per request',
     needs: ['search'],
     run: async (suite) => {
       expectStatus(await suite.call('/v1/search?limit=1'), 402);
@@ -236,7 +236,7 @@ export const searchChecks: readonly Check[] = [
   },
   {
     id: 'SRCH-11',
-    title: 'above 60 requests a minute an address is answered 429 with Retry-After',
+    title: 'above 60 requests a minute, an address gets 429 with Retry-After',
     needs: ['search', 'rate_limit'],
     isExclusive: true,
     run: async (suite) => {

@@ -1,5 +1,5 @@
 import { expectHeader, expectStatus } from '../assertions.ts';
-import { Mismatch } from '../check.ts';
+import { Mismatch } from '../outcomes.ts';
 import type { Answer } from '../client.ts';
 
 export interface SentEvent {

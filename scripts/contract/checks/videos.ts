@@ -6,7 +6,8 @@ import {
   expectStatus,
   expectThat,
 } from '../assertions.ts';
-import { Skipped, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Skipped } from '../outcomes.ts';
 import {
   asyncImage,
   completedVideo,
@@ -94,7 +95,7 @@ const referenceVideo = async (suite: Suite): Promise<JsonRecord> => {
 export const videoChecks: readonly Check[] = [
   {
     id: 'VID-1',
-    title: 'a create call answers 202 with the video resource',
+    title: 'a create call returns 202 with the video resource',
     needs: ['video'],
     run: async (suite) => {
       const body = expectJson((await completedVideo(suite)).created, 202);
@@ -175,7 +176,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-6',
-    title: 'a range that is malformed, several ranges or none there is 416',
+    title: 'a malformed or unsatisfiable range, or several ranges, is 416',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -189,7 +190,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-7',
-    title: 'variant=last_frame is an image where the video was made with return_last_frame',
+    title: 'variant=last_frame is an image if the video was made with return_last_frame',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -287,7 +288,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-13',
-    title: 'videomodel-2.5 wants 4 to 30 seconds, or -1 with a reference video',
+    title: 'videomodel-2.5 takes 4 to 30 seconds, or -1 with a reference video',
     needs: ['video'],
     run: async (suite) => {
       const body = named(suite, 'videomodel-2.5');
@@ -320,7 +321,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-15',
-    title: 'an edit keeps the length of its video, is adaptive and priced by its seconds',
+    title: 'an edit keeps the length of its video, has an adaptive ratio, and is priced by its seconds',
     needs: ['video', 'sandbox'],
     run: async (suite) => {
       const body = named(suite, 'videomodel-2.5');
@@ -339,7 +340,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-16',
-    title: 'wrong values are 422 and named; every documented field is taken',
+    title: 'wrong values are 422 and named; every documented field is accepted',
     needs: ['videos'],
     run: async (suite) => {
       await expectRefusals(
@@ -379,7 +380,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-17',
-    title: 'inputs that are no public HTTPS addresses or data URIs of their kind are 422',
+    title: 'inputs must be public HTTPS addresses or data URIs of their kind; anything else is 422',
     needs: ['video'],
     run: async (suite) => {
       const bad = ['http://example.com/a.png', 'https://10.0.0.7/a.png', 'data:text/plain;base64,QUJD'];
@@ -445,7 +446,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-21',
-    title: 'an id of no video is 404, also one of another kind of job',
+    title: 'an unknown video id is 404, also the id of another kind of job',
     needs: ['videos', 'image'],
     run: async (suite) => {
       const { job } = await asyncImage(suite);
@@ -467,7 +468,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-23',
-    title: 'a video is a job too, and is in the history with its kind',
+    title: 'a video is also a job, and is in the history with its kind',
     needs: ['video'],
     run: async (suite) => {
       const { video } = await completedVideo(suite);
@@ -493,7 +494,7 @@ export const videoChecks: readonly Check[] = [
   },
   {
     id: 'VID-25',
-    title: 'too many videos under way are 429 with Retry-After',
+    title: 'too many active videos are 429 with Retry-After',
     needs: ['video', 'sandbox', 'rate_limit'],
     isExclusive: true,
     run: async (suite) => {

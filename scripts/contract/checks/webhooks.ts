@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { expectEqual, expectJson, expectThat } from '../assertions.ts';
 import type { Delivery } from '../callback-receiver.ts';
-import { Mismatch, type Check } from '../check.ts';
+import type { Check } from '../check.ts';
+import { Mismatch } from '../outcomes.ts';
 import { customData, endOfJob, imageBody, postImage } from '../fixtures.ts';
 import {
   envelope,
@@ -101,7 +102,7 @@ const brandOf = ({ settings }: Suite): string => /^sk_(.+)_/.exec(settings.apiKe
 export const webhookChecks: readonly Check[] = [
   {
     id: 'HOOK-1',
-    title: 'a done job with webhook_url is called back once, by POST, with the frozen job and event_id',
+    title: 'a done job with webhook_url sends one webhook, by POST, with the frozen job and event_id',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery, event } = await doneCallback(suite);
@@ -117,7 +118,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-2',
-    title: 'a callback carries t and v1, the HMAC-SHA256 of timestamp, period and raw body',
+    title: 'a webhook carries t and v1, the HMAC-SHA256 of timestamp, period and raw body',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery } = await doneCallback(suite);
@@ -126,7 +127,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-3',
-    title: 'a callback carries the Standard Webhooks headers beside it',
+    title: 'a webhook also carries the Standard Webhooks headers',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { delivery, event } = await doneCallback(suite);
@@ -144,7 +145,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-4',
-    title: 'a callback says of the job what polling says',
+    title: 'a webhook shows the job as polling shows it',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { job, event } = await doneCallback(suite);
@@ -154,7 +155,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-5',
-    title: 'a callback that was not acknowledged comes again: same event_id, same bytes, signed afresh',
+    title: 'an unacknowledged webhook is sent again: same event_id, same bytes, new signature',
     needs: ['image', 'webhook', 'sandbox'],
     run: async (suite) => {
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:fail]' });
@@ -168,7 +169,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-6',
-    title: 'a failed job is called back with its error and without data',
+    title: 'a failed job sends a webhook with its error and without data',
     needs: ['image', 'webhook', 'sandbox'],
     run: async (suite) => {
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:moderated]' });
@@ -179,7 +180,7 @@ export const webhookChecks: readonly Check[] = [
   },
   {
     id: 'HOOK-7',
-    title: 'neither the prompt nor webhook_url is in the callback or the job',
+    title: 'neither the webhook nor the job contains the prompt or webhook_url',
     needs: ['image', 'webhook'],
     run: async (suite) => {
       const { job, delivery } = await doneCallback(suite);

@@ -7,7 +7,7 @@ import {
   readAccountTerms,
   toTermsText,
 } from '../../catalog/account-terms.ts';
-import type { ModelConfig } from '../../config/config.ts';
+import type { ModelConfig } from '../../catalog/model.ts';
 import type { Account } from '../../store/store.ts';
 import type { Answer, CommandContext, Session } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';

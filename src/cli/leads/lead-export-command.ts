@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { Lead } from '../../leads/lead-source.ts';
-import { leadFields } from '../../config/lead-fields.ts';
+import { leadFields } from '../../leads/lead-fields.ts';
 import type { Answer, CommandContext } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';
 import { csvLine } from '../csv-line.ts';

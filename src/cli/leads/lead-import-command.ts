@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../../leads/lead-fields.ts';
 import { shownColumn } from '../../leads/import/column-names.ts';
 import type {
   ColumnMap,

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { ColumnMap, InputFormat } from '../../leads/import/input-options.ts';
 import { checkLead } from '../../leads/query/check-lead.ts';
-import { defaultableFields, leadFields, type LeadDefaults } from '../../config/lead-fields.ts';
+import { defaultableFields, leadFields, type LeadDefaults } from '../../leads/lead-fields.ts';
 import type { RejectedLimit } from './lead-watched-input.ts';
 
 export const inputFormats = ['csv', 'jsonl', 'parquet'] as const satisfies readonly InputFormat[];

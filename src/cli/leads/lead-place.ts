@@ -1,13 +1,14 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readConfig } from '../../config/config.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import { leadsEnvironment } from '../../config/leads-config.ts';
-import { refuseMisspelt } from '../../config/setting-names.ts';
+import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
+import { readVariables } from '../../config/read-variables.ts';
+import { leadsVariables } from '../../leads/leads-settings.ts';
+import { postgresSource } from '../../leads/postgres/postgres-source.ts';
+import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
+import { storeVariables } from '../../store/store-settings.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
-import { withEnvFile, type Environment, type StoreOptions } from '../store-settings.ts';
 import { codeOf } from '../write-trouble.ts';
 
 export const leadPlaceNames = ['embedded', 'postgres'] as const;
@@ -32,59 +33,56 @@ export type LeadPlace = {
     }
 );
 
-export interface LeadPlaceOptions extends StoreOptions {
+export interface LeadPlaceOptions extends SettingOptions {
   /** --to; absent: the first place that the gateway searches itself, or else the embedded index. */
   to?: LeadPlaceName;
 }
 
-const placeSettings = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'DATA_DIR'];
+const { LEADS_SOURCES } = leadsVariables;
+const { DATA_DIR, DATABASE_URL } = storeVariables;
+const placeVariables = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'DATA_DIR'];
 
-/** What LEADS_SOURCES names that is kept here. Throws ConfigError, but where the operator has named the place. */
+const isPlaceName = (name: string): name is LeadPlaceName => leadPlaceNames.some((place) => place === name);
+
+/** Reads the places in LEADS_SOURCES. Null: they cannot be read, and the operator has named the place. Throws ConfigError. */
 const readPlaceNames = (all: Environment, isNeeded: boolean): LeadPlaceName[] | null => {
-  const { success, data, error } = leadsEnvironment.LEADS_SOURCES.safeParse(all.LEADS_SOURCES || undefined);
-  if (success) return leadPlaceNames.filter((name) => data.includes(name)).sort(by(data));
-  if (!isNeeded) return null;
-  throw new ConfigError(`LEADS_SOURCES: ${error.issues[0]?.message ?? 'is wrong'}`, { cause: error });
+  try {
+    return readVariables({ LEADS_SOURCES }, all).LEADS_SOURCES.filter(isPlaceName);
+  } catch (error) {
+    if (isNeeded) throw error;
+    return null;
+  }
 };
 
-const by =
-  (order: readonly string[]) =>
-  (a: string, b: string): number =>
-    order.indexOf(a) - order.indexOf(b);
-
-const readUrl = ({ LEADS_DATABASE_URL, DATABASE_URL }: Environment): string => {
-  const { leads } = readConfig({ LEADS_SOURCES: 'postgres', LEADS_DATABASE_URL, DATABASE_URL }, null);
-  const [source] = leads.sources;
-  if (source?.kind !== 'postgres') throw new TypeError('LEADS_SOURCES was not read as it was given');
-  return source.url;
+const readUrl = (all: Environment): string => {
+  const values = readVariables({ ...postgresSource.variables, DATABASE_URL }, all);
+  const times = { totalMs: 0, shareMs: 0 };
+  return postgresSource.read({}, { values, environment: all, maxLimit: 0, ...times }).url;
 };
 
 /**
  * Where profiles are kept, by the settings of the gateway. Other settings are not read, so that a person can be deleted
  * while one of them is wrong. Throws ConfigError or CommandError.
  */
-export const readLeadPlace = (
-  environment: Environment,
-  { to, dataDir, envFile }: LeadPlaceOptions,
-): LeadPlace => {
-  const all = withEnvFile(environment, envFile);
-  refuseMisspelt({ ...all, DATA_DIR: dataDir ?? all.DATA_DIR }, placeSettings);
+export const readLeadPlace = (environment: Environment, { to, ...options }: LeadPlaceOptions): LeadPlace => {
+  const all = loadEnvironment(environment, options);
+  refuseMisspelt(all, placeVariables);
   const searched = readPlaceNames(all, to === undefined);
   const kind = to ?? searched?.[0] ?? 'embedded';
   const isSearched = searched?.includes(kind) ?? true;
   if (kind === 'postgres') {
-    if (dataDir !== undefined)
+    if (options.dataDir !== undefined)
       throw new CommandError(
         'invalid_setting',
         '--data-dir: the profiles are in PostgreSQL; leave it out, or add --to embedded',
       );
-    return { kind, isSearched, url: readUrl(all), embeddedFolder: folderIn(all.DATA_DIR).folder };
+    return { kind, isSearched, url: readUrl(all), embeddedFolder: folderIn(all).folder };
   }
-  return { kind, isSearched, ...folderIn(dataDir ?? all.DATA_DIR) };
+  return { kind, isSearched, ...folderIn(all) };
 };
 
-const folderIn = (given: string | undefined): { folder: string; dataDir: string } => {
-  const { dataDir } = readConfig({ DATA_DIR: given }, null);
+const folderIn = (all: Environment): { folder: string; dataDir: string } => {
+  const { DATA_DIR: dataDir } = readVariables({ DATA_DIR }, all);
   return { folder: resolve(dataDir, 'leads'), dataDir };
 };
 

@@ -1,6 +1,6 @@
 import { newId } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
-import { configuredNetwork } from '../../payments/core/configured-network.ts';
+import { configuredNetwork } from '../../payments/core/networks.ts';
 import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';
 import type { Config } from '../../config/config.ts';
 import type { Session } from '../command-context.ts';

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { networkFamilies } from '../../payments/families.ts';
 import { createRefundUpkeep, type RefundLook } from '../../purchases/refunds/refund-upkeep.ts';
 import type { X402Gate } from '../../purchases/x402/x402-gate.ts';
 import type { Payment } from '../../store/store.ts';
@@ -33,7 +34,7 @@ const remarkOf = (
     ...(isOpen && withoutNode.length > 0
       ? [
           `No RPC is configured for ${withoutNode.map(({ network }) => network).join(', ')}, so public nodes were asked: ` +
-            'set X402_EVM_RPC_URL or X402_SOLANA_RPC_URL, or rpc_url in causeway.yaml.',
+            `set ${networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_RPC_URL`).join(' or ')}, or rpc_url in causeway.yaml.`,
         ]
       : []),
     ...(isOpen ? ['See what can be done: causeway payments show PAYMENT'] : []),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Manifest } from './manifest.ts';
+import { manifestFile, type Manifest } from './manifest.ts';
 
 /*
  * The folder of the embedded profiles:
@@ -17,7 +17,6 @@ import type { Manifest } from './manifest.ts';
  *   way. `refolding-*`: real ones that a gateway writes anew.
  * - `keeper.lock`: one change at a time.
  */
-export const manifestFile = (folder: string): string => join(folder, 'current.json');
 export const stagingFolder = (folder: string): string => join(folder, 'staging');
 export const forgottenFile = (folder: string): string => join(folder, 'forgotten.db');
 export const lockFile = (folder: string): string => join(folder, 'keeper.lock');

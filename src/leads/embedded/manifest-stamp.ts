@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { manifestFile } from './lead-folder.ts';
+import { manifestFile } from './manifest.ts';
 
 /** Another one when the manifest was replaced; null when there is none. */
 export const manifestStamp = (folder: string): string | null => {

@@ -1,7 +1,9 @@
-import { manifestFile } from './lead-folder.ts';
+import { join } from 'node:path';
 import { readSealedJson, writeSealedJson } from './sealed-json.ts';
 
 const manifestFormat = 1;
+
+export const manifestFile = (folder: string): string => join(folder, 'current.json');
 
 export interface SegmentFile {
   /** Its name in the folder. */

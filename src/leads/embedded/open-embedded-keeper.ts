@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { nullWhenAbsent } from '../../kit/null-when-absent.ts';
 import type { LeadKeeper, LeadStats } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
-import { createBreather } from './changing/breather.ts';
+import { createYieldToLoop } from './changing/yield-to-loop.ts';
 import { readDiskRoom, type ReadDiskRoom } from './changing/disk-room.ts';
 import { forgetPeople } from './changing/forget-people.ts';
 import { importLeads } from './changing/import-leads.ts';
@@ -79,10 +79,10 @@ async function* exportLeads(folder: string, signal: AbortSignal): AsyncGenerator
     if (generation === null) return;
     const { base, delta } = generation;
     const parts = [base, ...(delta === null ? [] : [delta])];
-    const breathe = createBreather(signal);
+    const yieldToLoop = createYieldToLoop(signal);
     for (const batch of mergeRows(parts.map(({ segment, gone }) => segment.scan(gone)))) {
       for (const { lead } of batch) yield lead;
-      await breathe();
+      await yieldToLoop();
     }
   } catch (error) {
     if (signal.aborted) throw error;

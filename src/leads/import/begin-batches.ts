@@ -1,16 +1,16 @@
 import type { LeadBatch, LeadInput } from '../lead-keeper.ts';
 
-/** The batches of an input, of which there is one with profiles, or none. */
+/** The batches of an input. It contains at least one with profiles, or none at all. */
 export interface BegunBatches {
-  /** To be read once. */
+  /** Can be read once. */
   batches: AsyncIterable<LeadBatch>;
-  /** For whoever does not read them to their end. */
+  /** For callers that stop before the end. */
   close(): Promise<void>;
 }
 
 /**
- * Reads `input` up to its first profile, so that one that cannot be read is known before what was stored of another one
- * is given up for it. Rejects with what `input.read` throws.
+ * Reads `input` up to its first profile. So an unreadable input is detected before it replaces another import's stored
+ * rows. Rejects with the error of `input.read`.
  */
 export const beginBatches = async (
   input: LeadInput,
@@ -18,7 +18,7 @@ export const beginBatches = async (
 ): Promise<BegunBatches> => {
   const iterator = input.read(options)[Symbol.asyncIterator]();
   let first = await iterator.next();
-  // A batch without profiles has nothing but a position, which the next one has too.
+  // A batch without profiles only has a position, and the next one has a newer one.
   while (first.done !== true && first.value.leads.length === 0) {
     const next = await iterator.next();
     if (next.done === true) break;

@@ -1,6 +1,6 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 
-/** Other names that exports and scrapers give the fields, as `nameKey` writes them. */
+/** Other names of the fields in exports and scrapers, as `nameKey` writes them. */
 const synonyms: Partial<Record<LeadField, string>> = {
   username: 'handle user userhandle screenname ighandle igusername instagramhandle instagramusername',
   full_name: 'name displayname',
@@ -19,10 +19,10 @@ const synonyms: Partial<Record<LeadField, string>> = {
   city: 'cityname',
 };
 
-/** A name without case, spaces and signs: `Full Name`, `fullName` and `full_name` are one. */
+/** Returns a name without case, spaces and punctuation: `Full Name`, `fullName` and `full_name` are equal. */
 const nameKey = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
-/** A field that a column's name stands for, by the field's own name or by another one. */
+/** A field that matches a column name, by its own name or by a synonym. */
 export interface NamedField {
   field: LeadField;
   isOwnName: boolean;
@@ -40,10 +40,10 @@ const fieldsByKey = new Map<string, NamedField>([
 
 export const fieldNamed = (name: string): NamedField | null => fieldsByKey.get(nameKey(name)) ?? null;
 
-/** Whether two names of columns are one, as people write them: without case and spaces around. */
+/** Compares two column names without case and surrounding spaces. */
 export const isSameColumn = (a: string, b: string): boolean => columnKey(a) === columnKey(b);
 
 export const columnKey = (name: string): string => name.trim().toLowerCase();
 
-/** A column's name for people; a comma at the end of a heading makes one without a name. */
+/** Returns a column name for display. A comma at the end of a heading creates a column without a name. */
 export const shownColumn = (name: string): string => (name === '' ? '(no name)' : name);

@@ -4,9 +4,9 @@ import { scanCsv } from './scan-csv.ts';
 export interface CsvHeader {
   names: string[];
   delimiter: string;
-  /** Behind it, in `text`. */
+  /** The index in `text` after the header. */
   end: number;
-  /** Lines it takes. */
+  /** The number of its lines. */
   breaks: number;
 }
 
@@ -16,13 +16,13 @@ interface HeaderOptions {
   hasHeader: boolean;
 }
 
-/** Blank lines, and the line in which spreadsheets write the delimiter down, before the first row. */
+/** Blank lines before the first row, and the line with which spreadsheets declare the delimiter. */
 const beforeRows = /^[\r\n]*(?:("?)sep=([^"\r\n])\1(?:\r?\n[\r\n]*|$))?/i;
 
 /**
- * What the first row of `text` says: names and delimiter; without a header line the names are `#1`, `#2` and so on, and
- * the row itself is still to be read. Null when `text` does not hold the whole row. Throws LeadInputError when it can be
- * no header.
+ * Reads names and delimiter from the first row of `text`. Without a header line the names are `#1`, `#2` and so on, and
+ * the row is still to be read. Returns null if `text` does not hold the whole row. Throws LeadInputError if it cannot
+ * be a header.
  */
 export const readCsvHeader = (
   text: string,
@@ -62,7 +62,7 @@ export const readCsvHeader = (
 
 const delimiters = [',', ';', '\t', '|'] as const;
 
-/** The one that the first row has most of, outside of quotes. */
+/** Returns the candidate that occurs most often in the first row, outside quotes. */
 const likelyDelimiter = (text: string): string => {
   const counts = new Map<string, number>(delimiters.map((delimiter) => [delimiter, 0]));
   let isQuoted = false;

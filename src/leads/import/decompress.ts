@@ -4,7 +4,7 @@ import { LeadInputError } from './lead-input-error.ts';
 
 export type Compression = 'gzip' | 'zstd';
 
-/** By its magic bytes: gzip's (RFC 1952), zstd's and those of zstd's skippable frames (RFC 8878). */
+/** Detects the magic bytes of gzip (RFC 1952), zstd and zstd's skippable frames (RFC 8878). */
 export const compressionOf = (head: Buffer): Compression | null => {
   if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return 'gzip';
   if (head.length < 4) return null;
@@ -14,7 +14,7 @@ export const compressionOf = (head: Buffer): Compression | null => {
 
 const outputBytes = 256 * 1024;
 
-/** The bytes that `chunks` hold, all members or frames of them. Rejects with LeadInputError when they are damaged. */
+/** Yields the decompressed bytes of all members or frames. Rejects with LeadInputError if they are damaged. */
 export async function* decompress(
   chunks: AsyncIterable<Buffer>,
   { file, compression, signal }: { file: string; compression: Compression; signal: AbortSignal },
@@ -51,14 +51,14 @@ const damage = (
 };
 
 async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  // What goes wrong in the pipeline reaches the reader of its end.
+  // An error in the pipeline reaches the reader at its end.
   const unpacked = pipeline(Readable.from(chunks), createGunzip({ chunkSize: outputBytes }), () => {});
   for await (const block of unpacked) yield block;
 }
 
 /**
- * Node's stream ends with a frame that ends within a block, and drops what follows it. So blocks are handed over one by
- * one, and what a stream left of its last one goes to a new stream.
+ * Node's stream ends with a frame that ends within a block, and drops the rest of the block. So blocks are written one
+ * by one, and the rest of a block goes to a new stream.
  */
 async function* unzstd(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
   let unpacker = openUnpacker();
@@ -84,11 +84,11 @@ async function* unzstd(chunks: AsyncIterable<Buffer>, file: string): AsyncGenera
 }
 
 interface Unpacker {
-  /** What comes out when `block`, or as much of it as the frame holds, goes in. */
+  /** Decompresses `block`, or the part of it that belongs to the frame. */
   write(block: Buffer): AsyncGenerator<Buffer>;
-  /** What is left, when nothing follows. */
+  /** Yields the remaining output when no input follows. */
   end(): AsyncGenerator<Buffer>;
-  /** Of all that was written, what was not left over. */
+  /** The number of input bytes that were used. */
   usedBytes(): number;
   close(): void;
 }

@@ -1,7 +1,7 @@
 import type { InputFormat } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
-/** What a file's name says it is; null when it does not tell. */
+/** Returns the format by the file name, or null if the name does not tell. */
 export const formatOfName = (file: string): InputFormat | null => {
   const name = file.toLowerCase().replace(/\.(?:gz|gzip|zst|zstd)$/, '');
   if (/\.(?:csv|tsv)$/.test(name)) return 'csv';
@@ -9,7 +9,7 @@ export const formatOfName = (file: string): InputFormat | null => {
   return /\.(?:parquet|pq)$/.test(name) ? 'parquet' : null;
 };
 
-/** Whether these first bytes are those of a Parquet file. */
+/** Returns true if `head` is the beginning of a Parquet file. */
 export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
 
 const unreadable: readonly (readonly [magic: string, what: string])[] = [
@@ -25,7 +25,7 @@ const unreadable: readonly (readonly [magic: string, what: string])[] = [
   ['4152524f5731', 'is an Arrow file; convert it to Parquet or JSON Lines'],
 ];
 
-/** Throws LeadInputError when the first bytes, unpacked, are those of a file of a kind that is not read. */
+/** Throws LeadInputError if the first unpacked bytes belong to an unsupported kind of file. */
 export const checkReadable = (file: string, head: Buffer): void => {
   const hex = head.subarray(0, 16).toString('hex');
   const found = unreadable.find(([magic]) => hex.startsWith(magic));
@@ -35,10 +35,10 @@ export const checkReadable = (file: string, head: Buffer): void => {
   if (problem !== null) throw new LeadInputError(`${file} ${problem}`);
 };
 
-/** Further on a NUL may be in a text that is none the worse for it. */
+/** Later in the file a NUL may be part of a valid text. */
 const judgedBytes = 64;
 
-/** What the zeros among the first bytes of a text tell: in UTF-16 all stand in the same half of each two bytes. */
+/** Explains zeros among the first bytes of a text. In UTF-16 all are in the same half of each two bytes. */
 const problemOfZeros = (head: Buffer): string | null => {
   const zeros = [...head.keys()].filter((place) => head[place] === 0);
   const [first, second] = zeros;
@@ -50,7 +50,7 @@ const problemOfZeros = (head: Buffer): string | null => {
   return 'is no text.';
 };
 
-/** What the first bytes of a text say it is. Throws LeadInputError for a JSON array. */
+/** Returns the format by the first bytes of a text. Throws LeadInputError for a JSON array. */
 export const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
   const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
   if (begin === '[')

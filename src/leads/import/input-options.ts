@@ -1,63 +1,63 @@
 import type { Json } from '../../kit/json.ts';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { LeadInput } from '../lead-keeper.ts';
 import type { Lead } from '../lead-source.ts';
 
 export type InputFormat = 'csv' | 'jsonl' | 'parquet';
 
 /**
- * Where fields come from, in place of what the names of the columns say. A column's name, without case; `#3` for the
- * third column of a CSV file; `/owner/username` (a JSON Pointer) for what lies within an object; '' to leave the field out.
+ * Overrides the source of fields. A value is a column name without case, `#3` for the third column of a CSV file,
+ * `/owner/username` (a JSON Pointer) for a value within an object, or '' to leave the field out.
  */
 export type ColumnMap = Partial<Record<keyof Lead, string>>;
 
 export interface RejectedRow {
-  /** As it was given; `-` for standard input. */
+  /** As given by the caller; `-` is standard input. */
   file: string;
-  /** Of the row's beginning: the physical line, the first being 1; in Parquet the row, the first being 1. */
+  /** The first physical line of the row, from 1; in Parquet the row number, from 1. */
   line: number;
   /** One sentence. */
   problem: string;
-  /** The row as it stands in the file, as JSON when that is Parquet; at most `longestRowShown` characters. */
+  /** The row as in the file, or as JSON for Parquet; at most `longestRowShown` characters. */
   row: string;
 }
 
 export const longestRowShown = 4000;
 
 export interface LeadInputOptions {
-  /** Read one after the other. `-` is standard input. */
+  /** Read in this order. `-` is standard input. */
   files: readonly string[];
-  /** By default what a name says (`.csv`, `.jsonl.gz`), else what the first bytes say. */
+  /** Default: by the file name (`.csv`, `.jsonl.gz`), else by the first bytes. */
   format?: InputFormat;
   columns?: ColumnMap;
-  /** For rows that lack a required field; without one for it they are refused. */
+  /** For rows without a required field. Rows without a default are rejected. */
   defaults?: LeadDefaults;
-  /** Of CSV: one character; by default the one of `,` `;` tab `|` that the header has most of. */
+  /** For CSV: one character. Default: the one of `,` `;` tab `|` that occurs most often in the header. */
   delimiter?: string;
-  /** False for CSV whose first line is a row; `columns` then says `#1`, `#2`, ... Default true. */
+  /** False for CSV without a header line; `columns` then uses `#1`, `#2`, ... Default true. */
   hasHeader?: boolean;
-  /** Told of each refused row before the batch it belongs to is handed out; what it throws ends the reading. */
+  /** Called for each rejected row before its batch is returned. Its error ends the reading. */
   onRejected?: (rejected: RejectedRow) => void | Promise<void>;
-  /** Told once a file of columns (fifty at most) that no field is read from. */
+  /** Called once per file with the columns (at most fifty) that no field uses. */
   onUnusedColumns?: (unused: { file: string; columns: readonly string[] }) => void;
-  /** In place of the process's, for `-`. */
+  /** Replaces the process's stdin for `-`. */
   stdin?: NodeJS.ReadableStream;
 }
 
 export interface InputProgress {
-  /** Read so far, as they lie on the disk: of a compressed file its compressed bytes. */
+  /** Bytes read so far, compressed if the file is. */
   bytes: number;
-  /** Of all files; null with standard input. */
+  /** Of all files; null if one is standard input. */
   totalBytes: number | null;
-  /** Rows looked at, refused ones included, those before the position that was gone on from included. */
+  /** Rows read, including rejected rows and rows before the resume position. */
   rows: number;
-  /** Rows refused of them. */
+  /** Rejected rows among them. */
   rejected: number;
 }
 
-/** A `LeadInput` of files. Its `read` rejects with LeadInputError when a file cannot be read on. */
+/** A `LeadInput` that reads files. `read` rejects with LeadInputError if a file cannot be read further. */
 export interface FileLeadInput extends LeadInput {
-  /** `progress` then tells of the whole input. */
+  /** Makes `progress` describe the whole input. */
   resumeEnd(position: Json): void;
   progress(): InputProgress;
 }

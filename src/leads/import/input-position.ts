@@ -18,18 +18,18 @@ const placeSchema = z.union([
 ]);
 
 const positionSchema = z.object({
-  /** Index of the file. */
+  /** The index of the file. */
   file: count,
-  /** Rows looked at in all files so far, and how many of them were refused. */
+  /** Rows read in all files so far, and the number of rejected ones. */
   rows: count,
   rejected: count,
-  /** Null for the beginning of the file. */
+  /** Null at the beginning of the file. */
   at: placeSchema.nullable(),
 });
 
-/** A place in one file, between two of its rows. */
+/** A position in one file, between two rows. */
 export type FilePlace = z.infer<typeof placeSchema>;
-/** A place in an input of several files, as a batch's `position` has it. */
+/** A position in an input of several files, as in a batch's `position`. */
 export type InputPosition = z.infer<typeof positionSchema>;
 
 export const readPosition = (position: Json): InputPosition => {

@@ -1,4 +1,4 @@
-/** Why an input cannot be read on: one sentence that names the file, the line where there is one, and what to do. */
+/** An input cannot be read further. The message is one sentence with the file, the line if known, and what to do. */
 export class LeadInputError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

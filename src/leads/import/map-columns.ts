@@ -1,12 +1,12 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
 export interface MappedColumns {
-  /** Which column each field is read from; -1 for none. */
+  /** The column of each field; -1 for none. */
   indexes: Record<LeadField, number>;
-  /** Columns that no field is read from. */
+  /** Columns that no field uses. */
   unused: string[];
 }
 
@@ -19,7 +19,7 @@ const listed = (names: readonly string[]): string => {
     : shown.join(', ');
 };
 
-/** Says which option tells where `field` is. */
+/** Names the option that sets the column of `field`. */
 export const fieldNotFound = (
   file: string,
   field: LeadField,
@@ -30,7 +30,7 @@ export const fieldNotFound = (
     `${file} has no column for ${field}. Its columns: ${listed(names)}. Name the right one with --column ${field}=NAME.${hint}`,
   );
 
-/** `columns` are those that stand for `field`, with their places, counted from 0. */
+/** `columns` are the candidates for `field`, with their indices from 0. */
 const fieldFoundTwice = (
   file: string,
   { field, columns }: { field: LeadField; columns: readonly { name: string; index: number }[] },
@@ -45,9 +45,9 @@ const fieldFoundTwice = (
 };
 
 /**
- * Which of the columns `names` each field is read from: what `columns` says, else the column of the field's own name,
- * else one of another known name. Throws LeadInputError when username or followers has none, with `missingHint` behind
- * it, or a field has two.
+ * Assigns one of the columns `names` to each field: the one in `columns`, else the one with the field's name, else one
+ * with a known synonym. Throws LeadInputError, ending in `missingHint`, if username or followers has no column, and if
+ * a field has two.
  */
 export const mapColumns = (
   names: readonly string[],
@@ -124,7 +124,7 @@ const findColumn = (
   );
 };
 
-/** The fields of a row, by the contract's names; `undefined` for those that no column holds. */
+/** Returns the fields of a row, named as in the contract; `undefined` for fields without a column. */
 export const fieldsOf = (
   cells: readonly unknown[],
   indexes: Record<LeadField, number>,

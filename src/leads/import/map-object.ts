@@ -1,46 +1,46 @@
-import { leadFields, type LeadField } from '../../config/lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { shownValue } from './shown-value.ts';
 
-/** Reads fields out of objects, each of which may have other members than the one before. */
+/** Reads fields from objects that may differ in their members. */
 export interface ObjectMapper {
   fieldsOf(object: Record<string, unknown>): MappedObject;
-  /** Names of members seen so far, fifty at most. */
+  /** Member names seen so far, at most fifty. */
   names(): string[];
-  /** Those of them that no field is read from. */
+  /** Members among them that no field uses. */
   unused(): string[];
 }
 
 export interface MappedObject {
   fields: Record<LeadField, unknown>;
-  /** One sentence about a field for which two members with other values stand equally well, the first of them being in `fields`. */
+  /** One sentence about a field with two equally good members of different values. `fields` has the first value. */
   problem: string | null;
 }
 
-/** What a member stands for: a lower rank wins. `inner` is read out of the member when that is an object. */
+/** The meaning of a member. A lower rank wins. `inner` is read from within a member that is an object. */
 interface Target {
   field: LeadField;
   rank: number;
   inner: string | null;
 }
 
-/** Two members or more that stand for a field equally well. */
+/** Two or more equally good members of a field. */
 interface Tie {
   field: LeadField;
   rank: number;
 }
 
-/** From what was asked for to other known names; what is written exactly so comes before what differs in case. */
+/** From the requested name to synonyms. An exact spelling ranks before another case. */
 const ranks = { chosen: 0, chosenInOtherCase: 1, ownName: 2, ownNameOtherwise: 3, otherName: 4 } as const;
-/** Added for lists and objects: behind every rank of a plain value. */
+/** Added for lists and objects, so they rank after every plain value. */
 const structureRank = 10;
 
 const mostTold = 50;
-/** Objects with ever new names must not fill the memory. */
+/** Bounds memory for objects with ever new names. */
 const mostNames = 10_000;
 
-/** The tokens of a JSON Pointer (RFC 6901). */
+/** Splits a JSON Pointer (RFC 6901) into tokens. */
 const pointerTokens = (pointer: string): string[] =>
   pointer
     .slice(1)
@@ -48,9 +48,9 @@ const pointerTokens = (pointer: string): string[] =>
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * Maps members by what `columns` says, by the fields' own names and by other known names, in this order; a counter
- * within (`edge_followed_by: { count }`) is found too. A member that is null or empty is passed over. A list or an object is passed over where another member that
- * stands for its field has a plain value (`posts` beside `posts_count`), unless it is what `columns` says.
+ * Maps members by `columns`, then by the fields' names, then by known synonyms. A counter inside (`edge_followed_by: {
+ * count }`) is found too. A null or empty member is skipped. A list or an object is skipped if another member of its
+ * field has a plain value (`posts` beside `posts_count`), unless `columns` names it.
  */
 export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {}): ObjectMapper => {
   const chosen = new Map<string, { field: LeadField; column: string }>();
@@ -98,7 +98,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
     ties: readonly Tie[],
     bestRanks: Partial<Record<LeadField, number>>,
   ): string | null => {
-    // A better member may have come behind two equal ones.
+    // A better member may have followed two equal ones.
     const tie = ties.find(({ field, rank }) => bestRanks[field] === rank);
     if (tie === undefined) return null;
     const byValue = new Map<unknown, string>();
@@ -126,7 +126,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
         if (target === null) continue;
         const { field } = target;
         const value = valueOf(object, name, target);
-        // An empty name is the name of who shows none, unless another member has one.
+        // An empty name means that the person shows none, unless another member has a name.
         if (value === '' && field === 'full_name') fields.full_name ??= value;
         if (saysNothing(value)) continue;
         const rank = rankOf(target, value);
@@ -144,7 +144,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
   };
 };
 
-/** Many dumps have every name, and null or an empty text where they know nothing. */
+/** Many dumps contain every name, with null or an empty text for unknown values. */
 const saysNothing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 const rankOf = ({ rank }: Target, value: unknown): number =>

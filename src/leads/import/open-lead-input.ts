@@ -3,20 +3,20 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { canonicalJson } from '../../kit/json.ts';
 import type { LeadBatch } from '../lead-keeper.ts';
-import { leadFields } from '../../config/lead-fields.ts';
+import { leadFields } from '../lead-fields.ts';
 import type { FileLeadInput, InputProgress, LeadInputOptions } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fileProblem } from './open-raw-file.ts';
 import { readFileRows } from './read-file-rows.ts';
 import { readPosition, type InputPosition } from './input-position.ts';
 
-/** Raised when the same files could give other rows than before. */
+/** Increase when the same files could give other rows than before. */
 const readerVersion = 4;
 
 /**
- * Opens files of profiles for an import: CSV, JSON Lines or Parquet, plain, gzip or zstd. Rows that describe no
- * profile are told to `onRejected` and left out. Memory stays flat. Rejects with LeadInputError when the options make no
- * sense or a file is not there; what is in the files is found out while they are read.
+ * Opens profile files for an import: CSV, JSON Lines or Parquet; plain, gzip or zstd. Rows without a valid profile go
+ * to `onRejected` and are left out. Memory use is constant. Rejects with LeadInputError if the options are invalid or a
+ * file is missing. Problems in the content appear while reading.
  */
 export const openLeadInput = async (options: LeadInputOptions): Promise<FileLeadInput> => {
   checkOptions(options);
@@ -29,7 +29,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   );
   const progress: InputProgress = { bytes: 0, totalBytes, rows: 0, rejected: 0 };
 
-  /** A file that cannot be read at all is told before a row of the first one is taken. */
+  /** Reports an unreadable file before the first row of the first file is read. */
   const lookAtOthers = async (signal: AbortSignal): Promise<void> => {
     const others = files.filter((_, index) => index > 0 && sizes[index] !== null);
     for (const file of others) {
@@ -100,7 +100,7 @@ const digest = (value: unknown): string => createHash('sha256').update(canonical
 
 interface FileDescription {
   path: string;
-  /** Null for what can be read only once. */
+  /** Null for an input that can be read only once. */
   size: number | null;
   changedMs: number | null;
 }

@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import { promisify } from 'node:util';
 
 /**
- * Reads a named pipe, also one that nobody writes into yet: the stream waits for that, and can be destroyed meanwhile. To
- * open it in the usual way would wait in a thread that nothing ends. Rejects with the system's error.
+ * Opens a named pipe, even without a writer. The stream waits for one and can be destroyed meanwhile. The usual open
+ * would block a thread that nothing can end. Rejects with the system's error.
  */
 export const openPipe = async (file: string): Promise<NodeJS.ReadableStream> => {
   const descriptor = await promisify(open)(file, constants.O_RDONLY | constants.O_NONBLOCK);

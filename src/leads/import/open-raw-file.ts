@@ -2,17 +2,17 @@ import { open, stat, type FileHandle } from 'node:fs/promises';
 import { LeadInputError } from './lead-input-error.ts';
 import { openPipe } from './open-pipe.ts';
 
-/** The bytes of a file as they lie on the disk, or of a stream. */
+/** The stored bytes of a file or stream, before decompression. */
 export interface RawFile {
-  /** The first bytes, 16 at most: what tells compressions and formats apart. */
+  /** The first bytes, at most 16, which identify compression and format. */
   head: Buffer;
-  /** Bytes of a regular file; null for a stream, which is read once, from its beginning. */
+  /** The size of a regular file; null for a stream, which can only be read once from its beginning. */
   size: number | null;
-  /** Blocks of bytes from `from` on; `from` is 0 for a stream. */
+  /** Yields blocks from byte `from` on; `from` is 0 for a stream. */
   chunks(from: number): AsyncIterable<Buffer>;
-  /** `length` bytes from `start` on, of a regular file. Rejects when there are fewer. */
+  /** Returns `length` bytes from `start` on, of a regular file. Rejects if there are fewer. */
   slice(start: number, length: number): Promise<Buffer<ArrayBuffer>>;
-  /** Rejects when the file is not what it was at its opening. */
+  /** Rejects if the file changed after it was opened. */
   checkUnchanged(): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,14 +20,14 @@ export interface RawFile {
 interface RawFileOptions {
   file: string;
   signal: AbortSignal;
-  /** Told how many bytes were read, after each block. */
+  /** Called after each block with the number of bytes read. */
   onBytes: (bytes: number) => void;
 }
 
 const headBytes = 16;
 const blockBytes = 256 * 1024;
 
-/** What a failed system call means to the one who named the file. */
+/** Explains a failed system call on `file`. */
 export const fileProblem = (file: string, error: unknown): LeadInputError => {
   if (error instanceof LeadInputError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -43,7 +43,7 @@ export const fileProblem = (file: string, error: unknown): LeadInputError => {
   });
 };
 
-/** Opens `file`, which stays open until `close`. Rejects with LeadInputError. */
+/** Opens `file` until `close`. Rejects with LeadInputError. */
 export const openRawFile = async ({ file, signal, onBytes }: RawFileOptions): Promise<RawFile> => {
   signal.throwIfAborted();
   let handle: FileHandle | null = null;
@@ -114,7 +114,7 @@ const rawRegularFile = async (
   };
 };
 
-/** Standard input or a pipe. */
+/** Reads standard input or a pipe. */
 export const rawStream = async (
   stream: NodeJS.ReadableStream,
   { file, signal, onBytes }: RawFileOptions,
@@ -124,7 +124,7 @@ export const rawStream = async (
   };
   const abort = (): void => destroy(toError(signal.reason));
   signal.addEventListener('abort', abort, { once: true });
-  // It may have done so while the stream was opened.
+  // The signal may have aborted while the stream was opened.
   if (signal.aborted) abort();
   const blocks: AsyncIterator<Buffer | string> = stream[Symbol.asyncIterator]();
   const next = async (): Promise<Buffer | null> => {

@@ -2,7 +2,9 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Compressors } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 
-/** How pages of a Parquet file are unpacked: by Node where it can, which is quicker, and never to more than they say. */
+/**
+ * Decompresses Parquet pages, with Node's faster functions if possible, and never to more bytes than a page declares.
+ */
 export const parquetCompressors: Compressors = {
   ...compressors,
   GZIP: (input, length) => gunzipSync(input, { maxOutputLength: Math.max(length, 1) }),

@@ -1,22 +1,22 @@
 import type { FileMetaData } from 'hyparquet';
 import { LeadInputError } from './lead-input-error.ts';
 
-/** Of the columns that are read, in one row group: it is held packed, and in part unpacked. */
+/** Limit for the used columns of one row group, which is held compressed and partly decompressed. */
 const mostGroupBytes = 1024 ** 3;
-/** A row group of up to twice as many rows is unpacked at once; of a larger one its pages are gone over once a slice. */
+/** A row group of up to twice this size is decompressed at once. The pages of a larger one are read once per slice. */
 const sliceRows = 65_536;
 
-/** Rows that are unpacked at once; all lie in one row group. */
+/** Rows of one row group that are decompressed together. */
 export interface ParquetSlice {
   start: number;
   end: number;
-  /** Its share of the file. */
+  /** Its share of the file, in bytes. */
   bytes: number;
 }
 
 /**
- * The rows of a file, slice by slice. `tops` are the columns that are read. Throws LeadInputError at a row group that
- * would not fit in the memory.
+ * Yields the rows of a file in slices. `tops` are the used columns. Throws LeadInputError for a row group that would
+ * not fit in memory.
  */
 export function* slicesOf(
   metadata: FileMetaData,

@@ -1,5 +1,5 @@
 import { readCsvHeader } from './csv-header.ts';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
@@ -16,7 +16,7 @@ import {
   type TextPlace,
 } from './text-blocks.ts';
 
-/** A place between two rows, with what the beginning of the file said. */
+/** A position between two rows, with the header's data. */
 export interface CsvPlace extends TextPlace {
   names: string[];
   delimiter: string;
@@ -31,13 +31,13 @@ export interface CsvOptions {
   onUnusedColumns: (columns: readonly string[]) => void;
 }
 
-/** Characters of a row that goes over several lines. A quote that is not closed would take all. */
+/** Limit in characters for a row of several lines. Otherwise an unclosed quote would take the rest of the file. */
 const longestRow = longestLine;
 
 /**
- * The rows of a CSV file, whose unpacked bytes `openAt` gives from a place on. A row that is none (a quote never
- * closed, text behind a closing quote, another number of columns than the header has) is refused, and reading goes on at the
- * line after its first one, so that a stray quote does not take the rows behind it along.
+ * Reads the rows of a CSV file. `openAt` gives its unpacked bytes from a position on. An invalid row (an unclosed
+ * quote, text after a closing quote, another number of columns than the header) is rejected. Reading goes on with the
+ * line after the row's first line, so a stray quote does not take later rows with it.
  */
 export async function* readCsv(
   openAt: (byte: number) => AsyncIterable<Buffer>,
@@ -87,9 +87,9 @@ const readBeginning = (
 };
 
 interface CsvRows {
-  /** The rows that end in `block`, which follows the one before. */
+  /** Yields the rows that end in `block`, the next block in order. */
   read(block: TextBlock): Generator<RowBatch<CsvPlace>>;
-  /** What is left when no block follows. */
+  /** Yields the rest when no block follows. */
   end(): Generator<RowBatch<CsvPlace>>;
 }
 
@@ -105,11 +105,11 @@ const createCsvRows = (
   });
   if (unused.length > 0) onUnusedColumns(unused);
   const batch = createBatchBuilder<CsvPlace>(begin, defaults);
-  // An empty cell does not tell an empty name from none.
+  // An empty cell may be an empty name or a missing one.
   const withoutName = { ...indexes, full_name: -1 };
   const cellIndexes = (cells: readonly string[]): typeof indexes =>
     cells[indexes.full_name]?.trim() === '' ? withoutName : indexes;
-  /** A block with a row at its end that goes on in the next one. */
+  /** A block whose last row continues in the next block. */
   let open: { block: TextBlock; from: number; start: TextPlace } | null = null;
 
   const problemOf = (row: CsvRow): string | null => {

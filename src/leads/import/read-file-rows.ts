@@ -10,14 +10,14 @@ import type { RowBatch } from './row-batch.ts';
 
 export interface FileRowsOptions extends LeadInputOptions {
   file: string;
-  /** Null: from the beginning. */
+  /** Null to begin at the start. */
   after: FilePlace | null;
   signal: AbortSignal;
-  /** Told how many bytes of the file, as it lies on the disk, are behind. */
+  /** Called with the number of stored bytes read so far. */
   onBytes: (bytes: number) => void;
 }
 
-/** The rows of one file, whatever its format and compression. Rejects with LeadInputError. */
+/** Reads the rows of one file of any format and compression. Rejects with LeadInputError. */
 export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<RowBatch<FilePlace>> {
   const { file, signal } = options;
   let bytes = 0;
@@ -64,7 +64,7 @@ async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<R
       ? raw.chunks(from)
       : skipBytes(decompress(raw.chunks(0), { file, compression, signal }), from);
   if (after !== null && compression === null) onBytes(after.byte);
-  // The beginning of what is gone on with was looked at before.
+  // A resumed file was checked at its beginning before.
   const text =
     after === null
       ? await lookAtText(unpacked(0), { file, format: named, isPacked: compression !== null })
@@ -104,7 +104,7 @@ const checkParquet = (
 
 const lookedAtBytes = 64;
 
-/** What the beginning of an unpacked text says it is; the text itself can be opened once, at its beginning. */
+/** Detects the format from the beginning of the unpacked text, which can be opened only once from its beginning. */
 const lookAtText = async (
   chunks: AsyncIterable<Buffer>,
   {

@@ -1,4 +1,4 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldNotFound } from './map-columns.ts';
@@ -21,10 +21,13 @@ export interface JsonlOptions {
   onUnusedColumns: (columns: readonly string[]) => void;
 }
 
-/** After so many rows, or at the end of the file, it is looked at whether the members of objects are those of profiles. */
+/** After this many rows, or at the end of the file, the members are compared with those of profiles. */
 const rowsOfMapping = 500;
 
-/** The objects of a JSON Lines file, one a line; blank lines are none. `openAt` gives its unpacked bytes from a place on. */
+/**
+ * Reads the objects of a JSON Lines file, one per line; blank lines are skipped. `openAt` gives its unpacked bytes from
+ * a position on.
+ */
 export async function* readJsonl(
   openAt: (byte: number) => AsyncIterable<Buffer>,
   after: TextPlace | null,
@@ -35,12 +38,12 @@ export async function* readJsonl(
   const mapper = createObjectMapper({ columns });
   const unmapped = { username: 0, followers: 0 };
   let objects = 0;
-  /** Of them, those with two members for one field, and what the first of these is told. */
+  /** Rows with two members for one field, and the problem of the first of them. */
   let ambiguous = 0;
   let ambiguity: string | null = null;
   /**
-   * The first rows have no member for a field that every profile must have, or all of them have two for one: the mapping
-   * is wrong, not they.
+   * If none of the first rows has a member for a required field, or all have two for one field, the mapping is wrong,
+   * not the rows.
    */
   const checkMapped = (names: readonly string[]): void => {
     if (ambiguity !== null && ambiguous === objects) throw new LeadInputError(`${file}: ${ambiguity}`);
@@ -95,7 +98,7 @@ export async function* readJsonl(
   if (unused.length > 0) onUnusedColumns(unused);
 }
 
-/** The object, or why it is none. */
+/** Returns the object, or the problem as text. */
 const parseObject = (text: string): Record<string, unknown> | string => {
   let value: unknown;
   try {

@@ -6,7 +6,7 @@ import {
   type FileMetaData,
   type SchemaTree,
 } from 'hyparquet';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
@@ -15,7 +15,7 @@ import { slicesOf } from './parquet-slices.ts';
 import type { RawFile } from './open-raw-file.ts';
 import { createBatchBuilder, type RowBatch } from './row-batch.ts';
 
-/** A place between two rows: how many lie before it. */
+/** A position between two rows: the number of rows before it. */
 export interface ParquetPlace {
   row: number;
 }
@@ -26,14 +26,14 @@ export interface ParquetOptions {
   defaults?: LeadDefaults;
   signal: AbortSignal;
   onUnusedColumns: (columns: readonly string[]) => void;
-  /** Told how far the reading is, in bytes of the file. */
+  /** Called with the progress in bytes of the file. */
   onBytes: (bytes: number) => void;
 }
 
 const mostMetadataBytes = 64 * 1024 ** 2;
 /**
- * The rows of a Parquet file, row group by row group, and only the columns that fields are read from. Columns within
- * structures are named by their path, `owner/username`.
+ * Reads the rows of a Parquet file, one row group at a time and only the used columns. A column within a structure is
+ * named by its path, `owner/username`.
  */
 export async function* readParquet(
   raw: RawFile,
@@ -119,7 +119,7 @@ const readMetadata = async (buffer: AsyncBuffer, file: string): Promise<FileMeta
   return parquetMetadataAsync(buffer, { geoparquet: false });
 };
 
-/** The way to each column that holds one value a row. Lists and maps are none. */
+/** Returns the path of each column with one value per row. Lists and maps have none. */
 const leafPaths = (tree: SchemaTree): string[][] =>
   tree.children.flatMap((child) => {
     if (child.element.repetition_type === 'REPEATED') return [];

@@ -1,9 +1,9 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { checkLead } from '../query/check-lead.ts';
 import type { Lead } from '../lead-source.ts';
 import { longestRowShown, type RejectedRow } from './input-options.ts';
 
-/** Some rows of one file. `P` is the place behind the last of them, from which the same reader goes on. */
+/** Some rows of one file. `P` is the position after the last one, from which the same reader can resume. */
 export interface RowBatch<P> {
   leads: Lead[];
   rejected: Omit<RejectedRow, 'file'>[];
@@ -11,18 +11,18 @@ export interface RowBatch<P> {
 }
 
 const mostRows = 1000;
-/** The text of leads may keep all of the text alive that they were cut from. */
+/** Limits memory: the text of a lead may keep the whole source text alive. */
 const mostBytes = 8 * 1024 * 1024;
 
-/** Takes rows up to a batch's size. `line` and `row` are for the report of a refused row. */
+/** Collects rows up to the size of a batch. `line` and `row` are for the report of a rejected row. */
 export interface BatchBuilder<P> {
   add(fields: Record<string, unknown>, line: number, row: () => string): void;
   reject(problem: string, line: number, row: () => string): void;
   isFull(): boolean;
-  /** Whether so much was read up to `byte` that what there is of a batch should go. */
+  /** Returns true if the batch should be returned after reading up to `byte`. */
   isFullAt(byte: number): boolean;
   isEmpty(): boolean;
-  /** The batch, and begins the next one at `next`. */
+  /** Returns the batch and begins the next one at `next`. */
   take(next: P): RowBatch<P>;
 }
 
@@ -37,7 +37,7 @@ export const createBatchBuilder = <P extends { byte: number } | { row: number }>
   let beginByte = byteOf(begin);
   const rows = (): number => leads.length + rejected.length;
   const reject: BatchBuilder<P>['reject'] = (problem, line, row) => {
-    // A copy: a part of a string keeps all of it alive.
+    // Copies: a part of a string keeps the whole string alive.
     const shown = Buffer.from(row().slice(0, longestRowShown)).toString();
     rejected.push({ line, problem, row: shown });
   };

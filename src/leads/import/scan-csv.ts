@@ -1,10 +1,10 @@
-/** What stands at one place of a CSV text. */
+/** The result of reading a row at one position of a CSV text. */
 export type CsvRow =
-  /** `end` is behind the row's line break; `breaks` counts the line feeds up to there. */
+  /** `end` is after the row's line break; `breaks` counts the line feeds up to there. */
   | { state: 'row'; cells: string[]; end: number; breaks: number }
-  /** The text ends before a quote that was opened is closed. */
+  /** The text ends before an opened quote is closed. */
   | { state: 'open' }
-  /** Something other than a delimiter follows a closing quote. */
+  /** A closing quote is followed by something other than a delimiter. */
   | { state: 'wrong' };
 
 const quote = '"';
@@ -13,20 +13,20 @@ const lineFeedCode = 0x0a;
 const carriageReturnCode = 0x0d;
 
 /**
- * Reads `text` by RFC 4180: rows end with LF or CRLF, cells are parted by `delimiter` (one character), a cell within
- * quotes may hold all of them and doubled quotes. A quote within a cell that does not begin with one is itself. The
- * function given back reads the row that begins at `start`; its calls must not go backwards.
+ * Reads `text` by RFC 4180: rows end with LF or CRLF, `delimiter` (one character) separates cells, and a quoted cell
+ * may contain all of them and doubled quotes. A quote inside an unquoted cell is literal. The returned function reads
+ * the row at `start`. Calls must not go backwards.
  */
 export const scanCsv = (text: string, delimiter: string): ((start: number) => CsvRow) => {
   const delimiterCode = delimiter.charCodeAt(0);
-  /** The next quote from the row on; the text's length when there is none. */
+  /** The next quote after the start of the row; the text's length if there is none. */
   let quoteAt = -1;
 
   const indexOrEnd = (what: string, from: number): number => {
     const at = text.indexOf(what, from);
     return at === -1 ? text.length : at;
   };
-  /** Where the cells of a line end: before its line break. */
+  /** The end of a line's cells, before its line break. */
   const contentEnd = (start: number, lineEnd: number): number =>
     lineEnd > start && text.charCodeAt(lineEnd - 1) === carriageReturnCode ? lineEnd - 1 : lineEnd;
 
@@ -34,7 +34,7 @@ export const scanCsv = (text: string, delimiter: string): ((start: number) => Cs
     const end = contentEnd(start, lineEnd);
     const cells: string[] = [];
     let from = start;
-    // Quicker than a search for each delimiter: cells are short.
+    // Faster than searching for each delimiter, because cells are short.
     for (let at = start; at < end; at += 1) {
       if (text.charCodeAt(at) !== delimiterCode) continue;
       cells.push(text.slice(from, at));
@@ -72,7 +72,7 @@ export const scanCsv = (text: string, delimiter: string): ((start: number) => Cs
       else return { state: 'wrong' };
     }
   };
-  /** The quote that closes the one at `at`; -1 when the text ends first. */
+  /** Returns the quote that closes the one at `at`; -1 if the text ends first. */
   const closingQuote = (at: number): number => {
     let closing = text.indexOf(quote, at + 1);
     while (closing !== -1 && text.charCodeAt(closing + 1) === quoteCode)

@@ -1,6 +1,6 @@
 const longestShown = 60;
 
-/** Controls, invisible and direction-changing characters, and line ends of all kinds. */
+/** Control, invisible and direction-changing characters, and all line ends. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const escaped = (character: string): string =>
@@ -26,7 +26,7 @@ const asText = (value: unknown): string => {
   }
 };
 
-/** A value of an input, for a message: printable, on one line, of 60 characters of its own at most. */
+/** Formats an input value for a message: printable, on one line, at most 60 of its characters. */
 export const shownValue = (value: unknown): string => {
   const text = asText(value).toWellFormed().replace(unprintable, escaped);
   const isWhole =

@@ -1,46 +1,49 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A place in a text file, between two lines: bytes of the unpacked file, and the physical line that begins there. */
+/**
+ * A position in a text file between two lines: the byte in the unpacked file, and the number of the line that begins
+ * there.
+ */
 export interface TextPlace {
   byte: number;
-  /** The first is 1. */
+  /** From 1. */
   line: number;
 }
 
-/** Whole lines of text; only the last one of a file may lack its line feed. */
+/** Whole lines of text. Only the last line of a file may lack its line feed. */
 export interface TextBlock {
   text: string;
   start: TextPlace;
   end: TextPlace;
   /**
-   * Lines that are not UTF-8, in which `text` has a question mark for each byte that is not ASCII, so that it is as long as
-   * the bytes it was read from; null when there is none.
+   * Lines that are not UTF-8, or null. In them `text` has a question mark for each non-ASCII byte, so its length equals
+   * the number of bytes.
    */
   notUtf8: ReadonlySet<number> | null;
-  /** Whether this is one line that is longer than `longestLine`, of which `text` is the beginning alone. */
+  /** True if this is one line longer than `longestLine`, and `text` is only its beginning. */
   isCut: boolean;
 }
 
-/** Bytes. What is longer is no profile, and one line is held in memory as a whole. */
+/** In bytes. A longer line is not a profile, and one line is held in memory as a whole. */
 export const longestLine = 1024 * 1024;
-/** Bytes of a line that is too long which are kept, for its report. */
+/** Bytes kept of a line that is too long, for its report. */
 const keptOfCut = 4096;
 const lineFeed = 0x0a;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Cuts `chunks`, which begin at `start`, into blocks of whole lines, in order and without gaps. A byte order mark at
- * the beginning of the file is not in the text. Memory: two chunks and `longestLine`.
+ * Cuts `chunks`, from position `start` on, into blocks of whole lines, in order and without gaps. A byte order mark at
+ * the beginning of the file is removed. Memory: two chunks and `longestLine`.
  */
 export async function* textBlocks(
   chunks: AsyncIterable<Buffer>,
   start: TextPlace,
 ): AsyncGenerator<TextBlock> {
   let place = start;
-  /** Whole lines, and at last the beginning of one whose end has not come. */
+  /** Whole lines, and the beginning of a line whose end has not arrived. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The line that is too long and whose end has not come. */
+  /** The line that is too long and whose end has not arrived. */
   let cut: { kept: Buffer; bytes: number } | null = null;
 
   const hold = (bytes: Buffer): void => {
@@ -73,7 +76,7 @@ export async function* textBlocks(
     let rest = chunk;
     const firstEnd = rest.indexOf(lineFeed) + 1;
     if (cut === null && heldBytes + (firstEnd === 0 ? rest.length : firstEnd) > longestLine) {
-      // Only of the line that is open here: more than one whole line is never held.
+      // Only part of the open line: never more than one whole line is held.
       cut = { kept: Buffer.concat([...held, rest], keptOfCut), bytes: heldBytes };
       release();
     }
@@ -118,7 +121,7 @@ const decode = (bytes: Buffer, line: number): Pick<TextBlock, 'text' | 'notUtf8'
   return { text: readable.toString('utf8'), notUtf8 };
 };
 
-/** Two blocks as one, the first of them being cut off at its beginning: `from` is an index in its text. */
+/** Joins two blocks. `from` is an index in the first block's text, whose beginning is cut off. */
 export const joinBlocks = (
   first: { block: TextBlock; from: number; start: TextPlace },
   second: TextBlock,
@@ -133,7 +136,7 @@ export const joinBlocks = (
   };
 };
 
-/** Tells the bytes of places in a block, each behind the one before. */
+/** Returns a function that gives the byte of a position in a block. Positions must ascend. */
 export const countBytes = ({ text, start }: TextBlock): ((index: number) => number) => {
   let byte = start.byte;
   let counted = 0;

@@ -2,16 +2,16 @@ import { foldText } from './fold-text.ts';
 import { onlyDividers, onlySpaced, onlyUnspaced } from './word-patterns.ts';
 
 /**
- * What one character is to a text that is folded and cut into words:
- * - `divider`: it stands between words.
- * - `letter`, `changedLetter`: it belongs to a word and folds to itself, or to what `foldedLetter` says.
- * - `unspacedLetter`, `changedUnspacedLetter`: the same, of a script written without spaces.
- * - `dropped`: an accent; folded text is as if it had not been there.
- * - `entangled`: what becomes of it and of its neighbours shows only when they are folded together.
+ * Classifies a character for folding text and cutting it into words:
+ * - `divider`: separates words.
+ * - `letter`, `changedLetter`: belongs to a word. It folds to itself, or to `foldedLetter`.
+ * - `unspacedLetter`, `changedUnspacedLetter`: the same, in a script without spaces.
+ * - `dropped`: an accent, which folding removes.
+ * - `entangled`: must be folded together with its neighbours.
  *
- * So text without entangled characters may be folded character by character. That rests on two facts: every character
- * of the other kinds but the accents folds to something that begins anew (no combining mark, nothing that Unicode ever
- * composes with what stands before it), and accents leave nothing behind that their neighbours would combine with.
+ * Text without entangled characters can be folded character by character, for two reasons. Every other kind except
+ * accents folds to a text that does not combine with the text before it. A removed accent leaves nothing for its
+ * neighbours to combine with.
  */
 export const characterKinds = {
   unknown: 0,
@@ -24,21 +24,21 @@ export const characterKinds = {
   changedUnspacedLetter: 7,
 } as const;
 
-/** The two planes of living scripts, emojis and mathematical letters; what lies beyond counts as entangled. */
+/** The two planes of living scripts, emojis and mathematical letters. Characters beyond them count as entangled. */
 const listedCodePoints = 0x20000;
 
-// Filled as characters occur: a text has few different ones, and finding out costs a hundred times the look-up.
+// Filled on demand: a text has few different characters, and classifying one costs a hundred times the look-up.
 const kindByCodePoint = new Uint8Array(listedCodePoints);
 const foldedByCodePoint = new Map<number, string>();
 
-/** One of `characterKinds`, never `unknown`. */
+/** Returns one of `characterKinds`, never `unknown`. */
 export const characterKind = (codePoint: number): number => {
   if (codePoint >= listedCodePoints) return characterKinds.entangled;
   const kind = kindByCodePoint[codePoint] ?? characterKinds.unknown;
   return kind === characterKinds.unknown ? learn(codePoint) : kind;
 };
 
-/** What a letter of a `changed…` kind folds to: one or more letters, all of its script's kind. */
+/** Returns the folded form of a `changed…` letter: one or more letters of the same kind. */
 export const foldedLetter = (codePoint: number): string => foldedByCodePoint.get(codePoint) ?? '';
 
 const learn = (codePoint: number): number => {
@@ -52,8 +52,8 @@ const learn = (codePoint: number): number => {
 };
 
 /**
- * What may combine with the character before it: combining marks, vowels and finals of Hangul, halves of surrogate
- * pairs, and, as newer versions of Unicode compose letters there, every letter beyond the first plane.
+ * Matches characters that may combine with the one before: combining marks, vowels and finals of Hangul, halves of
+ * surrogate pairs, and every letter beyond the first plane, where newer Unicode versions compose letters.
  */
 const looksBack = /^[\p{M}\p{Cs}\u1160-\u11FF\u{10000}-\u{10FFFF}]/u;
 

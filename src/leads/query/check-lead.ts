@@ -1,36 +1,36 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { shownValue } from '../import/shown-value.ts';
 import type { Lead } from '../lead-source.ts';
 
-/** A profile as the contract has it, or why there is none: one sentence naming field, value and what would be right. */
+/** A profile of the contract, or the problem as one sentence with field, value and correction. */
 export type CheckedLead = { lead: Lead } | Wrong;
 
 interface Wrong {
   problem: string;
-  /** The field that the row lacks, where a default could stand for it. */
+  /** The missing field, if a default could replace it. */
   lacks?: keyof LeadDefaults;
 }
 
-/** What followers, following and media_count can be at most; the index stores 31 bits. */
+/** Maximum of followers, following and media_count: the index stores 31 bits. */
 const mostCounted = 2 ** 31 - 1;
 const longestUsername = 200;
-/** In characters; a filter may be as long. */
+/** In characters. A filter may be as long. */
 export const longestCategory = 200;
 
 /**
- * The profile that `fields` describes, under the contract's field names. Values come as files and services give
- * them: text, numbers, bigints, booleans, null.
+ * Checks `fields`, named as in the contract, and returns the profile. Values come as files and services give them:
+ * text, numbers, bigints, booleans, null.
  *
- * `username`, `followers`, `following`, `full_name`, `is_verified` and `is_business` are required; `defaults` stand for the
- * last four where a row lacks them. A full name may be an empty text, as of a person who shows none. Any other field that
- * is empty (missing, null, blank) is left out, and so is a gender that is neither male nor female. Words that stand for nothing (`null`, `none`, `nan`, `n/a`) are empty in every field
- * but `username`, `full_name` and `bio`, where they may be what somebody is called or has written; `\N` is empty in all.
- * Any other value that cannot be what its field says refuses the whole row: to leave it out silently would make filters
- * miss people (a column of "United States" in place of "US"), and to keep it would sell wrong data; a refused row is
- * reported and can be put right. Text over its bound is refused, not cut: it is the mark of a quote that swallowed
- * other rows.
+ * - `username`, `followers`, `following`, `full_name`, `is_verified` and `is_business` are required. `defaults` replace
+ *   the last four if a row lacks them. A full name may be an empty text, for a person who shows none.
+ * - Any other empty field (missing, null, blank) is left out, and so is a gender that is neither male nor female.
+ * - The words `null`, `none`, `nan` and `n/a` count as empty, except in `username`, `full_name` and `bio`, where they
+ *   may be real. `\N` is empty everywhere.
+ * - Any other invalid value rejects the whole row. To drop it silently would make filters miss people ("United States"
+ *   in place of "US"), and to keep it would sell wrong data. A rejected row is reported and can be corrected.
+ * - Text over its limit is rejected, not cut: an unclosed quote has probably swallowed other rows.
  *
- * Hot: called for each row of a file of millions.
+ * Hot: runs for each row of files with millions of rows.
  */
 export const checkLead = (
   fields: Record<string, unknown>,
@@ -105,11 +105,11 @@ const noDefaults: LeadDefaults = {};
 
 const nothingWords = new Set(['null', 'none', 'nan', 'n/a', '\\n', 'undefined']);
 
-/** Whether a text that is not free prose stands for nothing. */
+/** Returns true if a text that is not free prose means "no value". */
 const meansNothing = (text: string): boolean =>
   text === '' || (text.length <= 9 && nothingWords.has(text.toLowerCase()));
 
-/** '' for nothing; a number is taken as its digits, as files of digits alone are typed by the tools that wrote them. */
+/** Returns '' for no value. A number becomes its digits: some tools write texts of digits as numbers. */
 const readProse = (value: unknown, field: string, most: number): string | Wrong => {
   if (value === undefined || value === null) return '';
   let text: string;
@@ -135,7 +135,10 @@ const readText = (value: unknown, field: string, most: number): string | Wrong =
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;
-/** Also what surrounds and parts names in files: a name with a comma behind it would be another person's. */
+/**
+ * Includes characters that surround and separate names in files: a name with a trailing comma would be another
+ * person's.
+ */
 const notInUsername = /[\s\p{Cc}\p{Cf}/\uFFFD@"',;|\\]/u;
 const usernameForm = `the name alone, 1 to ${longestUsername} characters without spaces, slashes, quotes and commas`;
 
@@ -154,8 +157,8 @@ const readUsername = (value: unknown): string | Wrong => {
 
 const digitsOnly = /^[0-9]{1,10}$/;
 /**
- * Also thousands in commas, and the zero decimals of tools that keep whole numbers as fractions. Not 25.000, which
- * is 25 to some and 25,000 to others.
+ * Allows thousands separators (commas) and zero decimals from tools that store whole numbers as fractions. Not 25.000,
+ * which is 25 to some and 25,000 to others.
  */
 const writtenCount = /^(?![0-9]{1,3}\.000$)(?:[0-9]{1,16}|[0-9]{1,3}(?:,[0-9]{3}){1,5})(?:\.0{1,6})?$/;
 const countForm = `a whole number from 0 to ${mostCounted}, as 1234 or 1,234, not 1.234`;
@@ -171,12 +174,12 @@ const readCount = (value: unknown, field: string): number | undefined | Wrong =>
       count = Number(text.replaceAll(',', ''));
     }
   } else if (value === undefined || value === null) return undefined;
-  // How tools that keep numbers with gaps as fractions write a gap.
+  // Tools that store numbers with gaps as fractions write a gap as NaN.
   else if (Number.isNaN(value)) return undefined;
   else if (typeof value === 'number') count = value;
   else if (typeof value === 'bigint') count = Number(value);
   else return wrong(field, value, countForm);
-  // Adding zero makes 0 of -0.
+  // Adding zero turns -0 into 0.
   return Number.isInteger(count) && count >= 0 && count <= mostCounted
     ? count + 0
     : wrong(field, value, countForm);
@@ -228,7 +231,7 @@ const readCountry = (value: unknown): string | Wrong => {
   if (typeof value === 'string' && twoLetters.test(value)) return value;
   const text = readText(value, 'country', 200);
   if (text === '' || typeof text === 'object') return text;
-  // Not by upper case first: that makes two letters of one, as of the ligature fl.
+  // No upper-casing first: it turns one letter into two, such as the ligature fl.
   return /^[A-Za-z]{2}$/.test(text)
     ? text.toUpperCase()
     : wrong('country', value, 'a country code of two letters (ISO 3166), as US');

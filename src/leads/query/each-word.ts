@@ -2,12 +2,12 @@ import { characterKind, characterKinds, foldedLetter } from './character-kinds.t
 import { foldText, isAscii } from './fold-text.ts';
 import { words } from './word-patterns.ts';
 
-/** Takes a folded word; `isUnspaced` where it is a run of a script written without spaces. */
+/** Takes a folded word. `isUnspaced` is true for a run of a script without spaces. */
 export type TakeWord = (word: string, isUnspaced: boolean) => void;
 
 /**
- * Hands the words of `text` to `take`, folded and in their order: as if the whole text were folded and then cut, at a
- * fraction of the cost. An import does this to every text of millions of profiles.
+ * Calls `take` with each word of `text`, folded and in order. The result equals folding the whole text and then cutting
+ * it, at a fraction of the cost. An import does this to every text of millions of profiles.
  */
 export const eachWord = (text: string, take: TakeWord): void => {
   if (isAscii(text)) eachWordOfAscii(text.toLowerCase(), take);
@@ -27,12 +27,14 @@ const eachWordOfAscii = (text: string, take: TakeWord): void => {
   if (start !== -1) take(text.slice(start), false);
 };
 
-/** Character by character; around an entangled one, from ASCII divider to ASCII divider, as a whole. */
+/**
+ * Works character by character. Around an entangled character it folds the whole stretch between two ASCII dividers.
+ */
 const eachWordOfAny = (text: string, take: TakeWord): void => {
-  /** Where the present word begins; -1 between words. */
+  /** The start of the current word; -1 between words. */
   let start = -1;
   let isUnspaced = false;
-  /** The present word folded, from the first character on that folding changes; null while it is a slice of the text. */
+  /** The folded word from the first changed character on; null while the word is a slice of the text. */
   let changed: string | null = null;
   let stretchStart = 0;
   let takenOfStretch = 0;
@@ -82,8 +84,8 @@ const eachWordOfAny = (text: string, take: TakeWord): void => {
 };
 
 /**
- * The next ASCII divider. Nothing reaches across one: no character composes with it but accents that are dropped, and
- * marks are never ordered across it.
+ * Returns the next ASCII divider. Folding never crosses one: only accents compose with it, and those are dropped, and
+ * marks are not reordered across it.
  */
 const endOfStretch = (text: string, from: number): number => {
   for (let index = from; index < text.length; index += 1) {
@@ -100,7 +102,7 @@ interface Word {
 
 const mostKeptStretches = 10_000;
 const longestKeptStretch = 32;
-/** Words of Indic scripts, which come again and again. */
+/** Caches words of Indic scripts, which repeat often. */
 const keptStretches = new Map<string, Word[]>();
 
 const wordsOfStretch = (stretch: string): readonly Word[] => {
@@ -117,5 +119,5 @@ const wordsOfStretch = (stretch: string): readonly Word[] => {
   return found;
 };
 
-/** Of lower-case text. */
+/** Expects lower-case text. */
 const isAsciiLetter = (unit: number): boolean => (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57);

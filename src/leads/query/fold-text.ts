@@ -1,10 +1,10 @@
 /**
- * Accents and vowel points that sit on letters of any script, and the stroke that stretches Arabic words; the voicing marks
- * of kana make other letters.
+ * Accents and vowel points on letters of any script, and the stroke that stretches Arabic words. Not the voicing marks
+ * of kana, which make other letters.
  */
 const accents = /[[[[\p{Script=Inherited}\p{Script=Hebrew}]&&\p{Mn}]\u0640]--[\u3099\u309A]]/gv;
 
-/** Letters whose stroke or ligature Unicode does not take apart, and the final form of sigma. */
+/** Letters whose stroke or ligature Unicode does not decompose, and the final form of sigma. */
 const plainForms: Record<string, string> = {
   ø: 'o',
   ł: 'l',
@@ -21,13 +21,13 @@ const plainForms: Record<string, string> = {
 };
 const plainFormsPattern = new RegExp(`[${Object.keys(plainForms).join('')}]`, 'gu');
 
-/** Raised when `foldText` makes something else of any text. */
+/** Increase when `foldText` changes its result for any text. */
 const foldingRules = 2;
 
-/** The version of Unicode and of the rules here, as `16.0 2`: terms that were folded under another one may be others. */
+/** The version of Unicode and of these rules, as `16.0 2`. Terms folded under another version may differ. */
 export const foldingVersion = `${process.versions.unicode ?? '0'} ${foldingRules}`;
 
-/** Whether `version` is one before the present `foldingVersion`. */
+/** Returns true if `version` is older than the current `foldingVersion`. */
 export const isEarlierFolding = (version: string): boolean => {
   const [unicode, rules] = numbersOf(version);
   const [presentUnicode, presentRules] = numbersOf(foldingVersion);
@@ -40,12 +40,12 @@ const numbersOf = (version: string): [unicode: number, rules: number] => {
 };
 
 /**
- * `text` without case, accents and compatibility forms (full width, ligatures, mathematical letters). Every
- * engine is fed text folded here and nothing folds it again, so that no engine's own idea of an accent counts.
+ * Returns `text` without case, accents and compatibility forms (full width, ligatures, mathematical letters). All text
+ * for an index is folded here and nowhere else, so an engine's own rules for accents have no effect.
  */
 export const foldText = (text: string): string => (isAscii(text) ? text.toLowerCase() : foldAny(text));
 
-// A control character is a character too.
+// Control characters count too.
 // oxlint-disable-next-line no-control-regex
 export const isAscii = (text: string): boolean => /^[\0-\x7F]*$/.test(text);
 

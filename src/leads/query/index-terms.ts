@@ -4,14 +4,14 @@ import { leadTerms } from './lead-terms.ts';
 import { queryTerms, type QueryTerm } from './search-terms.ts';
 
 /*
- * Filters are terms in the same dictionary as words, so that a search intersects lists and reads no profile to know
- * whether it passes. Each begins with a control character, which no word has: none equals or begins a word.
+ * Filters are terms in the same dictionary as words, so a search only intersects lists and reads no profile to check a
+ * filter. Each begins with a control character. No word contains one, so no filter equals or begins a word.
  */
 const country = '\u0001';
 const category = '\u0002';
 const gender = '\u0003';
 
-/** Everything a profile is found by; distinct. */
+/** Returns all distinct terms under which a profile is found. */
 export const indexTerms = (lead: Lead): Set<string> => {
   const terms = leadTerms(lead);
   const key = lead.country === undefined ? null : countryKey(lead.country);
@@ -21,7 +21,9 @@ export const indexTerms = (lead: Lead): Set<string> => {
   return terms;
 };
 
-/** What a profile must be found by to answer `query`, its range of followers left aside; null when nothing can match. */
+/**
+ * Returns the terms that a profile needs to match `query`, without its range of followers; null if nothing can match.
+ */
 export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
   const conditions = query.query === undefined ? [] : queryTerms(query.query);
   if (query.query !== undefined && conditions.length === 0) return null;
@@ -35,7 +37,7 @@ export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
   return conditions;
 };
 
-/** Whether a term stands for a filter; their beginnings are never searched for. */
+/** Returns true for a filter term. Prefixes of filters are never searched. */
 export const isFilterTerm = (term: string): boolean => term.charCodeAt(0) < 0x20;
 
 const whole = (text: string): QueryTerm => ({ text, isPrefix: false });

@@ -2,8 +2,8 @@ import { isAscii } from './fold-text.ts';
 import type { Lead, LeadQuery } from '../lead-source.ts';
 
 /**
- * The form in which countries are compared: two upper-case ASCII letters, GB also for the UK that many write instead;
- * null when `country` is no such code.
+ * Returns the form in which countries are compared: two upper-case ASCII letters, with GB for UK; null if `country` is
+ * not a code of two letters.
  */
 export const countryKey = (country: string): string | null => {
   if (!/^[A-Za-z]{2}$/.test(country)) return null;
@@ -11,13 +11,16 @@ export const countryKey = (country: string): string | null => {
   return code === 'UK' ? 'GB' : code;
 };
 
-/** The form in which categories are compared: the whole name without case, composed; accents count. */
+/** Returns the form in which categories are compared: the whole name, lower-case and composed. Accents count. */
 export const categoryKey = (category: string): string =>
   isAscii(category)
     ? category.toLowerCase()
     : category.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
-/** Whether `lead` passes every filter of `query` but its words. A profile without a field passes no filter on it. */
+/**
+ * Returns true if `lead` passes every filter of `query`, not counting its words. A profile without a field passes no
+ * filter on it.
+ */
 export const passesFilters = (lead: Lead, query: LeadQuery): boolean =>
   (query.country === undefined || sameCountry(lead.country, query.country)) &&
   (query.category === undefined ||

@@ -3,8 +3,8 @@ import type { Lead } from '../lead-source.ts';
 type RankedLead = Pick<Lead, 'followers' | 'username'>;
 
 /**
- * The order of results: followers descending, then username ascending by code points (the order of UTF-8 bytes,
- * SQLite's BINARY and PostgreSQL's "C"; not that of UTF-16 units).
+ * Compares by result order: followers descending, then username ascending by code points. That is the order of UTF-8
+ * bytes, SQLite's BINARY and PostgreSQL's "C", but not of UTF-16 units.
  */
 export const compareLeads = (a: RankedLead, b: RankedLead): number =>
   b.followers - a.followers || compareCodePoints(a.username, b.username);
@@ -18,7 +18,7 @@ const compareCodePoints = (a: string, b: string): number => {
   return a.length - b.length;
 };
 
-/** The code point that the unit at `index` belongs to, at its start or in its second half. */
+/** Returns the code point that contains the unit at `index`, in its first or second half. */
 const codePointAround = (text: string, index: number): number => {
   const unit = text.charCodeAt(index);
   const isSecondHalf = unit >= 0xdc00 && unit <= 0xdfff;

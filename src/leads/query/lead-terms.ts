@@ -2,13 +2,13 @@ import { eachWord } from './each-word.ts';
 import type { Lead } from '../lead-source.ts';
 import { addTerms } from './search-terms.ts';
 
-/** The characters (UTF-16 units) of each field that are searched; the rest is only shown. */
+/** Only this many UTF-16 units of each field are searched. */
 const maxSearchedCharacters = 2000;
 
 /**
- * The terms under which a profile is found: those of its username, full name, category and bio. A username
- * gives terms three times: as it stands (`john`, `doe99` of `John.Doe99`), split also at digits and case
- * changes (`doe`, `99`), and whole, without what divides it (`johndoe99`).
+ * Returns the terms of username, full name, category and bio. A username gives three sets: as it stands (`john`,
+ * `doe99` of `John.Doe99`), split also at digits and case changes (`doe`, `99`), and whole without dividers
+ * (`johndoe99`).
  */
 export const leadTerms = (lead: Lead): Set<string> => {
   const terms = new Set<string>();
@@ -28,7 +28,7 @@ const addUsername = (written: string, terms: Set<string>): void => {
   if (mayDivide.test(username)) addTerms(withoutDividers(username), terms);
 };
 
-/** Where these find nothing, as in most usernames, splitting or leaving out dividers changes nothing. */
+/** Without a match, as in most usernames, splitting or removing dividers changes nothing. */
 const maySplit = /[0-9A-Z]|[^\0-\x7F]/;
 const mayDivide = /[^0-9A-Za-z]/;
 

@@ -4,7 +4,7 @@ import type { Lead, LeadQuery } from '../lead-source.ts';
 import { leadTerms } from './lead-terms.ts';
 import { meetsTerms, queryTerms } from './search-terms.ts';
 
-/** The reference of what a search answers: a plain scan over `leads`, against which engines are compared. */
+/** Searches `leads` by a plain scan. Tests compare every engine with it. */
 export const createReferenceSearch = (leads: readonly Lead[]): ((query: LeadQuery) => Lead[]) => {
   const profiles = leads.toSorted(compareLeads).map((lead) => ({ lead, terms: leadTerms(lead) }));
   return (query) => {

@@ -1,24 +1,24 @@
 import { sortTerms } from './sort-terms.ts';
 
-/** The terms of some profiles in a row, gathered in memory. */
+/** Collects in memory the terms of consecutive profiles. */
 export interface RunTerms {
-  /** Profiles added so far. */
+  /** The number of profiles so far. */
   readonly profiles: number;
-  /** Whether no further profile may be added. */
+  /** True if no further profile may be added. */
   readonly isFull: boolean;
-  /** The next profile; `terms` are distinct. */
+  /** Adds the next profile. `terms` are distinct. */
   add(terms: Iterable<string>): void;
-  /** Each term in the order of UTF-16 units, with the places of its profiles, from 0, ascending. */
+  /** Yields each term in UTF-16 order, with the ascending positions of its profiles, from 0. */
   sorted(): Iterable<{ term: string; places: Uint16Array }>;
   clear(): void;
 }
 
 export interface RunLimits {
-  /** At most 65,536: a profile's place has 16 bits. */
+  /** At most 65,536, because a position has 16 bits. */
   profiles: number;
-  /** Of all profiles together, so that long texts do not take the memory. */
+  /** Of all profiles together, to bound the memory for long texts. */
   terms: number;
-  /** Terms of each profile, all added up. */
+  /** Sum of the terms of each profile. */
   pairs: number;
 }
 
@@ -40,7 +40,7 @@ export const createRunTerms = (limits = usualLimits): RunTerms => {
     placeOfPair = morePlaces;
   };
 
-  /** The places of all terms, one term behind the other, and where each begins. */
+  /** Returns the positions of all terms, one term after the other, and the start of each term. */
   const groupByTerm = (): { places: Uint16Array; starts: Uint32Array } => {
     const starts = new Uint32Array(numbers.size + 1);
     for (let pair = 0; pair < pairs; pair += 1) {

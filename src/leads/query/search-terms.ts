@@ -1,36 +1,35 @@
 import { eachWord } from './each-word.ts';
 
 /*
- * What a search by `query` means, for every engine (docs/contract.md, "Search"). A profile and a query are both
- * turned into terms by the functions here and in lead-terms.ts; a profile matches when each term of the query is
- * one of its terms or, from three characters on, the beginning of one. Engines hold terms and compare them as
- * plain strings; reference-search.ts does the same by a plain scan, and the tests hold engines against it.
+ * Defines a search by `query` for every engine (docs/contract.md, "Search"). The functions here and in lead-terms.ts
+ * turn profiles and queries into terms. A profile matches when each term of the query is one of its terms or, from
+ * three characters on, the beginning of one. Engines store terms and compare them as plain strings. Tests compare them
+ * with reference-search.ts, a plain scan.
  *
- * - Text is folded first (fold-text.ts). A word is a run of letters, digits and combining marks; everything else
- *   divides words: spaces, punctuation, underscores, emojis, `#` of a hashtag, `@` of a name, apostrophes.
- * - Chinese, Japanese, Thai, Lao, Khmer and Burmese put no spaces between words. A run of such letters gives its
- *   single characters and its pairs of neighbours as terms of a profile. In a query it gives the pairs alone, and
- *   a lone character itself, so that any two or more neighbouring characters of a text find it.
- * - Characters are counted as Unicode code points after folding. A word is cut after 64 of them, on both sides.
- * - Below three characters a term matches whole terms only.
- * - A query without any word (only punctuation or emojis) matches nothing. At most 200 characters (UTF-16 units)
- *   of a query are read and at most 24 different terms. `queryProblem` names these cases, so that a caller can
- *   be told before they pay.
+ * - Text is folded first (fold-text.ts). A word is a run of letters, digits and combining marks. Everything else
+ *   separates words: spaces, punctuation, underscores, emojis, `#` of a hashtag, `@` of a name, apostrophes.
+ * - Chinese, Japanese, Thai, Lao, Khmer and Burmese have no spaces between words. In a profile, a run of such letters
+ *   gives its single characters and its pairs of neighbours. In a query it gives only the pairs, or a lone character
+ *   itself. So any two or more neighbouring characters of a text find it.
+ * - Characters are Unicode code points after folding. A word is cut after 64 of them, in profiles and queries.
+ * - A term below three characters matches whole terms only.
+ * - A query without any word (only punctuation or emojis) matches nothing. At most 200 characters (UTF-16 units) and 24
+ *   different terms of a query are read. `queryProblem` reports these cases, so that callers know before they pay.
  */
 
 const maxQueryCharacters = 200;
 const maxQueryTerms = 24;
 const maxWordCharacters = 64;
-/** From this many characters on, a query's term also matches the beginnings of terms. */
+/** From this length on, a query term also matches beginnings of terms. */
 export const minPrefixCharacters = 3;
 
-/** One condition of a query: a term, or with `isPrefix` also every term that begins with it. */
+/** One condition of a query: a term, or with `isPrefix` every term that begins with it. */
 export interface QueryTerm {
   text: string;
   isPrefix: boolean;
 }
 
-/** Adds the terms of one text of a profile to `terms`. */
+/** Adds the terms of one profile text to `terms`. */
 export const addTerms = (text: string, terms: Set<string>): void =>
   eachWord(text, (word, isUnspaced) => {
     if (!isUnspaced) {
@@ -45,7 +44,7 @@ export const addTerms = (text: string, terms: Set<string>): void =>
     }
   });
 
-/** The conditions a query sets, all of which must hold. Without any, the query matches nothing. */
+/** Returns the conditions of a query, which must all hold. A query without conditions matches nothing. */
 export const queryTerms = (query: string): QueryTerm[] =>
   allQueryTerms(query.slice(0, maxQueryCharacters))
     .slice(0, maxQueryTerms)
@@ -53,7 +52,7 @@ export const queryTerms = (query: string): QueryTerm[] =>
 
 export type QueryProblem = 'no_words' | 'too_long' | 'too_many_words';
 
-/** Why a query would not be searched as it stands; null when it would. */
+/** Returns the reason why a query cannot be searched as it stands, or null. */
 export const queryProblem = (query: string): QueryProblem | null => {
   if (query.length > maxQueryCharacters) return 'too_long';
   const terms = allQueryTerms(query).length;
@@ -61,7 +60,7 @@ export const queryProblem = (query: string): QueryProblem | null => {
   return terms > maxQueryTerms ? 'too_many_words' : null;
 };
 
-/** Whether a profile with `terms` meets every condition. */
+/** Returns true if a profile with `terms` meets every condition. */
 export const meetsTerms = (terms: ReadonlySet<string>, conditions: readonly QueryTerm[]): boolean =>
   conditions.length > 0 &&
   conditions.every(({ text, isPrefix }) => terms.has(text) || (isPrefix && hasBeginning(terms, text)));
@@ -71,7 +70,7 @@ const hasBeginning = (terms: ReadonlySet<string>, beginning: string): boolean =>
   return false;
 };
 
-/** Code points are one or two UTF-16 units: a word of no more units than that needs no counting. */
+/** A code point has one or two UTF-16 units, so a word of at most this many units needs no counting. */
 const cutWord = (word: string): string =>
   word.length <= maxWordCharacters ? word : Array.from(word).slice(0, maxWordCharacters).join('');
 

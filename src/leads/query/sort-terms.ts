@@ -1,14 +1,14 @@
 /*
- * Sorting hundreds of thousands of strings costs mostly their comparison. So the beginnings of terms are sorted as
- * numbers, with the place of the term in the lowest bits, and only those that begin alike are compared as strings.
+ * Sorting hundreds of thousands of strings mostly costs comparisons. So the beginnings of terms are sorted as numbers,
+ * with the term's index in the lowest bits. Only terms with equal beginnings are compared as strings.
  */
 const placeBits = 22;
 
-/** The places of `terms`, of which at most 2^22 are sorted, in the order of their UTF-16 units. */
+/** Returns the indices of `terms` (at most 2^22) in UTF-16 order. */
 export const sortTerms = (terms: readonly string[]): Uint32Array => {
   if (terms.length > 2 ** placeBits) throw new RangeError(`There are more than ${2 ** placeBits} terms.`);
   const keys = new BigUint64Array(terms.length);
-  // Both halves of each key are written as they are: a BigInt for each term would cost more than the sorting.
+  // Writes both halves of each key directly: a BigInt per term would cost more than the sorting.
   const halves = new Uint32Array(keys.buffer);
   for (let place = 0; place < terms.length; place += 1) {
     const key = beginningOf(terms[place] ?? '');
@@ -19,16 +19,16 @@ export const sortTerms = (terms: readonly string[]): Uint32Array => {
   return orderAlike(terms, halves);
 };
 
-/** The halves of a key in memory: a platform's byte order decides. */
+/** The position of each half depends on the platform's byte order. */
 const low = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1;
 const high = 1 - low;
 
-/** How many units a key has, seven bits each. */
+/** Units per key, seven bits each. */
 const keyUnits = 6;
-/** Stands for every unit outside ASCII, and for all that follow such a one, which tell nothing then. */
+/** Replaces every unit outside ASCII and all units after it, which then decide nothing. */
 const beyondAscii = 127;
 
-/** The first units of a term as a number; terms with different numbers are in the order of these. */
+/** Returns the first units of a term as a number. Terms with different numbers are in the order of these numbers. */
 const beginningOf = (term: string): number => {
   let key = 0;
   let isAscii = true;
@@ -40,7 +40,7 @@ const beginningOf = (term: string): number => {
   return key;
 };
 
-/** The places in the order of their keys; those of terms with equal beginnings in the order of the terms. */
+/** Returns the indices in key order. Terms with equal keys are compared as strings. */
 const orderAlike = (terms: readonly string[], halves: Uint32Array): Uint32Array => {
   const places = new Uint32Array(terms.length);
   const byTerm = (one: number, other: number): number => {

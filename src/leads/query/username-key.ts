@@ -1,5 +1,5 @@
 /**
- * What tells one profile from another: its username without case. Two rows with equal keys are the same person's, the
- * later one replaces the earlier.
+ * Returns the identity of a profile: its username without case. Rows with equal keys are the same person, and the later
+ * row replaces the earlier.
  */
 export const usernameKey = (username: string): string => username.normalize('NFC').toLowerCase();

@@ -1,6 +1,6 @@
 /*
- * What belongs to words, of folded text. Scripts that put no spaces between words are told from all others by
- * Unicode's script extensions, so that marks which several scripts share belong to each of theirs.
+ * Character classes of words in folded text. Unicode's script extensions tell unspaced scripts from others, so a mark
+ * that several scripts share belongs to each of them.
  */
 const scripts = ['Han', 'Hira', 'Kana', 'Thai', 'Lao', 'Khmr', 'Mymr'];
 const unspacedLetters = `[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
@@ -9,7 +9,9 @@ const wordCharacters = String.raw`[\p{L}\p{N}\p{M}]`;
 const unspaced = `[${wordCharacters}&&${unspacedLetters}]`;
 const spaced = `[${wordCharacters}--${unspacedLetters}]`;
 
-/** Each word; in the group `unspaced` where it is of a script without spaces. Words end where such scripts begin. */
+/**
+ * Matches each word. The group `unspaced` matches a script without spaces; other words end where such a script begins.
+ */
 export const words = new RegExp(`(?<unspaced>${unspaced}+)|${spaced}+`, 'gv');
 
 export const onlyUnspaced = new RegExp(`^${unspaced}+$`, 'v');

@@ -7,13 +7,13 @@ import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';
 import { listCommonWords, listTopics } from './topics.ts';
 
-/** Raised with every change that makes other profiles out of the same seed and number. */
+/** Raise this with every change that makes other profiles from the same seed and number. */
 export const generatorVersion = 1;
 
 /**
- * `profiles` fictional profiles, decided by `seed` and their number alone. Nobody real is described: names are put
- * together from syllables, addresses lie at example.com and example.org, and the address of each profile's picture
- * says that it is synthetic, so that a result taken out of its context still tells.
+ * Generates fictional profiles. The same `seed` and number give the same profiles. No real person is described: names are
+ * made of syllables, email addresses are at example.com and example.org, and the address of each picture says that the
+ * profile is synthetic, even out of its context.
  */
 export function* generateLeads({ seed, profiles }: { seed: number; profiles: number }): Generator<Lead> {
   const random = createRandom(seed);
@@ -67,15 +67,15 @@ const inventLead = ({ random, names, topics, commonWords, taken }: World): Lead 
   };
 };
 
-const leastFollowers = 400;
-const mostFollowers = 60_000_000;
-/** The exponent of the distribution: of those with at least n followers, three in five have at least 2n. */
+const minFollowers = 400;
+const maxFollowers = 60_000_000;
+/** The exponent of the distribution: of the profiles with at least n followers, three in five have at least 2n. */
 const tail = 0.75;
 
-/** Pareto's law between the two bounds. */
+/** Draws by Pareto's law between the two bounds. */
 const inventFollowers = (random: Random): number => {
-  const beyond = 1 - (leastFollowers / mostFollowers) ** tail;
-  return Math.floor(leastFollowers / (1 - random.fraction() * beyond) ** (1 / tail));
+  const beyond = 1 - (minFollowers / maxFollowers) ** tail;
+  return Math.floor(minFollowers / (1 - random.fraction() * beyond) ** (1 / tail));
 };
 
 const inventFullName = (

@@ -14,7 +14,7 @@ export interface BioInput {
   brands: NameLists['brands'];
 }
 
-/** A few lines as people write them about themselves; at most 150 characters, as the platform allows. */
+/** Invents a few lines that people might write about themselves, at most 150 characters, the platform's limit. */
 export const inventBio = (input: BioInput, random: Random): string => {
   const separator = random.pick(separators);
   const pieces = pieceMakers

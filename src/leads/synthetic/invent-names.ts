@@ -1,12 +1,12 @@
 import type { Random } from './random.ts';
 
-/** Parts of names that no real person is meant by; the most frequent first. */
+/** Parts of invented names, the most frequent first. No real person is meant. */
 type Names = readonly [string, ...string[]];
 
 export interface NameLists {
   given: { female: Names; male: Names };
   family: Names;
-  /** Names of studios, projects and brands; many, most of them rare. */
+  /** Many names of studios, projects and brands, most of them rare. */
   brands: Names;
 }
 
@@ -22,7 +22,7 @@ const familyEnds =
 const brandSyllables =
   'ba bri do fe flo ga ju ka lo lu mi mo ne no pa pi ra ri sa so ta ti va vo wi xa ya zo';
 
-/** The lists of names of one data set, in an order that `random` decides. */
+/** Invents the names of one data set. `random` decides their order. */
 export const inventNames = (random: Random): NameLists => ({
   given: {
     female: shuffled(combined(givenStarts, femaleEnds), random),

@@ -6,11 +6,11 @@ const maxBaseCharacters = 24;
 export interface UsernameParts {
   given: string;
   family: string;
-  /** A word of what the profile is about. */
+  /** A word for the subject of the profile. */
   word: string;
 }
 
-/** A handle of lower-case letters, digits, dots and underscores that is not in `taken`, and is added to it. */
+/** Invents a handle of lower-case letters, digits, dots and underscores that is not in `taken`, and adds it there. */
 export const inventUsername = (
   parts: UsernameParts,
   { random, taken }: { random: Random; taken: Set<string> },

@@ -1,4 +1,4 @@
-/** A country with cities of it, and lines that people there might write about themselves. */
+/** A country, its cities, and lines that people there might write about themselves. */
 export interface Place {
   /** ISO 3166 alpha-2. */
   country: string;

@@ -1,13 +1,13 @@
-/** A stream of numbers that a seed alone decides; not for secrets. */
+/** A stream of pseudo-random numbers from a seed. Not for secrets. */
 export interface Random {
   /** 0 to below 1. */
   fraction(): number;
-  /** 0 to `count` - 1, all alike. */
+  /** 0 to `count` - 1, evenly distributed. */
   below(count: number): number;
   chance(probability: number): boolean;
-  /** Any element of a list that is not empty. */
+  /** An element of a list that is not empty, evenly distributed. */
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** An element of a list that is not empty, by Zipf's law: the nth is drawn as often as 1/n. */
+  /** An element of a list that is not empty, by Zipf's law: the nth is drawn in proportion to 1/n. */
   pickSkewed<T>(list: readonly [T, ...T[]]): T;
 }
 

@@ -1,9 +1,9 @@
-/** What a profile is about: its category, words for it, and emojis that go with it. */
+/** The subject of a profile: its category, words for it, and fitting emojis. */
 export interface Topic {
   category: string;
   /** The most frequent word first. */
   words: readonly [string, ...string[]];
-  /** What people who do this call themselves; the most frequent first. */
+  /** Names for people of this topic, the most frequent first. */
   roles: readonly [string, ...string[]];
   emojis: readonly [string, ...string[]];
 }
@@ -168,7 +168,7 @@ export const listTopics = (): [Topic, ...Topic[]] => [
   ),
 ];
 
-/** Words that go with any topic; the most frequent first. */
+/** Words for any topic, the most frequent first. */
 export const listCommonWords = (): [string, ...string[]] =>
   listed(
     'love, life, official, daily, inspiration, creative, happy, free, local, simple, slow living, honest, curious, ' +

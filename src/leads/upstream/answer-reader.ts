@@ -1,21 +1,21 @@
 import { createWorkerPool } from '../../providers/worker-pool.ts';
 import { readAnswer, type AnswerToRead, type ReadAnswer } from './read-answer.ts';
 
-/** Reads answers of upstreams without holding up the event loop: the large ones in a thread. */
+/** Reads answers of upstreams without blocking the event loop: large ones are read in a thread. */
 export interface AnswerReader {
   /** Null when the answer is not JSON with the list. Throws WorkerPoolError, or the signal's reason. */
   read(answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null>;
   close(): Promise<void>;
 }
 
-/** What is parsed within two milliseconds, whatever it is; of a thread, the start alone takes many. */
-const mostBytesHere = 128 * 1024;
+/** Any answer of this size is parsed within two milliseconds. Starting a thread takes longer. */
+const maxBytesHere = 128 * 1024;
 const threads = 2;
-/** More than may be asked at once. */
+/** More than the number of calls at once. */
 const queueLimit = 128;
 /**
- * A hostile answer takes some fifty times its bytes when it is parsed: enough for the largest that the settings allow, as
- * V8 may end the whole process when a thread runs out of memory within one call.
+ * A hostile answer takes about fifty times its bytes when it is parsed. This is enough for the largest answer that the
+ * settings allow: V8 may end the whole process when a thread runs out of memory within one call.
  */
 const maxHeapMb = 512;
 
@@ -29,7 +29,7 @@ export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): Answer
   });
   return {
     read: async (answer, signal) =>
-      answer.bytes.byteLength > mostBytesHere ? pool.run(answer, signal) : readAnswer(answer),
+      answer.bytes.byteLength > maxBytesHere ? pool.run(answer, signal) : readAnswer(answer),
     close: () => pool.close(),
   };
 };

@@ -1,19 +1,19 @@
 import { follow } from './json-pointer.ts';
 
-/** What an upstream's rows have of their own. */
+/** The peculiarities of an upstream's rows. */
 export interface Dialect {
-  /** Whether a row stands for that there is none. */
+  /** Tells whether a row means that there is no profile. */
   isNothing(row: unknown): boolean;
-  /** The fields of a row, put right. */
+  /** Corrects the fields of a row. */
   adjust(fields: Record<string, unknown>): Record<string, unknown>;
 }
 
 export type DialectName = 'plain' | 'apify';
 
-/** What actors write in place of a profile when there is none. */
+/** The errors that actors write in place of a profile when there is none. */
 const nothing: ReadonlySet<unknown> = new Set(['no_items', 'not_found']);
 
-/** Actors write an unset category as `None`, and before the category that is shown: `None,Entrepreneur`. */
+/** Actors write an unset category as `None`, and also before a category: `None,Entrepreneur`. */
 const withPlainCategory = (fields: Record<string, unknown>): Record<string, unknown> => {
   const { category } = fields;
   return typeof category === 'string'

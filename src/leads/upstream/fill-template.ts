@@ -1,15 +1,16 @@
 import type { Json } from '../../kit/json.ts';
 import {
   fieldsOf,
+  queryFields,
   type JsonTemplate,
   type QueryField,
   type TextTemplate,
-} from '../../config/query-template.ts';
+} from './query-template.ts';
 import type { LeadQuery } from '../lead-source.ts';
 
 /**
- * The text for one search; undefined when a field in it is absent from the search. In a text that is more than one
- * field, what somebody searches for cannot end a quoted text, as that of a query language: see `fieldWithin`.
+ * Returns the text for one search; undefined when a field in it is absent from the search. In a text that is more than
+ * one field, a field cannot end a quoted text of a query language: see `fieldWithin`.
  */
 export const fillText = (template: TextTemplate, query: LeadQuery): string | undefined => {
   const read = template.length > 1 ? fieldWithin : readField;
@@ -23,8 +24,8 @@ export const fillText = (template: TextTemplate, query: LeadQuery): string | und
 };
 
 /**
- * The JSON for one search. A text that is one field alone becomes that field's value, numbers as numbers. What
- * depends on an absent field is left out of its list or object; undefined when that is all there is.
+ * Returns the JSON for one search. A text that is one field alone becomes that field's value, numbers as numbers.
+ * Members and items that depend on an absent field are left out; undefined when the whole value depends on one.
  */
 export const fillJson = (template: JsonTemplate, query: LeadQuery): Json | undefined => {
   switch (template.kind) {
@@ -51,30 +52,21 @@ export const fillJson = (template: JsonTemplate, query: LeadQuery): Json | undef
   }
 };
 
-/** The fields of a search that are in what is filled from these templates. */
+/** Returns the fields of a search that the filled templates hold. */
 export const fieldsIn = (templates: readonly JsonTemplate[], query: LeadQuery): Set<QueryField> =>
-  new Set(templates.flatMap((template) => templateFields(template, query)));
+  new Set(templates.flatMap((template) => fieldsOf(template, (text) => fillText(text, query) !== undefined)));
 
-const templateFields = (template: JsonTemplate, query: LeadQuery): QueryField[] => {
-  switch (template.kind) {
-    case 'fixed':
-      return [];
-    case 'text': {
-      return fillText(template.text, query) === undefined ? [] : fieldsOf(template.text);
-    }
-    case 'list':
-      return template.items.flatMap((item) => templateFields(item, query));
-    case 'object':
-      return Object.values(template.members).flatMap((member) => templateFields(member, query));
-  }
-};
+/** Returns the fields of the words and filters that a search has. */
+export const fieldsSearched = (query: LeadQuery): QueryField[] =>
+  queryFields.filter((field) => field !== 'limit' && readField(query, field) !== undefined);
 
-/** What ends a quoted text, or has a meaning of its own in one. */
+/** Characters that end a quoted text, or have a special meaning in one. */
 const unquotable = /["'`\\\p{Cc}\u2028\u2029]/gu;
 
 /**
- * A field as part of a longer text. Of the words, what cannot stand between quotes is a blank, which divides words as
- * it does. A category would be another one without it: it is left out, and the answers are filtered by it.
+ * Returns a field as part of a longer text. In the words, a character that cannot stand between quotes becomes a blank,
+ * which divides words as well. A category would change its meaning without the character: it counts as absent, and the
+ * answers are filtered by it.
  */
 const fieldWithin = (query: LeadQuery, field: QueryField): string | number | undefined => {
   const value = readField(query, field);

@@ -1,6 +1,6 @@
 import type { LeadQuery } from '../lead-source.ts';
 
-/** The filters on what a profile may leave open: one without the field passes none. */
+/** The filters on optional fields. A profile without the field never passes. */
 export const filterFields = ['country', 'category', 'gender'] as const;
 export type FilterField = (typeof filterFields)[number];
 

@@ -1,12 +1,9 @@
-import type { LeadField } from '../../config/lead-fields.ts';
-import type { LeadFieldPointers } from '../../config/leads-config.ts';
+import type { LeadField } from '../lead-fields.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { Lead } from '../lead-source.ts';
 import { follow, parsePointer } from './json-pointer.ts';
 
-/**
- * The names under which services and actors commonly give the fields of an Instagram profile, the contract's own
- * first where nothing speaks against it.
- */
+/** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
 const usualPointers: Record<LeadField, string[]> = {
   username: ['/username', '/user_name', '/userName', '/handle'],
   full_name: ['/full_name', '/fullName', '/name'],
@@ -46,19 +43,19 @@ const usualPointers: Record<LeadField, string[]> = {
   ],
   gender: ['/gender'],
   profile_pic_url: ['/profile_pic_url', '/profilePicUrlHD', '/profilePicUrl', '/profile_picture_url'],
-  // Where there is a code, the country beside it is its name.
+  // Beside a code, `country` is usually the name of the country.
   country: ['/country_code', '/countryCode', '/country'],
   city: ['/city', '/city_name', '/cityName'],
 } satisfies Record<keyof Lead, string[]>;
 
 export interface LeadFieldReader {
-  /** The values of one row under the contract's names, as they are; for `checkLead`. */
+  /** Returns the values of one row under the contract's names, unchecked, for `checkLead`. */
   read(row: unknown): Record<string, unknown>;
-  /** The members of a row that are looked at. */
+  /** The members of a row that are read. */
   members: string[];
 }
 
-/** Reads rows by `own` pointers, and by the usual names for the fields that it leaves open. */
+/** Reads rows by `own` pointers, and other fields by their usual names. */
 export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader => {
   const ways = Object.entries({ ...usualPointers, ...own }).map(
     ([field, pointers]) => [field, pointers.map(parsePointer)] as const,
@@ -74,7 +71,7 @@ export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader =
   };
 };
 
-/** The first value that says anything, else an empty text, which is the full name of who shows none. */
+/** Returns the first value that is not empty, otherwise an empty text: it is the full name of a person who shows none. */
 const readFirst = (row: unknown, ways: readonly string[][]): unknown => {
   const values = ways.map((way) => follow(row, way));
   const first = values.find(

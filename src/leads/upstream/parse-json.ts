@@ -1,4 +1,4 @@
-/** The value of a JSON text in UTF-8, with or without a byte order mark; undefined when it is none. */
+/** Parses JSON text in UTF-8, with or without a byte order mark; undefined when it is no JSON. */
 export const parseJson = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));

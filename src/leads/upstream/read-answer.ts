@@ -1,5 +1,5 @@
-import type { LeadDefaults } from '../../config/lead-fields.ts';
-import type { LeadFieldPointers } from '../../config/leads-config.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
 import { dialects, type DialectName } from './dialects.ts';
 import { follow, parsePointer } from './json-pointer.ts';
@@ -7,14 +7,14 @@ import { createLeadFieldReader } from './lead-fields.ts';
 import { parseJson } from './parse-json.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 
-/** How an upstream's answers are read; plain data, as it goes to another thread. */
+/** Rules for reading an upstream's answers. Plain data, because they are sent to a thread. */
 export interface AnswerRules {
   /** The JSON pointer of the list. */
   results: string;
   fields: LeadFieldPointers;
   words: 'upstream' | 'check';
   defaults: LeadDefaults;
-  /** Rows that are looked at. */
+  /** Rows that are read. */
   maxRows: number;
   dialect: DialectName;
 }
@@ -27,11 +27,11 @@ export interface AnswerToRead {
 }
 
 export interface ReadAnswer extends FoundLeads {
-  /** Rows above the most that are looked at. */
+  /** Rows above `maxRows`. */
   unread: number;
 }
 
-/** What a search answers from a good answer of an upstream; null when that is not JSON with the list. */
+/** Makes the answer of a search from an upstream's answer; null when that is not JSON with the list. */
 export const readAnswer = async ({ bytes, query, rules }: AnswerToRead): Promise<ReadAnswer | null> => {
   const list = follow(parseJson(bytes), parsePointer(rules.results));
   if (!Array.isArray(list)) return null;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LeadDefaults } from '../../config/lead-fields.ts';
+import type { LeadDefaults } from '../lead-fields.ts';
 import { checkLead } from '../query/check-lead.ts';
 import { passesFilters } from '../query/lead-filters.ts';
 import { compareLeads } from '../query/lead-order.ts';
@@ -11,33 +11,33 @@ import { filterFields, type FilterField } from './filter-fields.ts';
 
 export interface ToLeadsOptions {
   query: LeadQuery;
-  /** The fields of a row under the contract's names. */
+  /** Reads the fields of a row under the contract's names. */
   read: (row: unknown) => Record<string, unknown>;
   words: 'upstream' | 'check';
-  /** For rows that lack a required field. */
+  /** Values for rows that lack a required field. */
   defaults?: LeadDefaults;
 }
 
 export interface FoundLeads {
-  /** What a search answers: checked, filtered, each person once, in order, at most the query's limit. */
+  /** The answer of the search: checked, filtered, each person once, in order, at most the query's limit. */
   leads: Lead[];
-  /** Rows that are profiles, whether they match or not. */
+  /** Rows that are profiles, matching or not. */
   profiles: number;
-  /** Rows that are no profile. */
+  /** Rows that are no profiles. */
   refused: number;
-  /** What is wrong with the first of them, without anything that stands in it. */
+  /** The problem of the first refused row, without its values. */
   firstProblem: string | null;
-  /** The fields for filters that no profile has: a filter on one lets nothing pass. */
-  untoldFields: FilterField[];
+  /** The fields of filters that no profile has. No profile passes a filter on one of them. */
+  missingFields: FilterField[];
 }
 
-/** How long others wait for their turn, at most and about. */
+/** The longest time, about, before other work gets the event loop. */
 const turnMs = 4;
 
 /**
- * What a search answers from the rows of an upstream, which are taken for data alone: whatever it filtered and in
- * whatever order it answers, the query's filters hold and the order is ours. Whether it found the words of the
- * query is left to it unless `words` says otherwise, as it may know more of a profile than it gives.
+ * Makes the answer of a search from the rows of an upstream. The rows are only data: the query's filters are applied
+ * again, and the order is ours. The words of the query are checked only if `words` says so, because the upstream may know
+ * more about a profile than it returns.
  */
 export const toLeads = async (
   rows: readonly unknown[],
@@ -45,9 +45,9 @@ export const toLeads = async (
 ): Promise<FoundLeads> => {
   const terms = words === 'check' && query.query !== undefined ? queryTerms(query.query) : null;
   const found: Lead[] = [];
-  /** The first row of a person stands for them. */
+  /** Only the first row of a person counts. */
   const seen = new Set<string>();
-  const untold = new Set(filterFields);
+  const missing = new Set(filterFields);
   let refused = 0;
   let firstProblem: string | null = null;
   let turnStartMs = performance.now();
@@ -61,12 +61,12 @@ export const toLeads = async (
       refused += 1;
       firstProblem ??=
         checked.lacks === undefined
-          ? withoutValue(checked.problem)
+          ? omitValue(checked.problem)
           : `${checked.lacks} is missing; map it by fields, or name it in defaults`;
       continue;
     }
     const { lead } = checked;
-    for (const field of untold) if (lead[field] !== undefined) untold.delete(field);
+    for (const field of missing) if (lead[field] !== undefined) missing.delete(field);
     const key = usernameKey(lead.username);
     if (seen.has(key)) continue;
     seen.add(key);
@@ -75,12 +75,12 @@ export const toLeads = async (
   }
   const leads = found.sort(compareLeads).slice(0, query.limit);
   const profiles = rows.length - refused;
-  return { leads, profiles, refused, firstProblem, untoldFields: [...untold] };
+  return { leads, profiles, refused, firstProblem, missingFields: [...missing] };
 };
 
-/** A problem names a field, its value, and what would be right; the value is somebody's, and no business of a log. */
-const withoutValue = (problem: string): string => {
+/** Removes the value from a problem, which names a field, its value and the rule. Personal data must not be logged. */
+const omitValue = (problem: string): string => {
   const [field = ''] = problem.split(' ', 1);
-  const right = problem.lastIndexOf(' must be ');
-  return right < 0 ? field : `${field}${problem.slice(right)}`;
+  const rule = problem.lastIndexOf(' must be ');
+  return rule < 0 ? field : `${field}${problem.slice(rule)}`;
 };

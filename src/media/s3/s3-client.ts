@@ -2,7 +2,7 @@ import { createHash, webcrypto } from 'node:crypto';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, request as send, type Dispatcher } from 'undici';
-import type { S3Config } from '../../config/config.ts';
+import type { S3Config } from '../media-settings.ts';
 import { pause } from '../../kit/repeat.ts';
 import { S3Error } from './s3-error.ts';
 import { textOf } from './s3-xml.ts';

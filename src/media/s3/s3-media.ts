@@ -1,4 +1,4 @@
-import type { S3Config } from '../../config/config.ts';
+import type { S3Config } from '../media-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import { checkedMediaId, type MediaFiles } from '../media-files.ts';

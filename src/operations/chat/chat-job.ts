@@ -1,4 +1,4 @@
-import type { Price } from '../../config/config.ts';
+import type { Price } from '../../catalog/price.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';

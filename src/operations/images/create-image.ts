@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../accounts/caller.ts';
-import type { Config } from '../../config/config.ts';
+import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { leaseMs } from '../../jobs/job-runner.ts';
@@ -178,7 +178,7 @@ const openImage = async (
 
 const refuseUnsupported = (
   { response_format: format, webhook_url: webhookUrl, async: isAsync }: Input,
-  { allowsLoopbackUrls: allowsLoopback }: Config,
+  { allowsLoopbackUrls: allowsLoopback }: WebhookSettings,
 ): void => {
   if (typeof format === 'string' && format !== 'url')
     throw new AppError(

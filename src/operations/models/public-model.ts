@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toPricing } from '../../catalog/catalog.ts';
-import type { ModelConfig } from '../../config/config.ts';
+import type { ModelConfig } from '../../catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 
 const usd = z.string().optional();

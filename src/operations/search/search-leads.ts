@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SearchConfig } from '../../config/config.ts';
+import type { SearchConfig } from './search-settings.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { longestCategory } from '../../leads/query/check-lead.ts';
 import type { LeadQuery } from '../../leads/lead-source.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ModelConfig } from '../../config/config.ts';
+import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { chargeFor, freezePrice, type FrozenPrice } from '../chat/chat-job.ts';

@@ -1,12 +1,12 @@
 import { accountLimits } from '../../catalog/account-limits.ts';
-import type { ModelConfig, VideoResolution } from '../../config/config.ts';
+import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import type { VideoRatio } from '../../providers/video/video-provider.ts';
+import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
 import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { videoResolutions } from '../../config/config.ts';
-import { videoRatios } from '../../providers/video/video-provider.ts';
+import { videoRatios, videoResolutions } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
 
 const mostParts = 64;

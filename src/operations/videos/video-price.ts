@@ -1,4 +1,6 @@
-import type { DurationRule, Price, ResolutionRate, VideoResolution } from '../../config/config.ts';
+import type { DurationRule } from '../../catalog/model.ts';
+import type { Price, ResolutionRate } from '../../catalog/price.ts';
+import type { VideoResolution } from '../../providers/video/video-provider.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 

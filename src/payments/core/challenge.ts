@@ -3,7 +3,8 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer } from '../extensions/offer-receipt.ts';
 import type { OfferBook, SignedOffers } from '../extensions/signed-offers.ts';
-import { toSmallestUnit, type PaymentNetwork } from './networks.ts';
+import type { PaymentNetwork } from './network-family.ts';
+import { toSmallestUnit } from './networks.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
   Extensions,
@@ -14,16 +15,16 @@ import type {
   ResourceInfo,
 } from './wire.ts';
 
-/** One way in which this service is paid. */
+/** A way to pay this service: a network with a wallet and a facilitator. */
 export interface PaymentMethod {
   network: PaymentNetwork;
   payTo: string;
   facilitator: Facilitator;
-  /** What a payment's source holds, in the asset's smallest unit; null when no node answers. */
+  /** Reads the balance of a payment's source, in the asset's smallest unit; null when no node answers. */
   readFunds: (of: { source: string; asset: string }) => Promise<bigint | null>;
 }
 
-/** What is owed, for every dialect of x402. */
+/** The terms of a payment, for every dialect of x402. */
 export interface Challenge {
   /** The base64 v2 terms, for `PAYMENT-REQUIRED`; with fewer signed offers where all would make it too long. */
   header: string;
@@ -34,8 +35,8 @@ export interface Challenge {
 }
 
 /**
- * How long a buyer has from the challenge to the end of the settlement; EVM buyers sign it into their proof. It
- * leaves room to settle again after an outage.
+ * The time from the challenge to the end of the settlement; EVM buyers sign it into their proof. It leaves room to settle
+ * again after an outage.
  */
 export const maxTimeoutSeconds = 300;
 const maxCached = 512;
@@ -44,9 +45,8 @@ const nothingWrong = 'Payment required';
 const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements | null => {
   const { network, payTo, facilitator } = method;
   const { asset } = network;
-  const supported = facilitator.supports();
-  // EVM terms need nothing from the facilitator, so they hold before it was first asked.
-  if (supported === 'unsupported' || (supported === null && network.family !== 'evm')) return null;
+  const supported = facilitator.supports() ?? network.family.readSupported(undefined);
+  if (supported === 'unsupported') return null;
   return {
     scheme: 'exact',
     network: network.id,
@@ -55,7 +55,7 @@ const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements
     payTo,
     maxTimeoutSeconds,
     extra: {
-      ...supported?.extra,
+      ...supported.extra,
       ...asset.eip712,
       // Without it clients sign ERC-3009.
       ...(asset.transfer === 'permit2' ? { assetTransferMethod: asset.transfer } : {}),
@@ -84,7 +84,7 @@ const toV1 = (
   extra: requirements.extra,
 });
 
-/** What is settled in this process, as facilitators tell it; null when that is nothing. */
+/** Lists the networks that this process settles on, in the form of a facilitator's `/supported`; null for none. */
 export const supportedKinds = (methods: readonly PaymentMethod[]) => {
   const locals = methods.filter(({ facilitator }) => facilitator.name === 'local');
   const kinds = locals.flatMap((method) => {
@@ -100,7 +100,7 @@ export const supportedKinds = (methods: readonly PaymentMethod[]) => {
   return locals.length === 0 ? null : { kinds, extensions: [], signers: {} };
 };
 
-/** The terms of every method that can be offered now, in the order of `methods`. */
+/** Returns the terms of every method that can be offered now, in the order of `methods`. */
 export const offeredTerms = (
   methods: readonly PaymentMethod[],
   price: Nano,
@@ -113,7 +113,7 @@ export const offeredTerms = (
 export interface ChallengeRequest {
   price: Nano;
   resource: ResourceInfo;
-  /** What is declared of the resource, the same for every price. */
+  /** The declarations of the resource, the same for every price. */
   extensions?: Extensions;
 }
 
@@ -127,7 +127,7 @@ const withoutLastExtension = ({ extensions, ...plain }: PaymentRequired): Paymen
   return kept.length === 0 ? plain : { ...plain, extensions: Object.fromEntries(kept) };
 };
 
-/** The header with what there is room for: the terms always, then what is declared, then offers of the first networks. */
+/** Writes the header as far as there is room: always the terms, then declarations, then offers of the first networks. */
 const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], headerBytes: number): string => {
   const header = encodeBase64Json(withOffers(plain, offers));
   if (header.length <= headerBytes) return header;
@@ -144,7 +144,7 @@ interface Build extends ChallengeRequest {
 
 interface Built {
   challenge: Challenge;
-  /** Null: nothing of it runs out. */
+  /** Null: nothing in it expires. */
   offers: SignedOffers | null;
 }
 
@@ -192,14 +192,14 @@ const build = (methods: readonly PaymentMethod[], request: Build): Built => {
 };
 
 export interface ChallengeBook {
-  /** `reason`: why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
+  /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
   challenge(request: ChallengeRequest & { reason?: string }): Challenge;
-  /** Forgets what was made: what a facilitator supports may have changed. */
+  /** Forgets all challenges: the support of a facilitator may have changed. */
   clear(): void;
 }
 
 export interface ChallengeBookOptions {
-  /** Signs what is offered; null signs nothing. */
+  /** Signs the offers; null signs nothing. */
   offerBook: OfferBook | null;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
@@ -212,8 +212,8 @@ interface Page extends Built {
 }
 
 /**
- * Makes each challenge once, and again when its offers have run half their time: behind the answer, as long as they
- * still bind.
+ * Makes each challenge once, and again when half the life of its offers is over. While they still bind, the new challenge
+ * is made after the answer.
  */
 export const createChallengeBook = (
   methods: readonly PaymentMethod[],
@@ -236,7 +236,7 @@ export const createChallengeBook = (
       try {
         write(request);
       } catch {
-        // Nothing can be offered any more, and the next request is told so.
+        // Nothing can be offered, and the next request gets that error.
         pages.delete(keyOf(request));
       }
     });

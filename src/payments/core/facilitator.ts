@@ -1,6 +1,6 @@
 import type { PaymentPayload, PaymentRequirements } from './wire.ts';
 
-/** A proof and the terms that it answers, both in x402 v2 form. */
+/** A proof and the terms that it answers, both in the form of x402 v2. */
 export interface PaymentOrder {
   payload: PaymentPayload;
   requirements: PaymentRequirements;
@@ -8,85 +8,125 @@ export interface PaymentOrder {
 
 export type VerifyOutcome =
   | { outcome: 'valid'; payer: string | null }
-  /** `reason` is a stable code, safe to show. */
+  /** `reason`: a stable code that may be shown. */
   | { outcome: 'invalid'; reason: string; payer: string | null }
-  /** Nothing was learnt about the proof. */
+  /** Nothing is known about the proof. */
   | { outcome: 'unavailable'; reason: string };
 
-/** A settlement that is about to leave. Hash and bytes are null where the facilitator that signs is elsewhere. */
+/** A settlement that is about to be sent. Hash and bytes are null where a facilitator elsewhere signs. */
 export interface OutgoingTransaction {
   /** Hash or signature. */
   transaction: string | null;
   /** EVM: hex. Solana: base64. */
   rawTransaction: string | null;
-  /** Address of the facilitator that is asked; null where it is in this process. */
+  /** The address of the facilitator that is asked; null where it is in this process. */
   facilitator: string | null;
 }
 
 export interface SettleOptions {
-  /** What an earlier attempt sent or may have sent; null at the first. */
+  /** The transaction that an earlier attempt may have sent; null at the first attempt. */
   earlier: OutgoingTransaction | null;
   /**
-   * Called before anything leaves this process, again for each transaction signed anew. What it is given must be
-   * durable when it resolves. When it rejects, nothing is sent and settle rejects with the same error.
+   * Called before anything leaves this process, again for each transaction that is signed. Makes its argument durable
+   * before it resolves. When it rejects, nothing is sent, and `settle` rejects with the same error.
    */
   beforeBroadcast: (outgoing: OutgoingTransaction) => Promise<void>;
 }
 
 export type SettleOutcome =
-  /** `isUnchecked`: a facilitator elsewhere says so, and no node answered. */
+  /** `isUnchecked`: a facilitator elsewhere claims it, and no node answered. */
   | { outcome: 'settled'; transaction: string; payer: string | null; isUnchecked?: boolean }
-  /** Proven: the buyer was not charged, and this proof will not be settled. */
+  /** It is proven that the buyer was not charged and this proof will not be settled. */
   | { outcome: 'failed'; reason: string; transaction: string | null }
-  /** Nothing was sent by this call; it can be tried again. */
+  /** This call sent nothing; it can be tried again. */
   | { outcome: 'unavailable'; reason: string }
   /** The buyer may have been charged, or may yet be. */
   | { outcome: 'unknown'; reason: string; transaction: string | null };
 
-/** A settlement that was begun, as far as it is remembered. */
+/** A settlement that was begun, as the store has it. */
 export interface BegunPayment extends PaymentOrder, OutgoingTransaction {
-  /** Epoch milliseconds; before anything was sent. */
+  /** Epoch milliseconds, before anything was sent. */
   createdAt: number;
 }
 
 export type FoundOutcome =
   | { outcome: 'settled'; transaction: string }
   | { outcome: 'failed'; reason: string }
-  /** Not settled so far, and settling it again cannot charge twice. */
+  /** It is not settled so far, and another settlement cannot charge twice. */
   | { outcome: 'open' }
   | { outcome: 'unknown'; reason: string };
 
-/** What a facilitator says of a network: further members of the terms' `extra` (Solana: `feePayer`). */
+/** Turns the chain's answer into the outcome of a settlement. An open payment is unknown, for `openReason`. */
+export const toSettleOutcome = (
+  found: FoundOutcome,
+  {
+    openReason,
+    payer = null,
+    transaction = null,
+  }: { openReason: string; payer?: string | null; transaction?: string | null },
+): SettleOutcome => {
+  switch (found.outcome) {
+    case 'settled':
+      return { ...found, payer };
+    case 'open':
+      return { outcome: 'unknown', reason: openReason, transaction };
+    case 'failed':
+    case 'unknown':
+      return { ...found, transaction };
+  }
+};
+
+/** The support of a facilitator for a network: further members of the terms' `extra` (Solana: `feePayer`). */
 export interface SupportedKind {
   extra: Record<string, unknown>;
 }
 
+const maxFeePayers = 32;
+
+/** Collects the fee payers that facilitators named last. */
+export const createFeePayers = () => {
+  const names = new Set<string>();
+  return {
+    has: (feePayer: string): boolean => names.has(feePayer),
+    note: (supported: SupportedKind | 'unsupported' | null): void => {
+      const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
+      if (typeof feePayer !== 'string') return;
+      names.delete(feePayer);
+      names.add(feePayer);
+      const [oldest] = names;
+      if (names.size > maxFeePayers && oldest !== undefined) names.delete(oldest);
+    },
+  };
+};
+
+export type FeePayers = ReturnType<typeof createFeePayers>;
+
 export interface FacilitatorHealth {
   ready: boolean;
-  /** Why not, or what soon will keep it from being ready, for the operator; null for nothing. */
+  /** Tells the operator why it is not ready, or soon will not be; null for nothing. */
   detail: string | null;
 }
 
 /**
- * Verifies and settles payments on one network. No method rejects for what a facilitator or chain may do;
- * each is bounded in time. Only `settle` rejects, with what `beforeBroadcast` threw.
+ * Verifies and settles payments on one network. Each method is bounded in time, and none rejects for a fault of a
+ * facilitator or chain. Only `settle` rejects, with the error of `beforeBroadcast`.
  */
 export interface Facilitator {
   /** For logs and status. */
   readonly name: string;
   /** The facilitator address of the terms. */
   readonly address: () => string;
-  /** Null: not known yet. Changes only in `refresh`. */
+  /** Null: not known yet. The answer changes only in `refresh`. */
   supports(): SupportedKind | 'unsupported' | null;
-  /** Loads what is needed and asks anew what is supported and whether it works. */
+  /** Loads what is needed, and asks again what is supported and whether it works. */
   refresh(signal: AbortSignal): Promise<FacilitatorHealth>;
   verify(order: PaymentOrder, signal: AbortSignal): Promise<VerifyOutcome>;
-  /** Takes no signal: a settlement under way ends by its own time-out only. */
+  /** Takes no signal: a settlement ends by its own time-out only. */
   settle(order: PaymentOrder, options: SettleOptions): Promise<SettleOutcome>;
   findOutcome(payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome>;
   /**
-   * Whether it can be told to settle again while nobody knows what became of the first time. Somebody else's can: it
-   * may know, and the chain takes the same payment once.
+   * Tells whether it can be asked to settle again while the outcome of the first settlement is unknown. A facilitator
+   * elsewhere can: it may know the outcome, and the chain takes the same payment once.
    */
   canSettleBlindly(payment: BegunPayment): boolean;
 }
@@ -96,9 +136,9 @@ export interface FacilitatorTimeouts {
   /** One call of a chain's RPC. */
   rpcMs: number;
   verifyMs: number;
-  /** All of a settlement, waiting for the chain included. */
+  /** A whole settlement, with the wait for the chain. */
   settleMs: number;
-  /** Asking for what is supported, or for an outcome. */
+  /** A question for what is supported, or for an outcome. */
   queryMs: number;
 }
 
@@ -111,6 +151,6 @@ export const defaultFacilitatorTimeouts: FacilitatorTimeouts = {
 
 const reasonPattern = /^[a-z0-9_]{1,100}$/;
 
-/** A reason code that is safe to show, whatever was said. */
+/** Returns a reason code that may be shown, whatever the text is. */
 export const toReasonCode = (text: unknown, otherwise: string): string =>
   typeof text === 'string' && reasonPattern.test(text) ? text : otherwise;

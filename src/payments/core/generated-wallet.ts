@@ -1,45 +1,27 @@
-import { generateKeyPair, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { z } from 'zod';
-import type { X402NetworkConfig } from '../../config/config.ts';
+import type { X402NetworkConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { addressProblem } from './address-problem.ts';
-import { encodeBase58 } from '../solana/base58.ts';
-import { requireNetwork, type NetworkFamily } from './networks.ts';
+import { networkFamilies } from '../families.ts';
+import { requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 
 const fileName = 'wallets.json';
 
-const walletsSchema = z.object({
-  evm: z.object({
-    address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
-    privateKey: z.string().regex(/^0x[0-9a-f]{64}$/),
-  }),
-  solana: z.object({
-    address: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/),
-    /** Seed and public key, 64 bytes in base58, as wallets import it. */
-    secretKey: z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/),
-  }),
-});
+const walletsSchema = z.object(
+  Object.fromEntries(networkFamilies.map(({ name, walletSchema }) => [name, walletSchema])),
+);
 
+/** By the names of families. */
 type Wallets = z.infer<typeof walletsSchema>;
 
-const createEvmWallet = async (): Promise<Wallets['evm']> => {
-  const { generatePrivateKey, privateKeyToAddress } = await import('viem/accounts');
-  const privateKey = generatePrivateKey();
-  return { address: privateKeyToAddress(privateKey), privateKey };
-};
-
-const createSolanaWallet = async (): Promise<Wallets['solana']> => {
-  const { privateKey } = await promisify(generateKeyPair)('ed25519');
-  const { d: seed, x: publicKey } = privateKey.export({ format: 'jwk' });
-  if (seed === undefined || publicKey === undefined) throw new Error('an Ed25519 key has two halves');
-  const address = Buffer.from(publicKey, 'base64url');
-  const secretKey = Buffer.concat([Buffer.from(seed, 'base64url'), address]);
-  return { address: encodeBase58(address), secretKey: encodeBase58(secretKey) };
+const createWallets = async (): Promise<Wallets> => {
+  const made: Wallets = {};
+  for (const { name, createWallet } of networkFamilies) made[name] = await createWallet();
+  return made;
 };
 
 const readWallets = async (path: string): Promise<Wallets | null> => {
@@ -61,7 +43,7 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-/** Whole or not at all, for this user only, and never over another: false when there is one by now. */
+/** Writes the file whole or not at all, for this user only. Returns false when there is one already, and keeps that. */
 const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean> => {
   await mkdir(dataDir, { recursive: true });
   const temporary = join(dataDir, `.${fileName}.${randomUUID()}`);
@@ -84,16 +66,15 @@ const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean>
   }
 };
 
-type Addresses = Record<NetworkFamily, string>;
-
-const addressesSchema = z.object({ evm: z.string(), solana: z.string() });
-const addressesOf = ({ evm, solana }: Wallets): Addresses => ({ evm: evm.address, solana: solana.address });
+const addressesSchema = z.record(z.string(), z.string());
+const addressesOf = (wallets: Wallets): z.infer<typeof addressesSchema> =>
+  Object.fromEntries(Object.entries(wallets).map(([name, { address }]) => [name, address]));
 
 const findOrCreate = async (dataDir: string): Promise<{ wallets: Wallets; isNew: boolean }> => {
   const path = join(dataDir, fileName);
   const existing = await readWallets(path);
   if (existing !== null) return { wallets: existing, isNew: false };
-  const made = { evm: await createEvmWallet(), solana: await createSolanaWallet() };
+  const made = await createWallets();
   if (await writeWallets(dataDir, made)) return { wallets: made, isNew: true };
   const others = await readWallets(path);
   if (others === null) throw new ConfigError(`DATA_DIR: ${fileName} cannot be made`);
@@ -101,40 +82,41 @@ const findOrCreate = async (dataDir: string): Promise<{ wallets: Wallets; isNew:
 };
 
 /**
- * The addresses that every process on one store offers: those of the first that asked. Only they are shared, as being
- * paid takes no key. The key is on the disk of its maker before anybody is told the address.
+ * Agrees on the addresses that every process on one store offers: those of the first process that asked. Only addresses
+ * are shared, as being paid takes no key. The key is on the disk of its process before an address is offered.
  */
 const agreeOnAddresses = async (
   dataDir: string,
   agreeOn: (value: string) => Promise<string>,
-): Promise<{ addresses: Addresses; hasKey: boolean }> => {
+): Promise<{ addresses: Record<string, string>; hasKey: boolean }> => {
   const { wallets, isNew } = await findOrCreate(dataDir);
   const own = JSON.stringify(addressesOf(wallets));
   const agreed = await agreeOn(own);
-  // Nobody was told of this wallet, and nobody ever will be.
+  // This wallet was never offered, and never will be.
   if (agreed !== own && isNew) await rm(join(dataDir, fileName), { force: true });
   return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
 
 export interface AssignedWallets {
   networks: PayableNetwork[];
-  /** A sentence for the log that says where payments go; null when every wallet was configured. */
+  /** A sentence for the log about where payments go; null when every wallet was configured. */
   notice: string | null;
 }
 
-const refuseWrongWallet = (network: string, payTo: string | null): void => {
+/** Throws ConfigError for a wallet that cannot be right. */
+const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
   const { family } = requireNetwork(network);
-  const problem = payTo === null ? null : addressProblem(family, payTo);
+  const problem = payTo === null ? null : family.addressProblem(payTo);
   if (problem !== null)
     throw new ConfigError(
-      `X402_${family.toUpperCase()}_PAY_TO (or x402.networks.${network}.pay_to): ${payTo} ${problem}`,
+      `${family.settingPrefix}_PAY_TO (or x402.networks.${network}.pay_to): ${payTo} ${problem}`,
     );
 };
 
 /**
- * Returns the networks with a wallet each. Those without one in the configuration (test networks only) get a wallet that
- * is generated into `dataDir` and kept; `agreeOn` stores the first value that any process gives it, and returns that.
- * Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
+ * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a wallet
+ * that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and returns the
+ * stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
@@ -142,31 +124,27 @@ export const assignWallets = async (options: {
   agreeOn: (value: string) => Promise<string>;
 }): Promise<AssignedWallets> => {
   const { networks, dataDir, agreeOn } = options;
-  for (const { network, payTo } of networks) refuseWrongWallet(network, payTo);
-  if (networks.every(({ payTo }) => payTo !== null))
-    return {
-      networks: networks.flatMap((network) =>
-        network.payTo === null ? [] : [{ ...network, payTo: network.payTo }],
-      ),
-      notice: null,
-    };
-  const { addresses, hasKey } = await agreeOnAddresses(dataDir, agreeOn);
-  const assigned = networks.map((network) => {
-    const { family, label } = requireNetwork(network.network);
-    const isGenerated = network.payTo === null;
-    return { ...network, payTo: network.payTo ?? addresses[family], label, isGenerated };
-  });
-  const places = assigned
-    .filter(({ isGenerated }) => isGenerated)
-    .map(({ label, payTo }) => `${label} to ${payTo}`);
+  networks.forEach(checkWallet);
+  const missing = networks.filter(({ payTo }) => payTo === null);
+  const { addresses, hasKey } =
+    missing.length === 0 ? { addresses: {}, hasKey: true } : await agreeOnAddresses(dataDir, agreeOn);
+  const payToOf = ({ network, payTo }: X402NetworkConfig): string => {
+    const { family } = requireNetwork(network);
+    const wallet = payTo ?? addresses[family.name];
+    if (wallet === undefined) throw new ConfigError(`${family.settingPrefix}_PAY_TO: must name your wallet`);
+    return wallet;
+  };
+  const assigned = networks.map((network) => ({ ...network, payTo: payToOf(network) }));
+  if (missing.length === 0) return { networks: assigned, notice: null };
+  const routes = missing.map((network) => `${requireNetwork(network.network).label} to ${payToOf(network)}`);
   return {
-    networks: assigned.map(({ label: _label, isGenerated: _isGenerated, ...network }) => network),
+    networks: assigned,
     notice:
-      `No wallet is configured: payments with test money go on ${places.join(' and on ')}, ` +
+      `No wallet is configured: payments with test money go on ${routes.join(' and on ')}, ` +
       (hasKey
         ? `a wallet generated into ${join(dataDir, fileName)}. `
         : `a wallet that another gateway on this store generated; its key is in ${fileName} of that one's DATA_DIR. If this gateway ` +
           `made it and that file is gone, so is the key, unless there is a copy. `) +
-      `Set X402_EVM_PAY_TO and X402_SOLANA_PAY_TO to be paid into your own.`,
+      `Set ${networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_PAY_TO`).join(' and ')} to be paid into your own.`,
   };
 };

@@ -96,3 +96,10 @@ export const askWithin =
     if (!parsed.success) throw new RpcOutage(`the node answered ${method} with something else`);
     return parsed.data;
   };
+
+/** Invalid parameters, and on Solana failed preflight, bad signatures, and transactions of a form that nodes do not take. */
+const verdictCodes = new Set([-32_602, -32_002, -32_003, -32_013, -32_015]);
+
+/** Tells whether the node refused the question itself. All other errors say nothing about it. */
+export const isVerdict = (error: unknown): boolean =>
+  error instanceof RpcRefusal && verdictCodes.has(error.code);

@@ -1,18 +1,12 @@
-import type { Facilitator, FacilitatorHealth, SettleOptions } from './facilitator.ts';
-
-/** The part of an in-process facilitator that needs the chain's packages. */
-export interface LocalEngine extends Pick<Facilitator, 'verify' | 'settle' | 'findOutcome'> {
-  /** Whether it can settle at all. Throws when the chain does not answer, which says nothing. */
-  check(signal: AbortSignal): Promise<FacilitatorHealth>;
-}
+import type { FacilitatorHealth, SettleOptions } from './facilitator.ts';
 
 /**
- * Remembers what `beforeBroadcast` threw, as the x402 schemes turn every error into a refused payment, and this
- * one is none: nothing was sent, and the caller must hear of it.
+ * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but with
+ * such an error nothing was sent, and the caller must get the error itself.
  */
-export const watchHandover = (
+export const watchBeforeBroadcast = (
   beforeBroadcast: SettleOptions['beforeBroadcast'],
-): { beforeBroadcast: SettleOptions['beforeBroadcast']; throwIfAbandoned(): void } => {
+): { beforeBroadcast: SettleOptions['beforeBroadcast']; throwFirstError(): void } => {
   const errors: unknown[] = [];
   return {
     beforeBroadcast: async (outgoing) => {
@@ -23,8 +17,39 @@ export const watchHandover = (
         throw error;
       }
     },
-    throwIfAbandoned: () => {
+    throwFirstError: () => {
       if (errors.length > 0) throw errors[0];
     },
+  };
+};
+
+/** Below this many settlements the operator is told to fund the account. */
+const fewSettlements = 50n;
+
+/**
+ * Judges whether an account can pay for settlements. Amounts are in the smallest unit of the chain's coin;
+ * `settlementCost` is the most that one costs at the present price. The words do not change with the balance, so that
+ * logs do not fill.
+ */
+export const judgeFunds = ({
+  account,
+  spendable,
+  settlementCost,
+}: {
+  account: string;
+  spendable: bigint;
+  settlementCost: bigint;
+}): FacilitatorHealth => {
+  if (spendable < settlementCost)
+    return {
+      ready: false,
+      detail: `the settling account ${account} cannot pay for one settlement at the present price; fund it`,
+    };
+  return {
+    ready: true,
+    detail:
+      spendable < settlementCost * fewSettlements
+        ? `the settling account ${account} can pay for fewer than ${fewSettlements} settlements; fund it`
+        : null,
   };
 };

@@ -1,80 +1,31 @@
-import type { Log } from '../../kit/log.ts';
-import { once } from '../../kit/once.ts';
-import { decodeBase58, encodeBase58 } from '../solana/base58.ts';
-import type { PaymentNetwork } from './networks.ts';
 import { ConfigError } from '../../kit/errors.ts';
-import type { Facilitator, FacilitatorTimeouts, SupportedKind } from './facilitator.ts';
-import { createJsonRpc, RpcRefusal } from './json-rpc.ts';
-import type { LocalEngine } from './local-engine.ts';
-import type { SenderTurn } from './sender-turn.ts';
+import { once } from '../../kit/once.ts';
+import type { Facilitator, SupportedKind } from './facilitator.ts';
+import { RpcRefusal } from './json-rpc.ts';
+import type { LocalEngine, LocalEngineOptions } from './network-family.ts';
 
-export interface LocalFacilitatorOptions {
-  network: PaymentNetwork;
-  payTo: string;
-  rpcUrl: string;
-  /** EVM: 0x and 64 hex digits. Solana: base58 of 64 bytes. */
-  privateKey: string;
-  /** Where this service tells what it settles: it is its own facilitator. */
+export interface LocalFacilitatorOptions extends LocalEngineOptions {
+  /** The address at which this service tells what it settles: it is its own facilitator. */
   address: () => string;
-  timeouts: FacilitatorTimeouts;
-  /** Turns of EVM accounts that other processes send from too. */
-  turnOf: (sender: string) => SenderTurn;
-  log: Log;
-  now: () => number;
 }
 
-const secretKeyBytes = 64;
 const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
 
-const readSolanaKey = (text: string): Uint8Array => {
-  const bytes = decodeBase58(text);
-  if (bytes?.length !== secretKeyBytes)
-    throw new ConfigError('X402_SOLANA_FACILITATOR_KEY: must be a base58 secret key of 64 bytes');
-  return bytes;
-};
-
-interface Loading {
-  kind: SupportedKind;
-  load: () => Promise<LocalEngine>;
-}
-
-/** The terms need no package of the chain; the engine is loaded when it is first needed. */
-const prepare = ({ network, privateKey, rpcUrl, timeouts, ...rest }: LocalFacilitatorOptions): Loading => {
-  const rpc = createJsonRpc({ url: rpcUrl, timeoutMs: timeouts.rpcMs });
-  if (network.family === 'evm')
-    return {
-      kind: { extra: {} },
-      load: async () => {
-        const { createLocalEvm } = await import('../evm/local-evm.ts');
-        return createLocalEvm({
-          network,
-          privateKey,
-          rpc,
-          timeouts,
-          turnOf: rest.turnOf,
-          log: rest.log,
-          now: rest.now,
-        });
-      },
-    };
-  const secretKey = readSolanaKey(privateKey);
-  return {
-    kind: { extra: { feePayer: encodeBase58(secretKey.subarray(secretKeyBytes / 2)) } },
-    load: async () => {
-      const { createLocalSolana } = await import('../solana/local-solana.ts');
-      return createLocalSolana({ network, secretKey, rpc, timeouts, ...rest });
-    },
-  };
-};
-
-/** A facilitator in this process, which asks the chain's RPC and pays the chain's fees itself. */
+/**
+ * A facilitator in this process, which asks a node of the chain and pays the chain's fees itself. The packages of the
+ * chain are loaded with the first call that needs them. Throws ConfigError for a key of the wrong form.
+ */
 export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facilitator => {
-  const { kind, load } = prepare(options);
+  const { network, log } = options;
+  const { family } = network;
+  const problem = family.secretKeyProblem(options.privateKey);
+  if (problem !== null) throw new ConfigError(`${family.settingPrefix}_FACILITATOR_KEY: ${problem}`);
+  const { kind, load } = family.prepareLocal(options);
   let supported: SupportedKind | 'unsupported' = kind;
   const engine = once(load);
   const loaded = (): Promise<LocalEngine | null> =>
     engine().catch((error: unknown) => {
-      options.log.error({ err: error, network: options.network.id }, 'the chain could not be set up');
+      log.error({ err: error, network: network.id }, 'the chain could not be set up');
       return null;
     });
   return {
@@ -89,13 +40,12 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
         supported = health.ready ? kind : 'unsupported';
         return health;
       } catch (error) {
-        const { family, label } = options.network;
-        const setting = `X402_${family.toUpperCase()}_RPC_URL, or rpc_url`;
+        const setting = `${family.settingPrefix}_RPC_URL, or rpc_url`;
         return {
           ready: false,
           detail:
             error instanceof RpcRefusal
-              ? `the RPC does not know what every node of ${label} knows (${setting}): ${error.message.slice(0, 200)}`
+              ? `the RPC does not know what every node of ${network.label} knows (${setting}): ${error.message.slice(0, 200)}`
               : `the RPC does not answer (${setting})`,
         };
       }

@@ -1,44 +1,9 @@
 import { ConfigError } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
-
-export type NetworkFamily = 'evm' | 'solana';
-
-/**
- * How EVM buyers authorize a transfer: by the token's own ERC-3009, or through the Permit2 contract where the token
- * has none.
- */
-export type TransferMethod = 'eip3009' | 'permit2';
-
-/** A token that is taken as payment, one token being one USD. */
-export interface PaymentAsset {
-  symbol: string;
-  /** EVM: the contract, in checksum form. Solana: the mint. */
-  address: string;
-  /** Decimal places of the smallest unit. */
-  decimals: number;
-  /** The token's domain, that EVM buyers sign under; null on Solana, and for a token that signs nothing itself. */
-  eip712: { name: string; version: string } | null;
-  /** Null on Solana. */
-  transfer: TransferMethod | null;
-}
-
-export interface PaymentNetwork {
-  /** CAIP-2, the name in x402 v2. */
-  id: `${string}:${string}`;
-  /** The name in x402 v1, or the usual one where v1 has none. */
-  v1Name: string;
-  /** Whether v1 clients know that name: they refuse all terms that come with one that they do not know. */
-  isInV1: boolean;
-  family: NetworkFamily;
-  /** For people. */
-  label: string;
-  isTest: boolean;
-  /** A node that everybody may ask, slowly. */
-  publicRpcUrl: string;
-  /** EVM: the most that one settlement may cost of the chain's coin, in wei; null on Solana. */
-  maxGasCost: bigint | null;
-  asset: PaymentAsset;
-}
+import { evmFamily } from '../evm/evm-family.ts';
+import { solanaFamily } from '../solana/solana-family.ts';
+import type { Coin } from '../refunds/refund-transfer.ts';
+import type { PaymentAsset, PaymentNetwork } from './network-family.ts';
 
 const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
   symbol: 'USDC',
@@ -65,24 +30,31 @@ const solanaUsdc = (address: string): PaymentAsset => ({
   transfer: null,
 });
 
-/** In wei. Hundreds of times the usual cost on Base and BNB Chain; on Ethereum that of 180 gwei a unit of gas. */
+const coins = {
+  eth: { symbol: 'ETH', decimals: 18 },
+  bnb: { symbol: 'BNB', decimals: 18 },
+  sol: { symbol: 'SOL', decimals: 9 },
+} satisfies Record<string, Coin>;
+
+/** In wei. Hundreds of times the usual cost on Base and BNB Chain; on Ethereum the cost at 180 gwei a unit of gas. */
 const maxGasCosts = { cheap: 5_000_000_000_000_000n, ethereum: 20_000_000_000_000_000n };
 
 /**
- * The networks on which this service can be paid. Base, Ethereum and Solana: assets and v1 names are those of x402's
- * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com), and that of BNB Chain is
- * Binance-Peg USD Coin and its sister on the test net. x402 v1 has no official names for BNB Chain: these are the usual
- * ones. The self-check at start asks the chain itself whether all this is so.
+ * The networks on which this service can be paid. On Base, Ethereum and Solana, assets and v1 names are those of x402's
+ * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg USD
+ * Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones. The
+ * self-check compares all this with the chain at the start.
  */
 export const paymentNetworks: readonly PaymentNetwork[] = [
   {
     id: 'eip155:8453',
     v1Name: 'base',
     isInV1: true,
-    family: 'evm',
+    family: evmFamily,
     label: 'Base',
     isTest: false,
     publicRpcUrl: 'https://mainnet.base.org',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 'USD Coin'),
   },
@@ -90,10 +62,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:84532',
     v1Name: 'base-sepolia',
     isInV1: true,
-    family: 'evm',
+    family: evmFamily,
     label: 'Base Sepolia',
     isTest: true,
     publicRpcUrl: 'https://sepolia.base.org',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x036CbD53842c5426634e7929541eC2318f3dCF7e', 'USDC'),
   },
@@ -101,10 +74,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:1',
     v1Name: 'ethereum',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'Ethereum',
     isTest: false,
     publicRpcUrl: 'https://ethereum-rpc.publicnode.com',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin'),
   },
@@ -112,10 +86,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:11155111',
     v1Name: 'sepolia',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'Ethereum Sepolia',
     isTest: true,
     publicRpcUrl: 'https://ethereum-sepolia-rpc.publicnode.com',
+    coin: coins.eth,
     maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238', 'USDC'),
   },
@@ -123,10 +98,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:56',
     v1Name: 'bsc',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'BNB Chain',
     isTest: false,
     publicRpcUrl: 'https://bsc-dataseed.bnbchain.org',
+    coin: coins.bnb,
     maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'),
   },
@@ -134,10 +110,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'eip155:97',
     v1Name: 'bsc-testnet',
     isInV1: false,
-    family: 'evm',
+    family: evmFamily,
     label: 'BNB Chain test net',
     isTest: true,
     publicRpcUrl: 'https://bsc-testnet-dataseed.bnbchain.org',
+    coin: coins.bnb,
     maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x64544969ed7EBf5f083679233325356EbE738930'),
   },
@@ -145,10 +122,11 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
     v1Name: 'solana',
     isInV1: true,
-    family: 'solana',
+    family: solanaFamily,
     label: 'Solana',
     isTest: false,
     publicRpcUrl: 'https://api.mainnet-beta.solana.com',
+    coin: coins.sol,
     maxGasCost: null,
     asset: solanaUsdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
   },
@@ -156,18 +134,19 @@ export const paymentNetworks: readonly PaymentNetwork[] = [
     id: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
     v1Name: 'solana-devnet',
     isInV1: true,
-    family: 'solana',
+    family: solanaFamily,
     label: 'Solana devnet',
     isTest: true,
     publicRpcUrl: 'https://api.devnet.solana.com',
+    coin: coins.sol,
     maxGasCost: null,
     asset: solanaUsdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
   },
 ];
 
 /**
- * The network of that CAIP-2 or v1 name; null for one that this service does not know. `configured` come first: their
- * asset may be another than the built-in one.
+ * Finds the network of a CAIP-2 or v1 name; null for one that this service does not know. The networks of `configured`
+ * come first, as their asset may differ from the built-in one.
  */
 export const findNetwork = (
   name: string,
@@ -176,7 +155,7 @@ export const findNetwork = (
   [...configured, ...paymentNetworks].find((network) => network.id === name || network.v1Name === name) ??
   null;
 
-/** The network of that CAIP-2 name. Throws ConfigError for one that this service does not know. */
+/** Returns the network of a CAIP-2 name. Throws ConfigError for one that this service does not know. */
 export const requireNetwork = (id: string): PaymentNetwork => {
   const network = paymentNetworks.find((candidate) => candidate.id === id);
   if (network !== undefined) return network;
@@ -184,13 +163,26 @@ export const requireNetwork = (id: string): PaymentNetwork => {
   throw new ConfigError(`X402_NETWORKS: ${id} cannot take payments; the known networks are ${known}`);
 };
 
+/**
+ * Returns the network of a CAIP-2 name, with the configured token in place of its USDC unless that is null. Throws
+ * ConfigError for a network that this service does not know, and for a token whose address cannot be right.
+ */
+export const configuredNetwork = (id: string, asset: PaymentAsset | null): PaymentNetwork => {
+  const network = requireNetwork(id);
+  if (asset === null) return network;
+  const problem = network.family.addressProblem(asset.address);
+  if (problem !== null)
+    throw new ConfigError(`causeway.yaml: x402.networks.${id}.asset.address: ${asset.address} ${problem}`);
+  return { ...network, asset };
+};
+
 const nanoDecimals = 9;
 /** The store keeps amounts in 64 bits: 9.22 USD at 18 decimals, and the dearest request costs 0.50. */
 const maxAmount = 2n ** 63n - 1n;
 
 /**
- * A price in the asset's smallest unit, exactly. Throws RangeError for one that is not above zero, that is
- * finer than the smallest unit, as rounding would charge another price than was named, or too big to be stored.
+ * Converts a price to the asset's smallest unit, exactly. Throws RangeError for a price that is not above zero, that is
+ * too big to be stored, or that is finer than the smallest unit, as rounding would charge another price.
  */
 export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
   if (price <= 0n) throw new RangeError('a price must be above zero');

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { decodeBase64Json } from './base64-json.ts';
 import { readPaymentIdentifier } from '../extensions/payment-identifier.ts';
-import { findNetwork, type PaymentNetwork } from './networks.ts';
-import type { EvmPayload, SolanaPayload } from './wire.ts';
+import type { PaymentNetwork } from './network-family.ts';
+import { findNetwork, requireNetwork } from './networks.ts';
+import { integerText, type SignedPayload } from './wire.ts';
 
-/** Proofs as a transport found them, unread. */
+/** Proofs as a transport received them. */
 export interface Proofs {
   /** The header `X-PAYMENT`. */
   xPayment?: string | undefined;
@@ -15,7 +16,7 @@ export interface Proofs {
   meta?: unknown;
 }
 
-/** The terms that a v2 proof says it answers; v1 proofs do not say. */
+/** The terms that a v2 proof names; v1 proofs name none. */
 export interface AcceptedTerms {
   asset: string;
   amount: string;
@@ -24,69 +25,17 @@ export interface AcceptedTerms {
   feePayer: string | null;
 }
 
-/** A well-formed proof; nothing about it has been verified. */
+/** A well-formed proof. Nothing about it is verified. */
 export interface Proof {
   network: PaymentNetwork;
   accepted: AcceptedTerms | null;
-  payload: EvmPayload | SolanaPayload;
+  payload: SignedPayload;
   /** The buyer's own identifier of the payment; null for none. */
   paymentId: string | null;
 }
 
 /** Proofs are 1.0 to 1.6 KB. */
 const maxProofCharacters = 16_384;
-/** A Solana transaction has at most 1232 bytes, in base64. */
-const maxTransactionCharacters = 1_644;
-const maxSignatureCharacters = 2_050;
-
-const wordBits = 256n;
-
-const hex = (digits: string, message: string) =>
-  z
-    .string()
-    .max(maxSignatureCharacters)
-    .regex(new RegExp(`^0x[0-9a-fA-F]${digits}$`), message)
-    .toLowerCase()
-    .pipe(z.templateLiteral(['0x', z.string()]));
-const address = hex('{40}', 'must be an EVM address');
-const integer = z
-  .string()
-  .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'must be a whole number in decimal digits', abort: true })
-  .refine((digits) => BigInt(digits) < 1n << wordBits, 'is too big');
-const signature = hex('{130,}', 'must be a hex signature').refine(
-  (text) => text.length % 2 === 0,
-  'must be whole bytes',
-);
-const eip3009Payload = z.object({
-  signature,
-  authorization: z.object({
-    from: address,
-    to: address,
-    value: integer,
-    validAfter: integer,
-    validBefore: integer,
-    nonce: hex('{64}', 'must be 32 bytes in hex'),
-  }),
-});
-const permit2Payload = z.object({
-  signature,
-  permit2Authorization: z.object({
-    from: address,
-    permitted: z.object({ token: address, amount: integer }),
-    spender: address,
-    nonce: integer,
-    deadline: integer,
-    witness: z.object({ to: address, validAfter: integer }),
-  }),
-});
-/** The one of the two shapes that a payload shows: whether it is the one that was asked for is for the terms to say. */
-const hasPermit2 = z.object({ permit2Authorization: z.unknown().refine((value) => value !== undefined) });
-const solanaPayload = z.object({
-  transaction: z
-    .string()
-    .max(maxTransactionCharacters)
-    .regex(/^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, 'must be base64'),
-});
 const shortText = z.string().min(1).max(128);
 const exact = z.literal('exact', 'must be "exact"');
 const envelope = z.discriminatedUnion('x402Version', [
@@ -97,7 +46,7 @@ const envelope = z.discriminatedUnion('x402Version', [
       scheme: exact,
       network: shortText,
       asset: shortText,
-      amount: integer,
+      amount: integerText,
       payTo: shortText,
       extra: z.looseObject({ feePayer: shortText.optional() }).nullish(),
     }),
@@ -127,13 +76,13 @@ const decodeText = (text: string, where: string): unknown => {
   }
 };
 
-/** An empty header is how some clients say that they have none. */
+/** Some clients send an empty header in place of none. */
 const isPresent = (header: string | undefined): header is string =>
   header !== undefined && header.trim() !== '';
 
 /**
- * The one proof that counts. Some wallets send both headers for one purchase, in both dialects and perhaps signed
- * apart, and the buyer is charged once: the v2 header wins, always, so that a repetition is the same payment.
+ * Picks the proof that counts. Some wallets send both headers for one purchase, perhaps with two signatures, and the buyer
+ * is charged once. The v2 header always wins, so that a repetition is the same payment.
  */
 const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   if (isPresent(paymentSignature)) return decodeText(paymentSignature, 'PAYMENT-SIGNATURE');
@@ -141,31 +90,24 @@ const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   return typeof meta === 'string' ? decodeText(meta, 'x402/payment') : meta;
 };
 
-/** Whether there is any proof to read. */
+/** Tells whether there is a proof to read. */
 export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
   proofs !== null &&
   (isPresent(proofs.xPayment) ||
     isPresent(proofs.paymentSignature) ||
     (proofs.meta !== undefined && proofs.meta !== null));
 
-const readPayload = ({ family }: PaymentNetwork, payload: unknown): EvmPayload | SolanaPayload => {
-  if (family === 'solana') return check(solanaPayload, payload, 'payload');
-  return hasPermit2.safeParse(payload).success
-    ? check(permit2Payload, payload, 'payload')
-    : check(eip3009Payload, payload, 'payload');
-};
-
 /**
- * Reads a proof of either version; its own `x402Version` says which. `configured` are the networks as they are offered;
- * others that this service knows are read too, as their payments may be older than the configuration. Throws AppError
- * `invalid_payment` with what is wrong, and nothing else.
+ * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs of
+ * other known networks are read too, as their payments may be older than the configuration. Throws only AppError
+ * `invalid_payment`, which says what is wrong.
  */
 export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[] = []): Proof => {
   const proof = check(envelope, pickProof(proofs), '');
   const { network: name } = proof.x402Version === 1 ? proof : proof.accepted;
   const network = findNetwork(name, configured);
   if (network === null) throw malformed('its network is not one that this service knows');
-  const payload = readPayload(network, proof.payload);
+  const payload = check(network.family.payloadSchema(proof.payload), proof.payload, 'payload');
   if (proof.x402Version === 1) return { network, accepted: null, payload, paymentId: null };
   const { asset, amount, payTo, extra } = proof.accepted;
   return {
@@ -174,4 +116,17 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
     payload,
     paymentId: readPaymentIdentifier(proof.extensions),
   };
+};
+
+/**
+ * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or Permit2),
+ * payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a payload that
+ * cannot be read.
+ */
+export const paymentIdentity = async ({ network, payload }: Proof): Promise<string> => {
+  try {
+    return await network.family.identify(payload, requireNetwork(network.id));
+  } catch (cause) {
+    throw malformed('payload.transaction is not valid', cause);
+  }
 };

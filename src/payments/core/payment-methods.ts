@@ -1,41 +1,39 @@
-import type { AssetConfig, FacilitatorConfig } from '../../config/config.ts';
+import type { FacilitatorConfig } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from './challenge.ts';
-import { configuredNetwork } from './configured-network.ts';
 import { defaultFacilitatorTimeouts, type Facilitator, type FacilitatorTimeouts } from './facilitator.ts';
-import { createFacilitatorGroup } from './facilitator-group.ts';
-import { createJsonRpc } from './json-rpc.ts';
+import { createFacilitatorGroup } from '../remote/facilitator-group.ts';
+import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
 import { createLocalFacilitator } from './local-facilitator.ts';
 import { createRemoteFacilitator, type RemoteFacilitator } from '../remote/remote-facilitator.ts';
 import { createRemoteOutcome } from '../remote/remote-outcome.ts';
-import type { SenderTurn } from './sender-turn.ts';
+import type { AccountLease, PaymentAsset, PaymentNetwork } from './network-family.ts';
+import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './self-check.ts';
-import type { PaymentNetwork } from './networks.ts';
-import { readFunds } from './read-funds.ts';
 
-/** A network of the configuration whose wallet is known. */
+/** A configured network with its wallet. */
 export interface PayableNetwork {
   /** CAIP-2. */
   network: string;
   payTo: string;
   facilitator: FacilitatorConfig;
   /** Another token than the network's own USDC. */
-  asset?: AssetConfig | null;
+  asset?: PaymentAsset | null;
 }
 
 export interface PaymentMethodsOptions {
   networks: readonly PayableNetwork[];
-  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that are settled in this process. */
+  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that this process settles. */
   publicUrl: () => string;
   log: Log;
   now: () => number;
   timeouts?: Partial<FacilitatorTimeouts>;
-  /** Turns of EVM accounts that other processes send from too. */
-  turnOf: (sender: string) => SenderTurn;
-  /** Told when a facilitator elsewhere begins to fail: what can be offered may have changed. */
+  /** Returns the lease of an account, named by CAIP-2 network and address, from which other processes send too. */
+  accountLeaseOf: (account: string) => AccountLease;
+  /** Called when a facilitator elsewhere begins to fail: the offer may have changed. */
   onTrouble?: () => void;
-  /** Whether the word of a facilitator elsewhere may count while no node of the chain answers. */
+  /** Allows the word of a facilitator elsewhere to count while no node of the chain answers. */
   takesUnchecked: boolean;
   fetch?: typeof globalThis.fetch;
 }
@@ -44,13 +42,13 @@ type RemoteConfig = Extract<FacilitatorConfig, { kind: 'remote' }>;
 
 const createRemote = (
   network: PaymentNetwork,
-  { endpoints, rpcUrl }: RemoteConfig,
-  options: PaymentMethodsOptions & { timeouts: FacilitatorTimeouts },
+  { endpoints }: RemoteConfig,
+  options: PaymentMethodsOptions & { rpc: JsonRpc; timeouts: FacilitatorTimeouts },
 ): Facilitator => {
-  const { log, now, timeouts, onTrouble = () => undefined, fetch } = options;
+  const { rpc, log, now, timeouts, onTrouble = () => undefined, fetch } = options;
   const outcome = createRemoteOutcome({
     network,
-    rpcUrl: rpcUrl ?? network.publicRpcUrl,
+    rpc,
     timeouts,
     takesUnchecked: options.takesUnchecked,
     now,
@@ -68,40 +66,58 @@ const createRemote = (
     }),
   );
   if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');
-  return createFacilitatorGroup({ members: [first, ...others], outcome, timeouts, now });
+  return createFacilitatorGroup({
+    family: network.family,
+    members: [first, ...others],
+    outcome,
+    timeouts,
+    now,
+  });
 };
 
-/** One payment method a network, in order. Throws ConfigError for a network or key that cannot be used. */
+/** Reads the balance of an account that pays. Null when the node does not answer. */
+const createReadFunds =
+  (
+    { family }: PaymentNetwork,
+    { rpc, timeoutMs }: { rpc: JsonRpc; timeoutMs: number },
+  ): PaymentMethod['readFunds'] =>
+  async (of) => {
+    try {
+      return await family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeoutMs) });
+    } catch (error) {
+      if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
+      throw error;
+    }
+  };
+
+/** Creates one payment method for each network, in order. Throws ConfigError for a network or key that cannot be used. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
-  const { networks, publicUrl, turnOf, log, now } = options;
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
-  const createFacilitator = (network: PaymentNetwork, { payTo, facilitator }: PayableNetwork): Facilitator =>
-    facilitator.kind === 'local'
-      ? createLocalFacilitator({
-          ...facilitator,
-          network,
-          payTo,
-          address: () => `${publicUrl()}/x402`,
-          timeouts,
-          turnOf,
-          log,
-          now,
-        })
-      : createRemote(network, facilitator, { ...options, timeouts });
-  return networks.map((configured) => {
-    const { payTo, asset } = configured;
-    const { rpcUrl } = configured.facilitator;
-    const network = configuredNetwork(configured.network, asset ?? null);
-    const { family } = network;
-    const rpc = createJsonRpc({ url: rpcUrl ?? network.publicRpcUrl, timeoutMs: timeouts.rpcMs });
+  return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {
+    const network = configuredNetwork(id, asset ?? null);
+    const rpc = createJsonRpc({
+      url: settings.rpcUrl ?? network.publicRpcUrl,
+      timeoutMs: timeouts.rpcMs,
+    });
     const node = { rpc, timeoutMs: timeouts.queryMs };
-    const facilitator = createFacilitator(network, configured);
+    const shared = { ...options, rpc, timeouts };
+    const facilitator =
+      settings.kind === 'local'
+        ? createLocalFacilitator({
+            ...shared,
+            network,
+            payTo,
+            privateKey: settings.privateKey,
+            address: () => `${options.publicUrl()}/x402`,
+          })
+        : createRemote(network, settings, shared);
     return {
       network,
       payTo,
       // A public node is not asked for more than has to be.
-      facilitator: rpcUrl === null ? facilitator : withSelfCheck(facilitator, { network, payTo, ...node }),
-      readFunds: (of) => readFunds({ family, ...node }, of),
+      facilitator:
+        settings.rpcUrl === null ? facilitator : withSelfCheck(facilitator, { network, payTo, ...node }),
+      readFunds: createReadFunds(network, node),
     };
   });
 };

@@ -1,6 +1,6 @@
-import type { PaymentNetwork } from './networks.ts';
 import type { Facilitator } from './facilitator.ts';
 import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+import type { PaymentNetwork } from './network-family.ts';
 
 export interface SelfCheckOptions {
   network: PaymentNetwork;
@@ -9,38 +9,23 @@ export interface SelfCheckOptions {
   timeoutMs: number;
 }
 
-const findFaults = async (
-  { network, payTo, rpc, timeoutMs }: SelfCheckOptions,
-  outer: AbortSignal,
-): Promise<string[]> => {
-  const signal = AbortSignal.any([outer, AbortSignal.timeout(timeoutMs)]);
-  switch (network.family) {
-    case 'evm': {
-      const { createEvmChain } = await import('../evm/evm-chain.ts');
-      const { findEvmFaults } = await import('../evm/evm-self-check.ts');
-      return findEvmFaults(createEvmChain(rpc, signal), network);
-    }
-    case 'solana': {
-      const { createSolanaChain } = await import('../solana/solana-chain.ts');
-      const { findSolanaFaults } = await import('../solana/solana-self-check.ts');
-      return findSolanaFaults(createSolanaChain(rpc, signal), { network, payTo });
-    }
-  }
-};
-
 /**
- * The same facilitator, out of the offer as long as the chain contradicts what is configured of it: nobody is to sign
- * what cannot be settled. The chain is asked until it agrees once; a node that does not answer says nothing.
+ * Takes a facilitator out of the offer as long as the chain contradicts the configuration: nobody shall sign what cannot
+ * be settled. The chain is asked until it agrees once; a node that does not answer changes nothing.
  */
-export const withSelfCheck = (facilitator: Facilitator, options: SelfCheckOptions): Facilitator => {
+export const withSelfCheck = (
+  facilitator: Facilitator,
+  { network, payTo, rpc, timeoutMs }: SelfCheckOptions,
+): Facilitator => {
   let hasAgreed = false;
   let faults: string[] = [];
-  const ask = async (signal: AbortSignal): Promise<void> => {
+  const ask = async (outer: AbortSignal): Promise<void> => {
+    const signal = AbortSignal.any([outer, AbortSignal.timeout(timeoutMs)]);
     try {
-      faults = await findFaults(options, signal);
+      faults = await network.family.findFaults({ network, payTo }, { rpc, signal });
       hasAgreed = faults.length === 0;
     } catch (error) {
-      // Whoever needs this node notices by himself that it does not answer.
+      // The calls that need this node report themselves that it does not answer.
       if (!(error instanceof RpcOutage || error instanceof RpcRefusal)) throw error;
     }
   };

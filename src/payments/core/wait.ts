@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits `ms`; false when the signal ended the wait. */
+/** Waits `ms`. Returns false when the signal ended the wait. */
 export const waitFor = async (ms: number, signal: AbortSignal): Promise<boolean> => {
   try {
     await sleep(ms, undefined, { signal });

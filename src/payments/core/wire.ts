@@ -1,8 +1,13 @@
 /** The shapes that x402 puts on the wire, as far as this service reads and writes them. */
 
+import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 
-export type Hex = `0x${string}`;
+/** A whole number of up to 256 bits, in decimal digits. */
+export const integerText = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'must be a whole number in decimal digits', abort: true })
+  .refine((digits) => BigInt(digits) < 1n << 256n, 'is too big');
 
 /** One way to pay, x402 v2. `amount` is in the asset's smallest unit. */
 export interface PaymentRequirements {
@@ -39,16 +44,16 @@ export interface ResourceInfo {
   tags?: string[];
 }
 
-/** One extension of the protocol: what it says, and the JSON Schema of that. */
+/** One extension of the protocol: its data, and the JSON Schema of that data. */
 export interface Extension {
   info: JsonObject;
   schema: JsonObject;
 }
 
-/** By their keys. */
+/** Extensions by their keys. */
 export type Extensions = Readonly<Record<string, Extension>>;
 
-/** What is owed, x402 v2: the decoded `PAYMENT-REQUIRED` header, and the structured content over MCP. */
+/** The terms of x402 v2: the decoded `PAYMENT-REQUIRED` header, and the structured content over MCP. */
 export interface PaymentRequired {
   x402Version: 2;
   error: string;
@@ -57,7 +62,7 @@ export interface PaymentRequired {
   extensions?: Extensions;
 }
 
-/** The body of a 402: the summary for people, and all that an x402 v1 client needs. */
+/** The body of a 402: a summary for people, and the terms for x402 v1 clients. */
 export interface PaymentRequiredBody {
   error: string;
   x402: { version: string; amount: string; asset: string; payTo: string; chain: string };
@@ -65,56 +70,24 @@ export interface PaymentRequiredBody {
   accepts: PaymentRequirementsV1[];
 }
 
-/** A signed ERC-3009 transfer. Integers are decimal strings. */
-export type Eip3009Payload = {
-  signature: Hex;
-  authorization: {
-    from: Hex;
-    to: Hex;
-    value: string;
-    validAfter: string;
-    validBefore: string;
-    nonce: Hex;
-  };
-};
-
-/** A signed transfer through Permit2, which only x402's proxy may carry out. Integers are decimal strings. */
-export type Permit2Payload = {
-  signature: Hex;
-  permit2Authorization: {
-    from: Hex;
-    permitted: { token: Hex; amount: string };
-    /** x402's proxy, which pays nobody but `witness.to`. */
-    spender: Hex;
-    nonce: string;
-    /** Seconds since 1970. */
-    deadline: string;
-    witness: { to: Hex; validAfter: string };
-  };
-};
-
-export type EvmPayload = Eip3009Payload | Permit2Payload;
-
-/** A transfer that the buyer signed and the fee payer has yet to sign, base64. */
-export type SolanaPayload = {
-  transaction: string;
-};
+/** The part of a proof that the buyer signed. Its form is that of the network's family. */
+export type SignedPayload = Readonly<Record<string, unknown>>;
 
 /** A proof in v2 form, as facilitators take it. */
 export interface PaymentPayload {
   x402Version: 2;
   resource: ResourceInfo;
   accepted: PaymentRequirements;
-  payload: EvmPayload | SolanaPayload;
+  payload: SignedPayload;
   extensions?: Extensions;
 }
 
-/** What became of a settlement: the receipt. */
+/** The outcome of a settlement, as buyers are told. */
 export interface SettleResponse {
   success: boolean;
   errorReason?: string;
   payer?: string;
-  /** Empty when there is none. */
+  /** Empty for none. */
   transaction: string;
   network: string;
   extensions?: Extensions;

@@ -1,9 +1,10 @@
 import { decodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector } from 'viem';
-import type { Eip3009Payload, PaymentRequirements } from '../core/wire.ts';
+import type { FoundOutcome } from '../core/facilitator.ts';
+import type { PaymentRequirements } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
-import type { FoundOutcome } from '../core/facilitator.ts';
-import { isSameHex, isTransferLog, searchLogs, toTopic, type TokenTransfer } from './evm-transfer-log.ts';
+import { isSameHex, type Eip3009Payload } from './evm-payload.ts';
+import { isTransferLog, searchLogs, toTopic, type TokenTransfer } from './evm-token.ts';
 
 const tokenAbi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
@@ -22,7 +23,7 @@ const revertReasons: [RegExp, string][] = [
   [/invalid signature/i, 'invalid_exact_evm_signature'],
 ];
 
-/** ERC-3009: the token itself remembers each nonce for ever, and logs its use right before the transfer. */
+/** A transfer by ERC-3009. The token itself remembers each nonce for ever, and logs its use right before the transfer. */
 export const createEip3009Authorization = (
   { authorization }: Eip3009Payload,
   { asset, payTo, amount }: PaymentRequirements,
@@ -42,7 +43,7 @@ export const createEip3009Authorization = (
     );
   };
 
-  /** A transfer elsewhere in the transaction belongs to another authorization, however alike. */
+  /** A transfer elsewhere in the transaction belongs to another authorization, however alike the two are. */
   const readReceipt = ({ status, logs }: EvmReceipt): 'paid' | 'used_otherwise' | 'unclear' => {
     const use = status === 'success' ? logs.findIndex(isUseLog) : -1;
     if (use === -1) return 'unclear';
@@ -51,7 +52,7 @@ export const createEip3009Authorization = (
     return logs.some((log) => isTransferLog(log, transfer)) ? 'unclear' : 'used_otherwise';
   };
 
-  /** The newest log that says what became of it. */
+  /** Finds the newest log of the use or cancellation of the nonce. */
   const findEnd = async (chain: EvmChain, toBlock: bigint): Promise<EvmLog | null> => {
     const topics = [[authorizationUsedEvent, authorizationCanceledEvent], [toTopic(from)], [nonce]];
     for await (const logs of searchLogs(chain, { address: asset, topics, toBlock })) {
@@ -97,7 +98,7 @@ export const createEip3009Authorization = (
     isPaidBy: (_chain, { receipt }) => Promise.resolve(readReceipt(receipt) === 'paid'),
     explainUse,
     explainRevert: (revert) => revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? null,
-    // What the token says when it refuses tells it all.
+    // The token's own words are precise enough.
     diagnose: () => Promise.resolve(null),
   };
 };

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256, parseTransaction, recoverTransactionAddress, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { EvmChain } from './evm-chain.ts';
-import type { EvmFees } from './evm-fees.ts';
-import { RpcRefusal } from '../core/json-rpc.ts';
 import type { OutgoingTransaction } from '../core/facilitator.ts';
-import type { SenderTurn } from '../core/sender-turn.ts';
+import { RpcRefusal } from '../core/json-rpc.ts';
+import type { AccountLease } from '../core/network-family.ts';
+import type { EvmChain, EvmFees } from './evm-chain.ts';
 
 export interface EvmCall extends EvmFees {
   to: Hex;
@@ -24,7 +23,7 @@ export interface EvmSending {
   beforeBroadcast: (outgoing: OutgoingTransaction) => Promise<void>;
 }
 
-/** `accepted`: a node has it. `refused`: the node asked does not take it. `uncertain`: no usable answer. */
+/** `accepted`: a node has it. `refused`: the node does not take it. `uncertain`: the node gave no usable answer. */
 export type BroadcastResult = 'accepted' | 'refused' | 'uncertain';
 
 export interface EvmSent {
@@ -36,31 +35,30 @@ export interface EvmSent {
 export interface EvmAccount {
   readonly address: Hex;
   /**
-   * Signs, hands hash and raw transaction to `beforeBroadcast`, and only then sends. Throws RpcOutage or
-   * RpcRefusal when it failed before anything was signed, AccountBusy, the signal's reason, and whatever
-   * `beforeBroadcast` throws.
+   * Signs, passes hash and raw transaction to `beforeBroadcast`, and only then sends. Throws RpcOutage or RpcRefusal when
+   * it failed before anything was signed, AccountBusy, the signal's reason, and the errors of `beforeBroadcast`.
    */
   send(call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }>;
-  /** Sends a transaction again that was signed earlier; `dead` when its place was taken and it can never land. */
+  /** Sends a transaction again that was signed earlier. `dead`: its nonce is used, so it can never land. */
   resend(transaction: string, rawTransaction: string, sending: EvmSending): Promise<BroadcastResult | 'dead'>;
   /**
-   * Sends the same call in the same place with other fees, written down first like any other; `dead` when that place
-   * was taken, perhaps by the transaction that should be replaced.
+   * Sends the same call with the same nonce and other fees, after `beforeBroadcast` like any other. `dead`: the nonce is
+   * used, perhaps by the transaction that should be replaced.
    */
   replace(
     call: SignedCall,
     sending: EvmSending,
   ): Promise<{ transaction: string; result: BroadcastResult | 'dead' }>;
   /**
-   * Sees to it that nothing missing keeps the transaction at `nonce` from its turn: puts empty ones into the places
-   * before it that the node's pool has nothing for. `isStuck`: also into those whose transactions offer too little. A
-   * settlement that loses its place so is settled anew when it is asked for. Throws RpcOutage or RpcRefusal.
+   * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at `nonce`
+   * can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its nonce this
+   * way is signed again at the next request. Throws RpcOutage or RpcRefusal.
    */
-  clearWay(
+  fillGap(
     nonce: number,
     options: Pick<EvmSending, 'chain' | 'signal'> & { fees: EvmFees; isStuck: boolean },
   ): Promise<void>;
-  /** Asks the chain for the next nonce again: a transaction was not seen to land. */
+  /** Makes the next sending ask the chain for the nonce: a transaction was not seen to land. */
   forgetNonce(): void;
 }
 
@@ -72,29 +70,29 @@ class AccountBusy extends Error {
 const maxWaiting = 500;
 const maxSignatures = 3;
 const maxFillers = 32;
-/** What a transfer of nothing costs on every chain. */
+/** The cost of a transfer of nothing on every chain. */
 const emptyCallGas = 21_000n;
 const alreadyKnown = /already (?:known|imported|exists)|known transaction/i;
-const nonceTaken = /nonce (?:is )?too low|invalid nonce|nonce has already been used/i;
-const placeTaken = /replacement (?:transaction|fee)|underpriced/i;
+const nonceUsed = /nonce (?:is )?too low|invalid nonce|nonce has already been used/i;
+const nonceInPool = /replacement (?:transaction|fee)|underpriced/i;
 
 const broadcast = async (
   chain: EvmChain,
   rawTransaction: string,
-): Promise<BroadcastResult | 'nonce' | 'place'> => {
+): Promise<BroadcastResult | 'nonce_used' | 'nonce_in_pool'> => {
   try {
     await chain.sendRaw(rawTransaction);
     return 'accepted';
   } catch (error) {
     if (!(error instanceof RpcRefusal)) return 'uncertain';
     if (alreadyKnown.test(error.message)) return 'accepted';
-    if (nonceTaken.test(error.message)) return 'nonce';
-    if (placeTaken.test(error.message)) return 'place';
+    if (nonceUsed.test(error.message)) return 'nonce_used';
+    if (nonceInPool.test(error.message)) return 'nonce_in_pool';
     return 'refused';
   }
 };
 
-/** Throws for bytes that are no transaction of ours. */
+/** Reads a transaction that an account of ours signed. Throws for other bytes. */
 export const readSignedCall = (rawTransaction: string): SignedCall => {
   const { to, data, gas, nonce, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(
     `0x${rawTransaction.slice(2)}`,
@@ -112,45 +110,45 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
   };
 };
 
-/** Whose transaction it is, of the one type that is signed here. Rejects for bytes that are none. */
+/** Finds the sender of a transaction of the type that is signed here. Rejects for other bytes. */
 export const readSender = (rawTransaction: string): Promise<Hex> =>
   recoverTransactionAddress({ serializedTransaction: `0x02${rawTransaction.slice(4)}` });
 
-/** So many of this process's transactions in one turn; then others that wait for the account come in between. */
-const mostInATurn = 5;
-/** Those who wait look this often whether it is their turn. */
+/** After so many transactions the lease is released, so that other processes get the account. */
+const maxInALease = 5;
+/** Longer than other processes wait between two attempts at the lease. */
 const breakMs = 50;
 
-/** One task at a time, in this process and, by the turn, among all that share the account. */
-const createQueue = (options: { turn: SenderTurn; patienceMs: number; onBreak: () => void }) => {
-  const { turn, patienceMs, onBreak } = options;
+/** Runs one task at a time: in this process, and by the lease among all processes that share the account. */
+const createQueue = (options: { lease: AccountLease; waitMs: number; onBreak: () => void }) => {
+  const { lease, waitMs, onBreak } = options;
   let waiting = 0;
-  let doneInTurn = 0;
+  let doneInLease = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  const takeTurn = async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    const { isKept } = await turn.take({ signal, patienceMs });
-    // Somebody else may have sent since: the place that would have been next may be taken.
+  const runInLease = async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
+    const { isKept } = await lease.take({ signal, waitMs });
+    // Another process may have sent since, so the next nonce may be used.
     if (!isKept) onBreak();
     return task();
   };
-  const endTurn = async (): Promise<void> => {
-    doneInTurn += 1;
-    if (waiting > 0 && doneInTurn < mostInATurn) return;
-    doneInTurn = 0;
-    await turn.end();
+  const endTask = async (): Promise<void> => {
+    doneInLease += 1;
+    if (waiting > 0 && doneInLease < maxInALease) return;
+    doneInLease = 0;
+    await lease.release();
     if (waiting > 0) await sleep(breakMs);
   };
   return async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
     if (waiting >= maxWaiting) throw new AccountBusy('too many settlements are waiting');
     waiting += 1;
-    const mine = last.then(() => takeTurn(signal, task));
-    // The caller need not wait for the turn's end, and the next task does.
+    const mine = last.then(() => runInLease(signal, task));
+    // The next task waits for the lease, and the caller need not.
     last = mine
       .catch(() => undefined)
       .then(() => {
         waiting -= 1;
-        return endTurn();
+        return endTask();
       });
     return mine;
   };
@@ -159,21 +157,21 @@ const createQueue = (options: { turn: SenderTurn; patienceMs: number; onBreak: (
 export const createEvmAccount = (options: {
   privateKey: Hex;
   chainId: number;
-  /** Of the sender that is named by its CAIP-2 chain and its address in lower case. */
-  turnOf: (sender: string) => SenderTurn;
-  /** How long to wait for others that send from it. */
-  patienceMs: number;
+  /** Returns the lease of an account, named by its CAIP-2 chain and its address in lower case. */
+  accountLeaseOf: (account: string) => AccountLease;
+  /** The longest wait for other processes that send from the account. */
+  waitMs: number;
 }): EvmAccount => {
   const account = privateKeyToAccount(options.privateKey);
   let nextNonce: number | null = null;
-  /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore what was in doubt. */
+  /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore a doubted one. */
   let doubts = 0;
-  /** Up to which of them the chain was asked twice: the first answer may be a gap, with later places still taken. */
+  /** The doubts after which the chain was asked twice: the first answer may be in a gap, below nonces that are used. */
   let doubtsCleared = 0;
 
-  const inTurn = createQueue({
-    turn: options.turnOf(`eip155:${options.chainId}:${account.address.toLowerCase()}`),
-    patienceMs: options.patienceMs,
+  const enqueue = createQueue({
+    lease: options.accountLeaseOf(`eip155:${options.chainId}:${account.address.toLowerCase()}`),
+    waitMs: options.waitMs,
     onBreak: () => {
       nextNonce = null;
     },
@@ -198,51 +196,46 @@ export const createEvmAccount = (options: {
       if (result === 'accepted' && doubtsCleared === doubtsBefore && doubts === doubtsBefore)
         nextNonce = nonce + 1;
       doubtsCleared = doubtsBefore;
-      if (result !== 'nonce' && result !== 'place') return { transaction, result };
-      // Another sender of this account was faster, so this one was not taken in.
+      if (result !== 'nonce_used' && result !== 'nonce_in_pool') return { transaction, result };
+      // Another sender of this account was faster, so the node did not take this transaction.
       if (attempt === maxSignatures) return { transaction, result: 'refused' };
     }
   };
 
+  /** Sends a transaction whose nonce is given. */
+  const sendSigned = async (
+    { transaction, raw }: { transaction: string; raw: string },
+    { chain, signal, beforeBroadcast }: EvmSending,
+  ): Promise<BroadcastResult | 'dead'> => {
+    signal.throwIfAborted();
+    await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
+    nextNonce = null;
+    const result = await broadcast(chain, raw);
+    if (result === 'nonce_in_pool') return 'refused';
+    return result === 'nonce_used' ? 'dead' : result;
+  };
+
   return {
     address: account.address,
-    send: (call, sending) => inTurn(sending.signal, () => sendNow(call, sending)),
-    resend: (transaction, rawTransaction, { chain, signal, beforeBroadcast }) =>
-      inTurn(signal, async () => {
-        signal.throwIfAborted();
-        await beforeBroadcast({ transaction, rawTransaction, facilitator: null });
-        nextNonce = null;
-        const result = await broadcast(chain, rawTransaction);
-        if (result === 'place') return 'refused';
-        return result === 'nonce' ? 'dead' : result;
+    send: (call, sending) => enqueue(sending.signal, () => sendNow(call, sending)),
+    resend: (transaction, rawTransaction, sending) =>
+      enqueue(sending.signal, () => sendSigned({ transaction, raw: rawTransaction }, sending)),
+    replace: (call, sending) =>
+      enqueue(sending.signal, async () => {
+        const signed = await sign(call);
+        return { transaction: signed.transaction, result: await sendSigned(signed, sending) };
       }),
-    replace: (call, { chain, signal, beforeBroadcast }) =>
-      inTurn(signal, async () => {
-        const { raw, transaction } = await sign(call);
-        signal.throwIfAborted();
-        await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
+    fillGap: (nonce, { chain, signal, fees, isStuck }) =>
+      enqueue(signal, async () => {
+        let next = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
+        if (next >= nonce) return;
         nextNonce = null;
-        const result = await broadcast(chain, raw);
-        if (result === 'place') return { transaction, result: 'refused' };
-        return { transaction, result: result === 'nonce' ? 'dead' : result };
-      }),
-    clearWay: (nonce, { chain, signal, fees, isStuck }) =>
-      inTurn(signal, async () => {
-        let place = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
-        if (place >= nonce) return;
-        nextNonce = null;
-        for (let filled = 0; place < nonce && filled < maxFillers; filled += 1) {
-          const empty = {
-            to: account.address,
-            data: '0x',
-            gas: emptyCallGas,
-            ...fees,
-            nonce: place,
-          } as const;
-          // What is in that place after all stays there, unless it offers less.
+        for (let filled = 0; next < nonce && filled < maxFillers; filled += 1) {
+          const empty = { to: account.address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
+          // A transaction that has this nonce after all stays, unless it offers less.
           await broadcast(chain, (await sign(empty)).raw);
-          const next = isStuck ? place + 1 : await chain.getNonce(account.address, 'pending');
-          place = Math.max(place + 1, next);
+          const following = isStuck ? next + 1 : await chain.getNonce(account.address, 'pending');
+          next = Math.max(next + 1, following);
         }
       }),
     forgetNonce: () => {

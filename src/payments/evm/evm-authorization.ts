@@ -1,33 +1,33 @@
-import type { EvmChain, EvmReceipt } from './evm-chain.ts';
+import type { Hex } from 'viem';
 import type { FoundOutcome } from '../core/facilitator.ts';
-import type { Hex } from '../core/wire.ts';
+import type { EvmChain, EvmReceipt } from './evm-chain.ts';
 
-/** A receipt with the transaction that it belongs to. */
+/** A transaction with its receipt. */
 export interface MinedTransaction {
   transaction: string;
   receipt: EvmReceipt;
 }
 
 /**
- * One signed transfer as the chain remembers it: all that differs between the ways in which EVM buyers authorize one.
- * The methods that ask a chain throw RpcOutage or RpcRefusal.
+ * A signed transfer, with all that differs between the ways in which EVM buyers authorize one. Methods that ask a chain
+ * throw RpcOutage or RpcRefusal.
  */
 export interface EvmAuthorization {
   readonly payer: Hex;
   /** Seconds since 1970; the transfer can happen in no block from then on. */
   readonly validBefore: bigint;
-  /** The reason code of one that was not used in time. */
+  /** The reason code of an authorization that was not used in time. */
   readonly expiredReason: string;
-  /** The reason code of one whose nonce is used. */
+  /** The reason code of an authorization whose nonce is used. */
   readonly usedReason: string;
-  /** Whether its nonce was used, by whomever and however, at the end of that block. */
+  /** Tells whether its nonce was used at the end of a block, by whomever and however. */
   isUsed(chain: EvmChain, block: bigint): Promise<boolean>;
-  /** Whether this transaction shows the money of this very authorization arriving at the seller. */
+  /** Tells whether a transaction shows the money of this very authorization arriving at the seller. */
   isPaidBy(chain: EvmChain, mined: MinedTransaction): Promise<boolean>;
-  /** What became of one that was used at the end of that block: settled, failed or unknown. */
+  /** Finds the outcome of an authorization that was used at the end of that block: settled, failed or unknown. */
   explainUse(chain: EvmChain, block: bigint): Promise<FoundOutcome>;
-  /** The reason code in a contract's own words; null when they say nothing more. */
+  /** Returns the reason code for a contract's own words; null when they add nothing. */
   explainRevert(revert: string): string | null;
-  /** The reason code of what the buyer's account lacks; null when nothing is found. */
+  /** Returns the reason code of a lack in the buyer's account; null for none. */
   diagnose(chain: EvmChain): Promise<string | null>;
 }

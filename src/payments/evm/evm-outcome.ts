@@ -1,9 +1,10 @@
-import type { EvmPayload, PaymentRequirements } from '../core/wire.ts';
+import type { PaymentRequirements } from '../core/wire.ts';
 import { createEip3009Authorization } from './eip3009-authorization.ts';
-import type { EvmAuthorization, MinedTransaction } from './evm-authorization.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { FoundOutcome } from '../core/facilitator.ts';
 import { RpcOutage } from '../core/json-rpc.ts';
+import type { EvmPayload } from './evm-payload.ts';
 import { createPermit2Authorization } from './permit2-authorization.ts';
 
 /** Beyond `validBefore`, so that no block of a short fork can still hold the transfer. */
@@ -19,14 +20,10 @@ export const authorizationOf = ({ payload, requirements }: EvmOrder): EvmAuthori
     ? createEip3009Authorization(payload, requirements)
     : createPermit2Authorization(payload, requirements);
 
-/** Whether that transaction shows the money of this payment arriving at the seller. Throws RpcOutage or RpcRefusal. */
-export const isPaidBy = (chain: EvmChain, order: EvmOrder, mined: MinedTransaction): Promise<boolean> =>
-  authorizationOf(order).isPaidBy(chain, mined);
-
 /**
- * What the chain says of an authorized transfer. It remembers the authorization's nonce for ever, so "not used" at a
- * block past its `validBefore`, and nothing before that, proves that nobody was or will be charged. Throws RpcOutage
- * or RpcRefusal.
+ * Asks the chain for the outcome of an authorized transfer. The chain remembers the authorization's nonce for ever, so
+ * only "not used" at a block past its `validBefore` proves that nobody was or will be charged. Throws RpcOutage or
+ * RpcRefusal.
  */
 export const findEvmOutcome = async (
   chain: EvmChain,
@@ -48,11 +45,11 @@ export const findEvmOutcome = async (
   if (await authorization.isUsed(chain, block.number)) return authorization.explainUse(chain, block.number);
   if (block.timestamp > authorization.validBefore + expiryMarginSeconds)
     return { outcome: 'failed', reason: authorization.expiredReason };
-  // Also after a revert: anybody can hand in what that transaction showed to all, and another of ours may carry it.
+  // Also after a revert: anybody can hand in the authorization that everybody saw, and so can another transaction of ours.
   return { outcome: 'open' };
 };
 
-/** The same, with a chain that cannot be asked as one more way of not knowing. */
+/** Does the same, and returns `unknown` when the chain cannot be asked. */
 export const askEvmOutcome = async (
   chain: EvmChain,
   order: EvmOrder,

@@ -1,9 +1,6 @@
 import { isHex, parseTransaction } from 'viem';
-import { createEvmChain, type EvmChain, type EvmReceipt } from './evm-chain.ts';
-import { isTransferLog } from './evm-transfer-log.ts';
-import type { JsonRpc } from '../core/json-rpc.ts';
+import type { RefundOptions } from '../core/network-family.ts';
 import { waitFor } from '../core/wait.ts';
-import { findNonceUse, readFinalBlock, readFinalNonce, type FinalBlock } from './evm-finality.ts';
 import { readRefusal } from '../refunds/read-refusal.ts';
 import type {
   BegunTransfer,
@@ -11,9 +8,58 @@ import type {
   SignedTransfer,
   TransferOutcome,
 } from '../refunds/refund-transfer.ts';
+import { createEvmChain, findFirstBlock, type EvmChain, type EvmReceipt } from './evm-chain.ts';
+import { isSameHex } from './evm-payload.ts';
+import { isTransferLog } from './evm-token.ts';
 
-/** Nodes behind one address may be apart: a second look after so long sees what the first one missed. */
+/** Nodes behind one address may differ: a second look after this time sees what the first one missed. */
 const defaultSecondLookMs = 15_000;
+/** Where a node names no final block, a transfer under so many blocks counts as settled. */
+const deepBlocks = 64n;
+/** The search for the block in which a nonce was used goes back so far. */
+const maxDepth = 2n ** 24n;
+
+interface FinalBlock {
+  /** Negative for none. */
+  number: bigint;
+  /** False when the block is only deep, which proves no failure. */
+  isNamed: boolean;
+}
+
+/**
+ * Reads the newest block that no fork can take back. Everything that is read of it and of the blocks below after this
+ * stays so.
+ */
+const readFinalBlock = async (chain: EvmChain): Promise<FinalBlock> => {
+  const named = await chain.getFinalBlockNumber();
+  if (named !== null) return { number: named, isNamed: true };
+  return { number: (await chain.getBlock()).number - deepBlocks, isNamed: false };
+};
+
+/**
+ * Finds the transaction that used a nonce of the account, in `final` or below. Its presence in a block is proof; its
+ * absence is none. Null when the node does not show it.
+ */
+const findNonceUse = async (
+  chain: EvmChain,
+  { account, nonce, final }: { account: string; nonce: number; final: bigint },
+): Promise<string | null> => {
+  const isUsedBy = async (block: bigint): Promise<boolean> => (await chain.getNonce(account, block)) > nonce;
+  if (!(await isUsedBy(final))) return null;
+  let used = final;
+  let unused = -1n;
+  for (let depth = 1n; depth <= maxDepth; depth *= 4n) {
+    const block = final - depth;
+    if (block < 0n) break;
+    if (!(await isUsedBy(block))) {
+      unused = block;
+      break;
+    }
+    used = block;
+  }
+  const senders = await chain.getSenders(await findFirstBlock({ after: unused, upTo: used }, isUsedBy));
+  return senders.find((sent) => sent.nonce === BigInt(nonce) && isSameHex(sent.from, account))?.hash ?? null;
+};
 
 const nonceOf = ({ rawTransaction }: SignedTransfer): number => {
   if (!isHex(rawTransaction)) throw new TypeError('an EVM transaction is written in hex');
@@ -29,7 +75,7 @@ const judgeReceipt = (
 ): TransferOutcome => {
   const isFinal = blockNumber <= final.number;
   if (status === 'reverted')
-    // A block that is dropped gives the transaction free again, and then it may succeed.
+    // A fork that drops the block gives the transaction another chance, and then it may succeed.
     return isFinal && final.isNamed
       ? { outcome: 'failed', reason: 'transaction_reverted' }
       : open('revert_not_final');
@@ -39,68 +85,44 @@ const judgeReceipt = (
   return { outcome: 'settled', reason: final.isNamed ? null : 'deep_not_final' };
 };
 
-/** Tells what became of refunds on one EVM chain. */
+/** `receipt` is null where there is none. The final block is read first, so that a receipt from below it is final too. */
+const lookAtReceipt = async (
+  transfer: BegunTransfer,
+  chain: EvmChain,
+): Promise<{ receipt: TransferOutcome | null; final: FinalBlock }> => {
+  const final = await readFinalBlock(chain);
+  const receipt = await chain.getReceipt(transfer.transaction);
+  return { receipt: receipt === null ? null : judgeReceipt(receipt, transfer, final), final };
+};
+
+/** Opens one EVM chain for refunds. */
 export const createEvmRefundChain = ({
   rpc,
   secondLookMs = defaultSecondLookMs,
-}: {
-  rpc: JsonRpc;
-  secondLookMs?: number;
-}): RefundChain => {
-  interface Look {
-    chain: EvmChain;
-    signal: AbortSignal;
-  }
-
-  /** Null: there is no receipt. The final block is asked for first, so that a receipt from below it is final, too. */
-  const lookAtReceipt = async (
-    transfer: BegunTransfer,
-    { chain, signal }: Look,
-  ): Promise<{ receipt: TransferOutcome | null; final: FinalBlock }> => {
-    const final = await readFinalBlock(rpc, signal);
-    const receipt = await chain.getReceipt(transfer.transaction);
-    return { receipt: receipt === null ? null : judgeReceipt(receipt, transfer, final), final };
-  };
-
-  /** Whether another transaction took its place for good. */
-  const isOvertaken = async (transfer: BegunTransfer, signal: AbortSignal): Promise<boolean> =>
-    (await readFinalNonce(rpc, transfer.sender, signal)) > BigInt(nonceOf(transfer));
-
-  const findOutcome = async (transfer: BegunTransfer, look: Look): Promise<TransferOutcome> => {
-    const { chain, signal } = look;
-    const { receipt: first, final } = await lookAtReceipt(transfer, look);
+}: Pick<RefundOptions, 'rpc' | 'secondLookMs'>): RefundChain => ({
+  nonceOf,
+  // "Nonce too low" may mean that it landed. Only the receipt tells.
+  send: ({ rawTransaction }, signal) => readRefusal(createEvmChain(rpc, signal).sendRaw(rawTransaction)),
+  findOutcome: async (transfer, signal) => {
+    const chain = createEvmChain(rpc, signal);
+    const { sender: account, landmark, transaction } = transfer;
+    const nonce = nonceOf(transfer);
+    const { receipt: first, final } = await lookAtReceipt(transfer, chain);
     if (first !== null) return first;
-    // That something is missing is proven only where a node names final blocks.
-    if (!final.isNamed || !(await isOvertaken(transfer, signal))) return open('not_landed');
-    if (transfer.landmark === null) return open('no_landmark');
+    // Absence is proven only by a node that names final blocks.
+    if (!final.isNamed || (await chain.getNonce(account, 'finalized')) <= nonce) return open('not_landed');
+    if (landmark === null) return open('no_landmark');
     if (!(await waitFor(secondLookMs, signal))) return open('not_landed');
-    // A node that forgets old receipts, or serves another chain, knows that one as little.
-    if ((await chain.getReceipt(transfer.landmark)) === null) return open('history_too_short');
-    const { receipt: second, final: newest } = await lookAtReceipt(transfer, look);
+    // A node that forgets old receipts, or serves another chain, does not know the landmark either.
+    if ((await chain.getReceipt(landmark)) === null) return open('history_too_short');
+    const { receipt: second, final: newest } = await lookAtReceipt(transfer, chain);
     if (second !== null) return second;
     if (!newest.isNamed) return open('not_landed');
-    const taker = await findNonceUse(
-      { rpc, signal },
-      { account: transfer.sender, nonce: BigInt(nonceOf(transfer)), final: newest.number },
-    );
+    const taker = await findNonceUse(chain, { account, nonce, final: newest.number });
     if (taker === null) return open('history_too_short');
-    // A node that was behind when the receipts were asked for did not have them yet.
-    return taker.toLowerCase() === transfer.transaction.toLowerCase()
+    // The node that was asked for the receipts was behind, and did not have this one yet.
+    return isSameHex(taker, transaction)
       ? open('receipt_not_shown')
       : { outcome: 'failed', reason: 'nonce_used_otherwise' };
-  };
-
-  return {
-    nonceOf,
-    send: async ({ rawTransaction }, signal) => {
-      try {
-        await createEvmChain(rpc, signal).sendRaw(rawTransaction);
-        return null;
-      } catch (error) {
-        // "Nonce too low" may mean that it landed: the receipt alone tells.
-        return readRefusal(error);
-      }
-    },
-    findOutcome: (transfer, signal) => findOutcome(transfer, { chain: createEvmChain(rpc, signal), signal }),
-  };
-};
+  },
+});

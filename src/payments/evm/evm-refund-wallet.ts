@@ -1,19 +1,17 @@
 import { keccak256, type Hex } from 'viem';
-import { privateKeyToAccount } from 'viem/accounts';
-import { createEvmChain, isRevert, type EvmChain } from './evm-chain.ts';
-import { readFeeMarket, type EvmFees } from './evm-fees.ts';
-import type { JsonRpc } from '../core/json-rpc.ts';
-import type { PaymentNetwork } from '../core/networks.ts';
-import { encodeTransfer, readTokenBalance } from './evm-token.ts';
+import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import type { RefundOptions } from '../core/network-family.ts';
 import {
   FeesTooHigh,
-  type Coin,
   type RefundTransfer,
   type RefundWallet,
   type TransferPreview,
 } from '../refunds/refund-transfer.ts';
+import { chainIdOf, createEvmChain, isRevert, type EvmChain, type EvmFees } from './evm-chain.ts';
+import { readFeeMarket } from './evm-fees.ts';
+import { encodeTransfer, readTokenBalance } from './evm-token.ts';
 
-/** Where a network names no limit: 0.005 of the chain's coin. */
+/** For a network without a limit of its own: 0.005 of the chain's coin. */
 const defaultMaxCost = 5_000_000_000_000_000n;
 
 interface Fees extends EvmFees {
@@ -33,20 +31,22 @@ const estimateFees = async (
 
 const costOf = ({ gas, maxFeePerGas }: Fees): bigint => gas * maxFeePerGas;
 
-/** Pays refunds from one account of an EVM chain. */
-export const createEvmRefundWallet = ({
-  network,
-  coin,
-  privateKey,
-  rpc,
-}: {
-  network: PaymentNetwork;
-  coin: Coin;
-  privateKey: Hex;
-  rpc: JsonRpc;
-}): RefundWallet => {
-  const account = privateKeyToAccount(privateKey);
-  const chainId = Number(network.id.split(':')[1]);
+const openAccount = (privateKey: Hex): PrivateKeyAccount => {
+  try {
+    return privateKeyToAccount(privateKey);
+  } catch {
+    // The error of the library may show the key.
+    throw new TypeError('it is no private key: its number is zero, or not below the order of secp256k1');
+  }
+};
+
+/** Opens an account of an EVM chain to pay refunds. Throws TypeError for a number that is no private key. */
+export const createEvmRefundWallet = (
+  { network, rpc }: Pick<RefundOptions, 'network' | 'rpc'>,
+  privateKey: Hex,
+): RefundWallet => {
+  const account = openAccount(privateKey);
+  const chainId = chainIdOf(network.id);
   const limit = network.maxGasCost ?? defaultMaxCost;
 
   const preview = async (transfer: RefundTransfer, signal: AbortSignal): Promise<TransferPreview> => {
@@ -76,7 +76,7 @@ export const createEvmRefundWallet = ({
 
   return {
     address: account.address,
-    coin,
+    coin: network.coin,
     preview,
     sign: async (transfer, signal) => {
       const chain = createEvmChain(rpc, signal);

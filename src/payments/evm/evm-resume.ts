@@ -1,10 +1,32 @@
 import { readSender, readSignedCall, type EvmAccount, type EvmSending } from './evm-account.ts';
 import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
-import type { EvmSightings } from './evm-sightings.ts';
+import { isSameHex } from './evm-payload.ts';
 import { newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
-import { isSameHex } from './evm-transfer-log.ts';
 
-/** What was signed for a settlement earlier. */
+/** Beyond so many the oldest are forgotten, and seem new: they wait longer than they need. */
+const maxRemembered = 10_000;
+
+/** Remembers since when transactions are awaited. For one network; forgotten when the process ends. */
+export interface TransactionAges {
+  /** Returns the milliseconds since a transaction was noted first, and notes it. */
+  ageMs(transaction: string): number;
+}
+
+export const createTransactionAges = ({ now }: { now: () => number }): TransactionAges => {
+  const firstSeen = new Map<string, number>();
+  return {
+    ageMs: (transaction) => {
+      const since = firstSeen.get(transaction);
+      if (since !== undefined) return now() - since;
+      const [oldest] = firstSeen.keys();
+      if (firstSeen.size >= maxRemembered && oldest !== undefined) firstSeen.delete(oldest);
+      firstSeen.set(transaction, now());
+      return 0;
+    },
+  };
+};
+
+/** A transaction that an earlier attempt at the settlement signed. */
 export interface EarlierTransaction {
   transaction: string;
   rawTransaction: string;
@@ -13,34 +35,33 @@ export interface EarlierTransaction {
 interface ResumeContext {
   account: EvmAccount;
   sending: EvmSending;
-  /** Since when this process waits for what. */
-  sightings: EvmSightings;
+  ages: TransactionAges;
   maxGasCost: bigint;
 }
 
 interface Resent {
   /** The newest first. */
   transactions: readonly [string, ...string[]];
-  /** `dead`: none of them can land any more, unless it has. `abandoned`: one may, and nobody here can help it. */
+  /** `dead`: none can land any more, unless it has. `abandoned`: one may land, and this gateway cannot help it. */
   result: 'accepted' | 'refused' | 'uncertain' | 'dead' | 'abandoned';
 }
 
-/** A transaction that pays its way is mined within a few blocks. */
-const patienceMs = 60_000;
+/** A transaction with sufficient fees is mined within a few blocks. */
+const overdueMs = 60_000;
 
 /**
- * Sends once more what was signed, for more where the chain asks for more than it offers, and clears its way. Either of
- * the two may land; the contract takes the authorization once.
+ * Sends a signed transaction again, and fills the gap of nonces before it. Where the chain asks for more than it offers,
+ * sends a replacement with higher fees. Either of the two may land; the contract takes the authorization once.
  */
-const sendOnceMore = async (
+const sendAgain = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, sightings, maxGasCost }: ResumeContext,
+  { account, sending, ages, maxGasCost }: ResumeContext,
 ): Promise<Resent> => {
   const { chain, signal } = sending;
   const call = readSignedCall(rawTransaction);
   const market = await readFeeMarket(chain);
   const fees = raiseFees(call, market);
-  const isOverdue = sightings.ageMs(transaction) >= patienceMs;
+  const isOverdue = ages.ageMs(transaction) >= overdueMs;
   const isUnderpriced = market.baseFeePerGas > call.maxFeePerGas || (isOverdue && isOutbid(call, market));
   const isAffordable = call.gas * fees.maxFeePerGas <= maxGasCost;
   const resent: Resent =
@@ -52,32 +73,32 @@ const sendOnceMore = async (
           transactions: [transaction],
           result: await account.resend(transaction, rawTransaction, sending),
         };
-  // A gap is filled for the usual: what another node has there after all offers no less.
-  const way = { chain, signal, fees: isUnderpriced ? fees : market.fees, isStuck: isUnderpriced };
+  // A gap is filled at the usual price: a transaction that another node has there offers no less.
+  const gap = { chain, signal, fees: isUnderpriced ? fees : market.fees, isStuck: isUnderpriced };
   if (resent.result !== 'dead' && isAffordable)
-    // Whether it worked shows in the wait for the receipt.
-    await account.clearWay(call.nonce, way).catch(() => undefined);
+    // The wait for the receipt shows whether it worked.
+    await account.fillGap(call.nonce, gap).catch(() => undefined);
   return resent;
 };
 
 /**
- * Sends once more what another account signed: one that was in use here before, or is elsewhere. Its places are not
- * ours to fill, so what no node takes, or is not mined for a while, is left to itself.
+ * Sends a transaction again that another account signed: one that was configured before, or another gateway's. Its nonces
+ * are not ours to fill, so a transaction that no node takes, or that is not mined for a while, is abandoned.
  */
 const sendForAnother = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, sightings }: ResumeContext,
+  { account, sending, ages }: ResumeContext,
 ): Promise<Resent> => {
-  const isOverdue = sightings.ageMs(transaction) >= patienceMs;
+  const isOverdue = ages.ageMs(transaction) >= overdueMs;
   const result = await account.resend(transaction, rawTransaction, sending);
   const isLost = result === 'refused' || (result === 'accepted' && isOverdue);
   return { transactions: [transaction], result: isLost ? 'abandoned' : result };
 };
 
 /**
- * Goes on with a transaction that was signed, and perhaps sent, earlier: what came of it. Null when it can never land,
- * or is another account's and does not; then the payment can be settled anew, as the contract takes an authorization
- * once. Throws RpcOutage, RpcRefusal, the signal's reason, and what `beforeBroadcast` throws.
+ * Resumes a transaction that was signed, and perhaps sent, earlier. Null when it can never land, or is another account's
+ * and does not land; then the payment can be settled again, as the contract takes an authorization once. Throws RpcOutage,
+ * RpcRefusal, the signal's reason, and the errors of `beforeBroadcast`.
  */
 export const resumeEvmTransaction = async (
   earlier: EarlierTransaction,
@@ -92,7 +113,7 @@ export const resumeEvmTransaction = async (
   }
   const isOurs = isSameHex(await readSender(earlier.rawTransaction), context.account.address);
   const { transactions, result } = await (isOurs
-    ? sendOnceMore(earlier, context)
+    ? sendAgain(earlier, context)
     : sendForAnother(earlier, context));
   const isOver = result === 'dead' || result === 'abandoned';
   record.sent = { transaction: transactions[0], result: isOver ? 'accepted' : result };

@@ -7,10 +7,9 @@ import {
   zeroHash,
   type Hex,
 } from 'viem';
-import type { PaymentAsset, PaymentNetwork } from '../core/networks.ts';
-import { permit2Contracts } from './permit2-contracts.ts';
-import { isRevert, type EvmChain } from './evm-chain.ts';
-import { isSameHex } from './evm-transfer-log.ts';
+import type { PaymentAsset, PaymentNetwork } from '../core/network-family.ts';
+import { chainIdOf, isRevert, type EvmChain } from './evm-chain.ts';
+import { isSameHex, permit2Contracts } from './evm-payload.ts';
 
 const tokenAbi = parseAbi([
   'function decimals() view returns (uint8)',
@@ -20,7 +19,7 @@ const tokenAbi = parseAbi([
 ]);
 
 interface Token {
-  /** What the contract answers; null when it has no such function. */
+  /** Calls the contract; null when it has no such function. */
   ask(data: Hex): Promise<Hex | null>;
 }
 
@@ -36,7 +35,7 @@ const openToken = (chain: EvmChain, address: string): Token => ({
   },
 });
 
-/** Null for bytes that are no answer to what was asked. */
+/** Returns null for bytes that do not answer the question. */
 const orNull = <T>(decode: () => T): T | null => {
   try {
     return decode();
@@ -66,7 +65,7 @@ interface Domain {
   verifyingContract: Hex;
 }
 
-/** Whether buyers sign under the token's own domain; null when it tells nothing of it. */
+/** Tells whether buyers sign under the token's own domain; null when the token does not tell its domain. */
 const hasDomain = async (token: Token, domain: Domain): Promise<boolean | null> => {
   const separator = await token.ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' }));
   if (separator !== null) return isSameHex(separator, domainSeparator({ domain }));
@@ -120,17 +119,17 @@ const findPermit2Faults = async (chain: EvmChain, network: PaymentNetwork): Prom
 };
 
 /**
- * What is wrong with what is known of a network, a line each with the setting to change. Throws RpcOutage or RpcRefusal
- * when the node does not tell.
+ * Compares the configured network with the chain. Returns one line for each fault, with the setting to change. Throws
+ * RpcOutage or RpcRefusal when the node does not tell.
  */
 export const findEvmFaults = async (chain: EvmChain, network: PaymentNetwork): Promise<string[]> => {
   const { asset, id, label } = network;
   const setting = `x402.networks.${id}`;
-  const chainId = Number(id.split(':')[1]);
+  const chainId = chainIdOf(id);
   const actualChainId = await chain.chainId();
   if (actualChainId !== BigInt(chainId))
     return [
-      `the RPC serves chain ${actualChainId}, not ${chainId}; set X402_EVM_RPC_URL or ${setting}.rpc_url to one of ${label}`,
+      `the RPC serves chain ${actualChainId}, not ${chainId}; set ${network.family.settingPrefix}_RPC_URL or ${setting}.rpc_url to one of ${label}`,
     ];
   if ((await chain.getCode(asset.address)) === '0x')
     return [`${asset.symbol} at ${asset.address} is no contract on ${label}; set ${setting}.asset.address`];

@@ -6,11 +6,11 @@ import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
 import { readFeeMarket } from './evm-fees.ts';
 import { waitFor } from '../core/wait.ts';
 
-/** What happened underneath one call of the x402 scheme, which tells chain, contract and proof not apart. */
+/** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */
 export interface EvmCallRecord {
-  /** Whether the node failed to answer something; then the scheme's verdict says nothing about the proof. */
+  /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
   isOutage: boolean;
-  /** The contract's last words, when it refused, and the selector of its error. */
+  /** The message with which the contract refused, and the selector of its error. */
   revert: string | null;
   sent: EvmSent | null;
   receipt: EvmReceipt | null;
@@ -23,12 +23,12 @@ const selectorCharacters = 10;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
 
-/** Passes with time, and says nothing of the proof: like an outage. */
+/** Passes with time and says nothing about the proof, like an outage. */
 class GasTooDear extends Error {
   override readonly name = 'GasTooDear';
 }
 
-/** The chain would run it, but at a price that is not worth it. */
+/** The transfer would succeed, but its price is not worth it. */
 class TransferTooCostly extends Error {
   override readonly name = 'TransferTooCostly';
 }
@@ -41,7 +41,7 @@ export const waitForEvmReceipt = async (
 ): Promise<MinedTransaction | null> => {
   for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
     for (const transaction of transactions) {
-      // An outage here says nothing: the transaction is out, and only the end of the wait decides.
+      // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
       const receipt = await chain.getReceipt(transaction).catch(() => null);
       if (receipt !== null) return { transaction, receipt };
     }
@@ -50,11 +50,11 @@ export const waitForEvmReceipt = async (
   return null;
 };
 
-/** What one settlement may use. */
+/** The limits of one settlement. */
 export interface SpendingLimits {
   /** In wei. */
   maxGasCost: bigint;
-  /** In gas. What it throws says nothing of the proof, and ends a settlement before anything is sent. */
+  /** In gas. An error says nothing about the proof, and ends a settlement before anything is sent. */
   readMaxGas: () => Promise<bigint>;
 }
 
@@ -64,14 +64,14 @@ const estimate = async (
 ) => {
   const [maxGas, { fees }] = await Promise.all([readMaxGas(), readFeeMarket(chain)]);
   const gas = await chain.estimateGas({ ...call, fees }).catch(async (error: unknown) => {
-    // A node runs it with no more gas than the account can pay, and a lack of gas may look like the contract's refusal.
+    // A node gives the call no more gas than the account can pay, and a lack of gas may look like the contract's refusal.
     const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
     throw isShort ? new GasTooDear('the account cannot pay for any settlement') : error;
   });
   if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
   const roomy = (gas * 5n) / 4n;
   const gasLimit = roomy > maxGas ? maxGas : roomy;
-  // The node names the price, and the account pays it: a lying or overloaded one must not empty the account.
+  // The node names the price, and the account pays it: a lying or overloaded node must not empty the account.
   if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new GasTooDear('gas costs too much now');
   return { gas: gasLimit, ...fees };
 };
@@ -83,12 +83,12 @@ export const newCallRecord = (): EvmCallRecord => ({
   receipt: null,
 });
 
-/** The signer of one verify or settle call; everything it learns goes into `record`. */
+/** Creates the signer of one verify or settle call. It writes all events into `record`. */
 export const createEvmSigner = (options: {
   account: EvmAccount;
   sending: EvmSending;
   record: EvmCallRecord;
-  /** Null: nothing is to be sent. */
+  /** Null for a call that must send nothing. */
   limits: SpendingLimits | null;
 }): FacilitatorEvmSigner => {
   const { account, sending, record, limits } = options;
@@ -117,8 +117,8 @@ export const createEvmSigner = (options: {
 
   return {
     getAddresses: () => [account.address],
-    // Never rejects: the scheme starts this call without waiting for it, and a rejection that nobody
-    // handles would end the process. The record knows of the outage.
+    // Never rejects: the scheme starts this call without waiting for it, and an unhandled rejection would end the
+    // process. The record has the outage.
     getCode: async ({ address }) => {
       try {
         return await chain.getCode(address);

@@ -1,11 +1,11 @@
 import type { EvmAuthorization } from './evm-authorization.ts';
-import { askEvmOutcome, authorizationOf, isPaidBy, type EvmOrder } from './evm-outcome.ts';
+import { askEvmOutcome, authorizationOf, type EvmOrder } from './evm-outcome.ts';
 import type { EvmChain } from './evm-chain.ts';
 import type { EvmCallRecord } from './evm-signer.ts';
-import { toReasonCode, type SettleOutcome } from '../core/facilitator.ts';
+import { toReasonCode, toSettleOutcome, type SettleOutcome } from '../core/facilitator.ts';
 
 /**
- * The scheme's reason, sharpened where the scheme only says that it failed: by the contract's own words, else by a look
+ * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a look
  * at the buyer's account.
  */
 export const refineReason = async (
@@ -16,13 +16,13 @@ export const refineReason = async (
     chain,
   }: { record: EvmCallRecord; authorization: EvmAuthorization; chain: EvmChain },
 ): Promise<string> => {
-  // The scheme appends a node's words, which are not for showing.
+  // The scheme appends the node's words, which must not be shown.
   const code = toReasonCode(reason?.split(':')[0], 'invalid_exact_evm_payload');
   const isVague = code.endsWith('_simulation_failed') || code.endsWith('_transaction_failed');
   if (record.revert === null || !isVague) return code;
   const explained = authorization.explainRevert(record.revert);
   if (explained !== null) return explained;
-  // Only to tell it better: the refusal stands.
+  // This only makes the reason clearer: the refusal stands.
   return (await authorization.diagnose(chain).catch(() => null)) ?? code;
 };
 
@@ -30,7 +30,7 @@ interface SettleEvidence {
   record: EvmCallRecord;
   /** The scheme's own reason, if it gave one. */
   reason: string | undefined;
-  /** For questions after the settlement, so not bound to its time-out. */
+  /** For questions after the settlement, so it is not bound by the settlement's time-out. */
   chain: EvmChain;
 }
 
@@ -41,43 +41,32 @@ const judgeUnsent = async (
   if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
   const authorization = authorizationOf(order);
   const refused = await refineReason(reason, { record, authorization, chain });
-  // Used although it was free a moment ago: somebody else handed it in, and the money may be here.
+  // The nonce was free a moment ago, so another party used the authorization, and the money may be here.
   if (refused !== authorization.usedReason) return { outcome: 'failed', reason: refused, transaction: null };
   const found = await askEvmOutcome(chain, order, null);
-  switch (found.outcome) {
-    case 'settled':
-      return { ...found, payer: authorization.payer };
-    case 'open':
-      // One node says used and another, behind it, free: that proves nothing.
-      return { outcome: 'unknown', reason: 'authorization_used', transaction: null };
-    case 'failed':
-    case 'unknown':
-      return { ...found, transaction: null };
-  }
+  // One node says used, and another one, which is behind, says free: then nothing is proven.
+  return toSettleOutcome(found, { openReason: 'authorization_used', payer: authorization.payer });
 };
 
 /**
- * What a settlement came to. Only the chain's own records count; a missing one leaves it unknown, and so does a
- * transaction that was reverted, while the authorization in it is good.
+ * Judges the outcome of a settlement by the chain's own records. A missing record leaves it unknown, and so does a
+ * reverted transaction whose authorization is still good.
  */
 export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence): Promise<SettleOutcome> => {
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
   const { transaction } = sent;
-  const { payer } = authorizationOf(order);
+  const authorization = authorizationOf(order);
+  const { payer } = authorization;
   if (receipt === null) {
     const reason = sent.result === 'refused' ? 'transaction_not_accepted' : 'settlement_pending';
     return { outcome: 'unknown', reason, transaction };
   }
   const { chain } = evidence;
-  // A node that does not answer is asked again below, in another way.
-  const isPaid = await isPaidBy(chain, order, { transaction, receipt }).catch(() => false);
+  // A node that does not answer is asked in another way below.
+  const isPaid = await authorization.isPaidBy(chain, { transaction, receipt }).catch(() => false);
   if (isPaid) return { outcome: 'settled', transaction, payer };
   const found = await askEvmOutcome(chain, order, transaction);
-  if (found.outcome === 'settled') return { ...found, payer };
-  if (found.outcome === 'open') {
-    const reason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
-    return { outcome: 'unknown', reason, transaction };
-  }
-  return { ...found, transaction };
+  const openReason = receipt.status === 'reverted' ? 'transaction_reverted' : 'transfer_not_found';
+  return toSettleOutcome(found, { openReason, payer, transaction });
 };

@@ -1,49 +1,27 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
-import type { Log } from '../../kit/log.ts';
-import type { PaymentNetwork } from '../core/networks.ts';
+import type { OutgoingTransaction, PaymentOrder, SettleOutcome, VerifyOutcome } from '../core/facilitator.ts';
+import { watchBeforeBroadcast } from '../core/local-engine.ts';
+import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
-import { createEvmChain, type EvmChain } from './evm-chain.ts';
-import { createContractPayers } from './evm-contract-payers.ts';
-import { checkEvmFunds } from './evm-funds.ts';
+import { chainIdOf, createEvmChain, type EvmChain } from './evm-chain.ts';
+import { checkEvmFunds } from './evm-fees.ts';
 import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
-import { hasCode, watchPayer, type PayerWatch } from './evm-payer-watch.ts';
-import { resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
-import { createEvmSightings } from './evm-sightings.ts';
+import { createContractPayers, hasCode, watchPayer, type PayerWatch } from './evm-payer-watch.ts';
+import { toEvmPayload } from './evm-payload.ts';
+import { createTransactionAges, resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
 import { createEvmSigner, newCallRecord, type EvmCallRecord } from './evm-signer.ts';
 import { judgeSettlement, refineReason } from './evm-verdict.ts';
-import type {
-  FacilitatorTimeouts,
-  OutgoingTransaction,
-  PaymentOrder,
-  SettleOutcome,
-  VerifyOutcome,
-} from '../core/facilitator.ts';
-import type { JsonRpc } from '../core/json-rpc.ts';
-import type { SenderTurn } from '../core/sender-turn.ts';
-import { watchHandover, type LocalEngine } from '../core/local-engine.ts';
 
-export interface LocalEvmOptions {
-  network: PaymentNetwork;
-  privateKey: string;
-  rpc: JsonRpc;
-  timeouts: FacilitatorTimeouts;
-  turnOf: (sender: string) => SenderTurn;
-  log: Log;
-  /** Epoch milliseconds. */
-  now: () => number;
-}
-
-/** Of payers whose wallet reverted a settlement lately. */
+/** The reason code of payers whose wallet reverted a settlement lately. */
 const restingReason = 'payer_contract_reverted';
 
 /** The rest of a settlement's time is for the chain. */
-const longestPatienceMs = 2_000;
+const maxLeaseWaitMs = 2_000;
 
-/** Throws TypeError for a payment that is none on EVM, which is a fault of ours. */
-const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => {
-  if ('transaction' in payload.payload) throw new TypeError('an EVM payment carries an authorization');
-  return { payload: payload.payload, requirements };
-};
+const toEvmOrder = ({ payload, requirements }: PaymentOrder): EvmOrder => ({
+  payload: toEvmPayload(payload.payload),
+  requirements,
+});
 
 const hasRaw = (
   earlier: OutgoingTransaction | null,
@@ -51,24 +29,23 @@ const hasRaw = (
   earlier !== null && earlier.transaction !== null && earlier.rawTransaction !== null;
 
 /** Verifies and settles on one EVM chain, paying gas from the account of `privateKey`. */
-export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
-  const { network, privateKey, rpc, timeouts, turnOf, log, now } = options;
-  const chainId = Number(network.id.split(':')[1]);
+export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
+  const { network, privateKey, rpc, timeouts, accountLeaseOf, log, now } = options;
   const account = createEvmAccount({
     privateKey: `0x${privateKey.slice(2)}`,
-    chainId,
-    turnOf,
-    patienceMs: Math.min(longestPatienceMs, timeouts.settleMs / 4),
+    chainId: chainIdOf(network.id),
+    accountLeaseOf,
+    waitMs: Math.min(maxLeaseWaitMs, timeouts.settleMs / 4),
   });
   const maxGasCost = network.maxGasCost ?? 0n;
   const contractPayers = createContractPayers({ now });
-  const sightings = createEvmSightings({ now });
+  const ages = createTransactionAges({ now });
   const chainWithin = (timeoutMs: number, outer?: AbortSignal): { chain: EvmChain; signal: AbortSignal } => {
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = outer === undefined ? limit : AbortSignal.any([outer, limit]);
     return { chain: createEvmChain(rpc, signal), signal };
   };
-  /** A wallet of code that made us pay for nothing is noted. */
+  /** Notes a contract wallet that made us pay for nothing. */
   const noteRevert = (order: EvmOrder, { sent, receipt }: EvmCallRecord): void => {
     if (sent === null || receipt?.status !== 'reverted') return;
     const { payer } = authorizationOf(order);
@@ -101,7 +78,8 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
         ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
         : { outcome: 'invalid', reason, payer };
     try {
-      const { payer: signer } = authorizationOf(toEvmOrder(order));
+      const authorization = authorizationOf(toEvmOrder(order));
+      const { payer: signer } = authorization;
       if (contractPayers.isResting(signer)) return invalid(restingReason, signer);
       const isContract = () => hasCode(sending.chain, signer).catch(() => true);
       if (!contractPayers.hasBudget() && (await isContract()))
@@ -109,7 +87,6 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       const verified = await scheme.verify(order.payload, order.requirements);
       const payer = verified.payer ?? null;
       if (verified.isValid && !record.isOutage) return { outcome: 'valid', payer };
-      const authorization = authorizationOf(toEvmOrder(order));
       const { chain } = sending;
       return invalid(await refineReason(verified.invalidReason, { record, authorization, chain }), payer);
     } catch (error) {
@@ -119,17 +96,17 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
   };
 
   /**
-   * Goes on with what was signed earlier; null when that did not and will not settle it. A transaction that was reverted
-   * left the authorization as good as it was.
+   * Resumes a transaction that was signed earlier; null when it did not and will not settle the payment. A reverted
+   * transaction left the authorization as good as it was.
    */
   const resume = async (
     order: EvmOrder,
     earlier: EarlierTransaction,
     sending: EvmSending,
   ): Promise<SettleOutcome | null> => {
-    const record = await resumeEvmTransaction(earlier, { account, sending, sightings, maxGasCost });
+    const record = await resumeEvmTransaction(earlier, { account, sending, ages, maxGasCost });
     if (record === null) return null;
-    // Its revert was noted when it happened, or is long past: a proof that is sent again must not renew it.
+    // The revert was noted when it happened, or is long past. A repeated proof must not note it again.
     return record.receipt?.status === 'reverted' ? null : judge(order, { record, reason: undefined });
   };
 
@@ -162,15 +139,15 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
       log.warn({ err: error, network: network.id }, 'settling a payment ended in an error');
       if (record.sent === null) return { outcome: 'unavailable', reason: 'settlement_error' };
     } finally {
-      if (record.sent !== null) sightings.note(record.sent.transaction);
+      if (record.sent !== null) ages.ageMs(record.sent.transaction);
     }
     const verdict = await judge(evmOrder, { record, reason });
-    // Reverted as somebody else handed the same authorization in: then it did pay.
+    // A revert is no fault of the payer when another party used the same authorization: then the payer did pay.
     if (verdict.outcome === 'unknown' && watch.isContract()) noteRevert(evmOrder, record);
     return verdict;
   };
 
-  /** Once something may be out only the chain can say that nothing moved; a refusal now may be its success. */
+  /** After something may have been sent, only the chain can prove that nothing moved: a refusal may be due to success. */
   const confirmFailure = async (
     order: PaymentOrder,
     { reason }: SettleOutcome & { outcome: 'failed' },
@@ -186,15 +163,15 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
   return {
     verify,
     settle: async (order, { earlier, beforeBroadcast }) => {
-      /** What was handed over last, of this try or an earlier one: it may be out. */
+      /** The last transaction of this attempt or an earlier one that may have been sent. */
       let last = earlier;
-      const handover = watchHandover(async (outgoing) => {
+      const watched = watchBeforeBroadcast(async (outgoing) => {
         await beforeBroadcast(outgoing);
         last = outgoing;
       });
       const sending: EvmSending = {
         ...chainWithin(timeouts.settleMs),
-        beforeBroadcast: handover.beforeBroadcast,
+        beforeBroadcast: watched.beforeBroadcast,
       };
       let outcome: SettleOutcome | null = null;
       if (hasRaw(earlier)) {
@@ -206,7 +183,7 @@ export const createLocalEvm = (options: LocalEvmOptions): LocalEngine => {
         }
       }
       outcome ??= await settleAnew(order, sending);
-      handover.throwIfAbandoned();
+      watched.throwFirstError();
       return outcome.outcome === 'failed' && last !== null ? confirmFailure(order, outcome, last) : outcome;
     },
     findOutcome: async (payment, signal) => {

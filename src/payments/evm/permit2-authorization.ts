@@ -6,31 +6,27 @@ import {
   toFunctionSelector,
   type Hex,
 } from 'viem';
-import { permit2Contracts } from './permit2-contracts.ts';
-import type { PaymentRequirements, Permit2Payload } from '../core/wire.ts';
-import type { EvmAuthorization } from './evm-authorization.ts';
-import { findFirstBlock } from '../core/find-first-block.ts';
-import { readBlockLogs } from './evm-block-logs.ts';
-import type { EvmChain, EvmLog, EvmTransaction } from './evm-chain.ts';
 import type { FoundOutcome } from '../core/facilitator.ts';
 import { RpcRefusal } from '../core/json-rpc.ts';
+import type { PaymentRequirements } from '../core/wire.ts';
+import type { EvmAuthorization } from './evm-authorization.ts';
+import { findFirstBlock, type EvmChain, type EvmLog, type EvmTransaction } from './evm-chain.ts';
+import { isSameHex, permit2Contracts, type Permit2Payload } from './evm-payload.ts';
 import {
-  isSameHex,
   isTransferLog,
   oldestSearched,
+  readBlockTransfers,
+  readTokenBalance,
   searchLogs,
   toTopic,
   transferEvent,
   type TokenTransfer,
-} from './evm-transfer-log.ts';
+} from './evm-token.ts';
 
 const permit2Abi = parseAbi([
   'function nonceBitmap(address owner, uint256 wordPosition) view returns (uint256)',
 ]);
-const erc20Abi = parseAbi([
-  'function balanceOf(address owner) view returns (uint256)',
-  'function allowance(address owner, address spender) view returns (uint256)',
-]);
+const erc20Abi = parseAbi(['function allowance(address owner, address spender) view returns (uint256)']);
 const proxyAbi = parseAbi([
   'struct Permitted { address token; uint256 amount; }',
   'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',
@@ -55,11 +51,11 @@ const revertReasons: [string, string][] = [
   ['InvalidContractSignature()', 'invalid_permit2_signature'],
 ];
 
-/** How many payments alike are looked at before the block of the use itself is looked for. */
+/** So many similar payments are examined before the block of the use itself is searched. */
 const maxCandidates = 25;
 const wordBits = 256n;
 
-/** The permission that a call of x402's proxy hands in; null for any other call. */
+/** Reads the permission out of a call of x402's proxy; null for any other call. */
 const readSettleCall = ({ to, input }: EvmTransaction) => {
   if (to === null || !isSameHex(to, permit2Contracts.proxy)) return null;
   try {
@@ -74,9 +70,9 @@ const readSettleCall = ({ to, input }: EvmTransaction) => {
 };
 
 /**
- * Permit2 remembers each nonce of an owner for ever, but logs no use of it, and the owner may spend a nonce in any
- * other way. What paid this authorization is therefore only a transaction that calls x402's proxy with it directly: the
- * proxy either pays the recipient that the buyer signed, or reverts.
+ * A transfer by Permit2, which remembers each nonce of an owner for ever, but logs no use of it. The owner may spend a
+ * nonce in any other way. Therefore only a transaction that calls x402's proxy with this authorization counts as its
+ * payment: the proxy either pays the recipient that the buyer signed, or reverts.
  */
 export const createPermit2Authorization = (
   { permit2Authorization }: Permit2Payload,
@@ -119,7 +115,7 @@ export const createPermit2Authorization = (
 
   const transferTopics: Hex[][] = [[transferEvent], [toTopic(from)], [toTopic(payTo)]];
 
-  /** The transaction that paid it, among those of the newest `limit` of these transfers. */
+  /** Finds the transaction that paid it among those of the newest `limit` transfers. */
   const findItsCall = async (
     chain: EvmChain,
     { transfers, limit }: { transfers: EvmLog[]; limit: number },
@@ -129,7 +125,7 @@ export const createPermit2Authorization = (
     return null;
   };
 
-  /** The same, among the buyer's last payments to the seller. */
+  /** Finds it among the buyer's last payments to the seller. */
   const findSettlement = async (chain: EvmChain, toBlock: bigint): Promise<string | null> => {
     let limit = maxCandidates;
     for await (const logs of searchLogs(chain, { address: asset, topics: transferTopics, toBlock })) {
@@ -142,7 +138,7 @@ export const createPermit2Authorization = (
     return null;
   };
 
-  /** The block in which it was used; null when that is longer ago than is searched, or the node kept no such state. */
+  /** Finds the block of its use; null when that is too long ago, or the node kept no such state. */
   const findBlockOfUse = async (chain: EvmChain, block: bigint): Promise<bigint | null> => {
     const after = oldestSearched(block);
     try {
@@ -159,17 +155,20 @@ export const createPermit2Authorization = (
     if (transaction !== null) return { outcome: 'settled', transaction };
     const usedAt = await findBlockOfUse(chain, block);
     if (usedAt === null) return used;
-    const logs = await readBlockLogs(chain, { block: usedAt, address: asset, event: transferEvent });
+    const logs = await readBlockTransfers(chain, { block: usedAt, token: asset });
     if (logs === null) return used;
     const transfers = logs.filter((log) => isTransferLog(log, transfer));
     if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
     const paidBy = await findItsCall(chain, { transfers, limit: maxCandidates });
-    // Else a transfer alike, in a way that does not tell whose it is: somebody has to look.
+    // A similar transfer that does not tell which authorization it belongs to: a person has to look.
     return paidBy === null ? used : { outcome: 'settled', transaction: paidBy };
   };
 
-  const ask = async (chain: EvmChain, data: Hex): Promise<bigint> =>
-    decodeAbiParameters([{ type: 'uint256' }], await chain.call({ to: asset, data }))[0];
+  const readAllowance = async (chain: EvmChain): Promise<bigint> => {
+    const args = [from, permit2Contracts.permit2] as const;
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args });
+    return decodeAbiParameters([{ type: 'uint256' }], await chain.call({ to: asset, data }))[0];
+  };
 
   return {
     payer: from,
@@ -183,10 +182,9 @@ export const createPermit2Authorization = (
     explainRevert: (revert) =>
       revertReasons.find(([error]) => revert.includes(toFunctionSelector(error)))?.[1] ?? null,
     diagnose: async (chain) => {
-      const args = [from, permit2Contracts.permit2] as const;
       const [balance, allowance] = await Promise.all([
-        ask(chain, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [from] })),
-        ask(chain, encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args })),
+        readTokenBalance(chain, { asset, owner: from }),
+        readAllowance(chain),
       ]);
       if (balance < transfer.amount) return 'permit2_insufficient_balance';
       return allowance < transfer.amount ? 'permit2_allowance_required' : null;

@@ -1,20 +1,20 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 
-/** Signs what this service states: offers and receipts. */
+/** Signs the statements of this service: offers and receipts. */
 export interface DocumentSigner {
-  /** A JWS in compact form over the canonical JSON (JCS) of the payload. Takes some 30 microseconds. */
+  /** Returns a JWS in compact form over the canonical JSON (JCS) of the payload. Takes some 30 microseconds. */
   sign(payload: JsonObject): string;
-  /** The DID document that names the public key, for who verifies. */
+  /** Returns the DID document with the public key, for verifiers. */
   didDocument(): JsonObject;
 }
 
-/** An Ed25519 key, as PKCS #8 in base64. */
+/** Makes an Ed25519 key, as PKCS #8 in base64. */
 export const newSigningKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
 
 /**
- * The `did:web` of a base URL. Its document is at `/.well-known/did.json` of a host, and at `did.json` below a base URL
+ * Returns the `did:web` of a base URL. Its document is at `/.well-known/did.json` of a host, and at `did.json` below a base URL
  * with a path (did:web, 3.2).
  */
 export const didOf = (publicUrl: string): string => {
@@ -25,13 +25,13 @@ export const didOf = (publicUrl: string): string => {
 
 const encode = (value: JsonObject): string => Buffer.from(canonicalJson(value)).toString('base64url');
 
-/** The public half alone. */
+/** Returns the public half of the key. */
 const toJwk = (privateKey: KeyObject): JsonObject => {
   const { kty = '', crv = '', x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   return { kty, crv, x, alg: 'EdDSA', use: 'sig' };
 };
 
-/** `key`: as `newSigningKey` makes it. `publicUrl` is read at every use. Throws for a key that cannot be read. */
+/** Takes a key that `newSigningKey` made. Reads `publicUrl` at every use. Throws for a key that cannot be read. */
 export const createDocumentSigner = ({
   key,
   publicUrl,

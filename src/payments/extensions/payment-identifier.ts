@@ -9,7 +9,7 @@ const pattern = '^[A-Za-z0-9_-]+$';
 const shortest = 16;
 const longest = 128;
 
-/** What a challenge says: a buyer may name its payment, so that a repetition is known for one. */
+/** The declaration in a challenge: a buyer may name its payment, so that a repetition is recognised. */
 export const paymentIdentifierDeclaration: Extension = {
   info: { required: false },
   schema: {
@@ -31,11 +31,11 @@ const declared = z.object({
 });
 
 /**
- * The id that a buyer gave its payment, from the `extensions` of a v2 proof; null when it gave none, as when it only
+ * Reads the id that a buyer gave its payment from the `extensions` of a v2 proof. Null when it gave none, as when it only
  * repeats our declaration. Throws AppError `invalid_payment` for an id that is not 16 to 128 of `A-Z a-z 0-9 _ -`.
  */
 export const readPaymentIdentifier = (extensions: unknown): string | null => {
-  // What is no object names nothing; some languages write an empty one as a list.
+  // Some languages write an empty object as a list.
   if (typeof extensions !== 'object' || extensions === null || Array.isArray(extensions)) return null;
   const parsed = declared.safeParse(extensions);
   if (parsed.success) return parsed.data[paymentIdentifier]?.info.id ?? null;

@@ -4,22 +4,22 @@ import type { PaymentRequirements } from '../core/wire.ts';
 import type { DocumentSigner } from './document-signer.ts';
 import { payloadVersion, type SignedOffer } from './offer-receipt.ts';
 
-/** Signed terms, and how long they bind. */
+/** Signed terms, and the time for which they bind. */
 export interface SignedOffers {
   offers: SignedOffer[];
-  /** Epoch milliseconds: from then on they should be signed anew. */
+  /** Epoch milliseconds: from then on they should be signed again. */
   renewAt: number;
-  /** Epoch milliseconds: from then on a buyer would have too little time. */
+  /** Epoch milliseconds: from then on a buyer has too little time. */
   goodUntil: number;
 }
 
 export interface OfferBook {
-  /** Offers for all of the terms, in their order; null when nothing can be signed. Never throws. */
+  /** Returns an offer for each of the terms, in their order; null when nothing can be signed. Never throws. */
   offers(resourceUrl: string, accepts: readonly PaymentRequirements[]): SignedOffers | null;
 }
 
 export interface OfferBookOptions {
-  /** Null as long as the key is not known. */
+  /** Returns null while the key is not known. */
   signer: () => DocumentSigner | null;
   /** Epoch milliseconds. */
   now: () => number;
@@ -31,13 +31,13 @@ interface Offer {
   validUntil: number;
 }
 
-/** No longer than the terms allow: for so long they hold whatever becomes of the price. */
+/** As long as the terms allow: for this time they hold, even when the price changes. */
 const lifeOf = ({ maxTimeoutSeconds }: PaymentRequirements): number => maxTimeoutSeconds * 1000;
-/** All prices and places with some eight networks. */
+/** All prices and resources on some eight networks. */
 const maxKept = 4_096;
 const complainEveryMs = 60_000;
 
-/** Signs each offer once in half its life, whatever else of a challenge changes. */
+/** Signs each offer once in half its life, even when other parts of the challenge change. */
 export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBook => {
   const kept = new Map<string, Offer>();
   const complain = atMostEvery<unknown>(complainEveryMs, (error, leftOut) =>

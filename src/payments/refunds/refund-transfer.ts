@@ -1,6 +1,12 @@
+/** The currency in which a chain takes its fees. */
+export interface Coin {
+  symbol: string;
+  decimals: number;
+}
+
 /** A transfer of tokens that gives money back. */
 export interface RefundTransfer {
-  /** Of the refund: it makes this transfer another than one that is alike, so that a chain takes both. */
+  /** The id of the refund. It distinguishes two equal transfers, so that a chain takes both. */
   id: string;
   /** EVM: the token's contract. Solana: the mint. */
   asset: string;
@@ -16,76 +22,70 @@ export interface SignedTransfer {
   rawTransaction: string;
 }
 
-/** A transfer that was signed, and may have been sent. */
+/** A transfer that was signed and may have been sent. */
 export interface BegunTransfer extends RefundTransfer, SignedTransfer {
   sender: string;
-  /** Epoch milliseconds; before it was first sent. */
+  /** Epoch milliseconds, before it was first sent. */
   signedAt: number;
   /**
-   * A transaction of the same chain that is known to have landed before this one was signed: a node that does not know
-   * it has a short memory. Null for none; then nothing that is missing proves a failure.
+   * A transaction of the same chain that landed before this one was signed. A node that does not know it has a short
+   * memory. Null for none; then the absence of the transfer proves no failure.
    */
   landmark: string | null;
 }
 
 export type TransferOutcome =
-  /** No fork can take it back. `deep_not_final`: the node names no final blocks, and it lies deep below the newest. */
+  /** No fork can take it back. `deep_not_final`: the node names no final blocks, and its block is far below the newest. */
   | { outcome: 'settled'; reason: 'deep_not_final' | null }
-  /** The chain shows it, where a fork can still take it back. */
+  /** It is in a block that a fork can still take back. */
   | { outcome: 'landed' }
-  /** Proven: nothing was moved, and this transaction will never move anything. */
+  /** It is proven that nothing was moved, and that this transaction will never move anything. */
   | { outcome: 'failed'; reason: string }
   /** It may have landed, or may yet. */
   | { outcome: 'open'; reason: string };
 
-/** Why a transfer cannot be made now. */
+/** The reason why a transfer cannot be made now. */
 export type TransferObstacle =
   | { kind: 'wrong_chain'; actual: string }
   | { kind: 'too_few_tokens'; has: bigint; needs: bigint }
-  /** Of the chain's own coin, for the fees. */
+  /** The coins are for the fees. */
   | { kind: 'too_few_coins'; has: bigint; needs: bigint }
   | { kind: 'fees_too_high'; needs: bigint; limit: bigint }
-  /** The chain would run it and refuse it. */
+  /** The chain would run it and revert it. */
   | { kind: 'refused'; detail: string };
 
 export interface TransferPreview {
   obstacle: TransferObstacle | null;
-  /** The most that it will cost, in the coin's smallest unit; null where that could not be told. */
+  /** The highest cost, in the coin's smallest unit; null where it is not known. */
   cost: bigint | null;
-  /** Solana: whether the recipient's token account is made with it, which is part of the cost. */
+  /** Solana: true when it creates the recipient's token account, which is part of the cost. */
   opensAccount: boolean;
 }
 
-/** The node names the price, and the wallet pays it: a lying or overloaded node must not empty the wallet. */
+/** The node names the price and the wallet pays it, so a lying or overloaded node must not empty the wallet. */
 export class FeesTooHigh extends Error {
   override readonly name = 'FeesTooHigh';
-}
-
-/** What fees are paid in. */
-export interface Coin {
-  symbol: string;
-  decimals: number;
 }
 
 /** The wallet that refunds are paid from. Its methods throw RpcOutage and RpcRefusal. */
 export interface RefundWallet {
   readonly address: string;
   readonly coin: Coin;
-  /** Signs nothing. */
+  /** Looks at a transfer, and signs nothing. */
   preview(transfer: RefundTransfer, signal: AbortSignal): Promise<TransferPreview>;
-  /** Signs and sends nothing. Throws FeesTooHigh too. */
+  /** Signs a transfer, and sends nothing. Throws FeesTooHigh too. */
   sign(transfer: RefundTransfer, signal: AbortSignal): Promise<SignedTransfer>;
 }
 
-/** A chain on which refunds were sent, for which no key is needed. */
+/** A chain on which refunds are sent. It needs no key. */
 export interface RefundChain {
   /**
-   * What the node says against it, in one line that can be printed, null for nothing. It proves nothing, and neither does
-   * silence, so no node makes this reject.
+   * Returns the node's objection in one line that can be printed, null for none. Neither an objection nor silence proves
+   * anything, so no answer of a node makes this reject.
    */
   send(signed: SignedTransfer, signal: AbortSignal): Promise<string | null>;
-  /** The place among its sender's transactions, which another one can take; null where the chain has no such places. */
+  /** The sender's nonce, which another transaction can use; null on a chain without nonces. */
   nonceOf(signed: SignedTransfer): number | null;
-  /** What the chain says alone. Throws RpcOutage and RpcRefusal. */
+  /** Asks the chain for the outcome. Throws RpcOutage and RpcRefusal. */
   findOutcome(transfer: BegunTransfer, signal: AbortSignal): Promise<TransferOutcome>;
 }

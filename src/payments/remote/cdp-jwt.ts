@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
-import type { CdpKey } from '../../config/config.ts';
+import type { CdpKey } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 
 export interface CdpRequest {
@@ -23,7 +23,7 @@ const unreadable = (): ConfigError =>
     'X402_CDP_API_KEY_SECRET: must be an Ed25519 key (64 bytes in base64) or a P-256 private key in PEM',
   );
 
-/** The seed, then the public key, which must be the seed's: half a key would sign what nobody accepts. */
+/** Reads the seed and the public key, which must belong to the seed: otherwise nobody accepts the signatures. */
 const readEd25519 = (secret: string): KeyObject => {
   const bytes = Buffer.from(secret, 'base64');
   const x = bytes.subarray(seedBytes).toString('base64url');
@@ -33,7 +33,7 @@ const readEd25519 = (secret: string): KeyObject => {
   return key;
 };
 
-/** PKCS#8, or SEC 1 as Coinbase gives it out; line breaks may be written as `\n`, as they are in one-line settings. */
+/** Reads PKCS#8, or SEC 1 as Coinbase issues it. Line breaks may be written as `\n`, as in one-line settings. */
 const readPem = (secret: string): KeyObject => {
   const key = createPrivateKey(secret.replaceAll('\\n', '\n'));
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw unreadable();
@@ -47,7 +47,7 @@ const readKey = (text: string): { key: KeyObject; algorithm: Algorithm } => {
       ? { key: readEd25519(secret), algorithm: 'EdDSA' }
       : { key: readPem(secret), algorithm: 'ES256' };
   } catch {
-    // What the reader says is left out, as it may quote the secret.
+    // The reader's error is left out, as it may quote the secret.
     throw unreadable();
   }
 };

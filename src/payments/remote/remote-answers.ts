@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { PaymentNetwork } from '../core/networks.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import {
   toReasonCode,
   type SettleOutcome,
   type SupportedKind,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import type { Trouble } from '../core/facilitator-condition.ts';
+import type { Trouble } from './facilitator-condition.ts';
 import type { RemoteAnswer } from './remote-http.ts';
 
 const verifyAnswer = z.object({
@@ -31,27 +31,27 @@ const supportedAnswer = z.object({
   ),
 });
 
-/** Reasons that speak of the facilitator's own trouble and not of the proof. */
+/** Reasons about the facilitator's own trouble, not about the proof. */
 const ownTrouble = /unexpected|unavailable|timeout|internal|rate_limit|^server_|_rpc_/;
-/** Refusals of the proof by checks that come before anything is sent. */
+/** Refusals of the proof by checks before anything is sent. */
 const refusal = /^(?:invalid_|insufficient_funds|unsupported_|asset_not_deployed|permit2_)/;
-/** Refusals that also come when this very payment is, or may be, on the chain. */
+/** Refusals that also occur when this very payment is, or may be, on the chain. */
 const mayHaveMoved =
   /transaction_failed|nonce_already_used|invalid_nonce|transaction_state|simulation_failed|already|expired/;
 
 const isFinalRefusal = (reason: string): boolean =>
   refusal.test(reason) && !mayHaveMoved.test(reason) && !ownTrouble.test(reason);
 
-/** Statuses that speak of us and not of the proof: who we are, and how often we ask. */
+/** Statuses about our credentials, not about the proof. */
 const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 const tooOften = 429;
 const ok = 200;
-/** Statuses under which facilitators refuse a proof; all others are said by whatever stands in front of them. */
+/** Statuses with which facilitators refuse a proof. All others come from a proxy in front of them. */
 const refusalStatuses: ReadonlySet<number> = new Set([ok, 400, 402, 412, 422]);
 
 const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
 
-/** What an answer says of the facilitator itself, whatever was asked; null: it answered as it should. */
+/** Finds the fault of a facilitator in its answer to any question; null for none. */
 export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
   if (answer.kind !== 'answered') return { kind: 'silent', text: 'does not answer', why: answer.why };
   const { status, body } = answer;
@@ -65,7 +65,7 @@ export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
     : trouble('broken', 'answers with something else than x402');
 };
 
-/** What it says of a proof. */
+/** Reads the answer to a verification. */
 export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
   if (answer.kind !== 'answered' || !refusalStatuses.has(answer.status)) return unavailable;
   const parsed = verifyAnswer.safeParse(answer.body);
@@ -78,18 +78,13 @@ export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
     : { outcome: 'invalid', reason, payer: payer ?? null };
 };
 
-const transactionPatterns = {
-  evm: /^0x[0-9a-fA-F]{64}$/,
-  solana: /^[1-9A-HJ-NP-Za-km-z]{64,88}$/,
-} as const;
-
 export interface SettlementQuestion {
   network: PaymentNetwork;
-  /** Whether an earlier try may have sent the payment; then no refusal proves that nothing moved. */
+  /** True when an earlier attempt may have sent the payment; then no refusal proves that nothing moved. */
   isRepeated: boolean;
 }
 
-/** What it says of a settlement, which is a claim: a lie and an honest mistake look the same. */
+/** Reads the answer to a settlement. It is a claim: a lie and an honest mistake look the same. */
 export const readSettlement = (
   answer: RemoteAnswer,
   { network, isRepeated }: SettlementQuestion,
@@ -106,7 +101,7 @@ export const readSettlement = (
   if (!parsed.success) return unknown(unavailable.reason);
   const { success, errorReason, payer, transaction: named } = parsed.data;
   const transaction =
-    typeof named === 'string' && transactionPatterns[network.family].test(named) ? named : null;
+    typeof named === 'string' && network.family.transactionPattern.test(named) ? named : null;
   if (success) {
     if (answer.status !== ok) return unknown(unavailable.reason, transaction);
     return transaction === null
@@ -118,12 +113,12 @@ export const readSettlement = (
     !isRepeated &&
     refusalStatuses.has(answer.status) &&
     isFinalRefusal(reason) &&
-    // A transaction that it names, in whatever form, may be under way.
+    // A transaction that the answer names, in whatever form, may be under way.
     (named ?? '') === '';
   return isRefused ? { outcome: 'failed', reason, transaction } : unknown(reason, transaction);
 };
 
-/** What it settles on that network; null when it does not say. */
+/** Reads the support for a network; null when the answer does not tell. */
 export const readSupported = (
   answer: RemoteAnswer,
   network: PaymentNetwork,
@@ -134,8 +129,5 @@ export const readSupported = (
   const kind = parsed.data.kinds.find(
     ({ x402Version, scheme, network: id }) => x402Version === 2 && scheme === 'exact' && id === network.id,
   );
-  if (kind === undefined) return 'unsupported';
-  if (network.family === 'evm') return { extra: {} };
-  const feePayer = kind.extra?.['feePayer'];
-  return typeof feePayer === 'string' ? { extra: { feePayer } } : 'unsupported';
+  return kind === undefined ? 'unsupported' : network.family.readSupported(kind.extra);
 };

@@ -24,7 +24,7 @@ export interface RemoteHttpOptions {
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
 
-/** What a socket says of itself: `ECONNREFUSED`, `TimeoutError`. */
+/** Returns the error code of a socket: `ECONNREFUSED`, `TimeoutError`. */
 const codeOf = (error: unknown): string => {
   const cause = causeOf(error);
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;

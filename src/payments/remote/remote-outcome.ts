@@ -1,5 +1,3 @@
-import type { PaymentNetwork } from '../core/networks.ts';
-import { createEvmChain } from '../evm/evm-chain.ts';
 import type {
   BegunPayment,
   FacilitatorTimeouts,
@@ -7,71 +5,59 @@ import type {
   PaymentOrder,
   SettleOutcome,
 } from '../core/facilitator.ts';
-import { createJsonRpc, RpcOutage, RpcRefusal } from '../core/json-rpc.ts';
-import { createSolanaChain, isVerdict } from '../solana/solana-chain.ts';
+import { isVerdict, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import { waitFor } from '../core/wait.ts';
 
-/** What the chain says of payments that facilitators elsewhere settle. */
+/** Asks the chain about payments that facilitators elsewhere settle. */
 export interface RemoteOutcome {
-  /** Rejects never; `unknown` when the chain does not answer. */
+  /** Never rejects; `unknown` when the chain does not answer. */
   find(payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome>;
-  /** The outcome of a settlement of which a facilitator said `claimed`. */
+  /** Checks a facilitator's word for the outcome of a settlement against the chain. */
   confirm(order: PaymentOrder, claimed: SettleOutcome): Promise<SettleOutcome>;
 }
 
 export interface RemoteOutcomeOptions {
   network: PaymentNetwork;
-  rpcUrl: string;
+  rpc: JsonRpc;
   timeouts: FacilitatorTimeouts;
-  /** Whether the word of a facilitator may count while no node answers. */
+  /** Allows the word of a facilitator to count while no node answers. */
   takesUnchecked: boolean;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-/** `other`: a transaction of that name is there, or can be, that is not this payment. */
-type Sighting = 'this' | 'other' | 'absent' | 'unanswered';
-
 /** The node asked may be some blocks behind the facilitator's. */
 const pollMs = 500;
 
 export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcome => {
-  const { network, timeouts, takesUnchecked, now } = options;
-  const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: timeouts.rpcMs });
+  const { network, rpc, timeouts, takesUnchecked, now } = options;
+  const { family } = network;
 
-  const look = async (
-    { payload: { payload } }: PaymentOrder,
-    { transaction, signal }: { transaction: string; signal: AbortSignal },
-  ): Promise<Sighting> => {
-    if (!('transaction' in payload))
-      return (await createEvmChain(rpc, signal).getReceipt(transaction)) === null ? 'absent' : 'this';
-    const { readSolanaTransaction } = await import('../solana/solana-transaction.ts');
-    const { sightSolana } = await import('../solana/solana-sighting.ts');
-    const { message } = readSolanaTransaction(payload.transaction);
-    return sightSolana(createSolanaChain(rpc, signal), { signature: transaction, message });
-  };
-
-  const sight = async (
-    order: PaymentOrder,
-    named: { transaction: string; signal: AbortSignal },
-  ): Promise<Sighting> => {
+  /** Tells whether the node answers at all when it is asked for a transaction. */
+  const nodeAnswers = async (transaction: string, signal: AbortSignal): Promise<boolean> => {
     try {
-      return await look(order, named);
+      await family.readTransaction(transaction, { rpc, signal });
+      return true;
     } catch (error) {
-      // What the node did not say is nothing; what it finds impossible, or nobody can read, is none of ours.
-      const isSilence = error instanceof RpcOutage || (error instanceof RpcRefusal && !isVerdict(error));
-      return isSilence ? 'unanswered' : 'other';
+      // A node that calls the question impossible has answered.
+      return !(error instanceof RpcOutage || (error instanceof RpcRefusal && !isVerdict(error)));
     }
   };
 
-  /** Asks for a payment under a name that somebody may have given its transaction: a hint, believed once it is seen. */
+  const askOnce = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
+    try {
+      return await family.findOutcome(payment, { rpc, signal, now: now() });
+    } catch {
+      return { outcome: 'unknown', reason: 'rpc_unavailable' };
+    }
+  };
+  /** Asks for a payment. The name that somebody gave its transaction is a hint, believed once it is seen. */
   const ask = async (payment: BegunPayment, signal: AbortSignal): Promise<FoundOutcome> => {
-    const { askChain } = await import('../core/ask-chain.ts');
-    const question = { network, rpc, signal, now: now() };
-    const found = await askChain(payment, question);
-    // That a transaction failed which somebody else named proves nothing of others that may carry the payment.
+    const found = await askOnce(payment, signal);
+    // The failure of a transaction that somebody named proves nothing of others that may carry the payment.
     return found.outcome === 'failed' && payment.transaction !== null
-      ? askChain({ ...payment, transaction: null }, question)
+      ? askOnce({ ...payment, transaction: null }, signal)
       : found;
   };
 
@@ -93,8 +79,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
     do {
       const found = await ask(begin(order, transaction), signal);
       if (found.outcome === 'settled') return { ...found, payer };
-      hasAnswered ||=
-        found.outcome !== 'unknown' || (await sight(order, { transaction, signal })) !== 'unanswered';
+      hasAnswered ||= found.outcome !== 'unknown' || (await nodeAnswers(transaction, signal));
       if (found.outcome === 'failed') break;
       // A buyer whose facilitator may be believed does not wait for our node.
       if (!hasAnswered && takesUnchecked) break;
@@ -104,7 +89,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
       : { ...claimed, isUnchecked: true };
   };
 
-  /** A facilitator that says no may have settled all the same: the chain, where it can be asked, has the last word. */
+  /** A facilitator that refuses may have settled all the same, so the chain has the last word where it can be asked. */
   const confirmFailed = async (
     order: PaymentOrder,
     claimed: SettleOutcome & { outcome: 'failed' },
@@ -115,7 +100,7 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
         return { ...found, payer: null };
       case 'failed':
       case 'open':
-        // Refused before anything was sent, and the chain has seen nothing of it.
+        // Nothing was sent, and the chain has seen nothing.
         return claimed;
       case 'unknown':
         return { outcome: 'unknown', reason: claimed.reason, transaction: null };

@@ -1,7 +1,7 @@
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const maxCharacters = 128;
 
-/** Bitcoin's base58, as Solana writes addresses, keys and signatures. */
+/** Encodes bytes in Bitcoin's base58, as Solana writes addresses, keys and signatures. */
 export const encodeBase58 = (bytes: Uint8Array): string => {
   let value = BigInt(`0x0${Buffer.from(bytes).toString('hex')}`);
   let text = '';
@@ -10,7 +10,7 @@ export const encodeBase58 = (bytes: Uint8Array): string => {
   return '1'.repeat(zeros === -1 ? bytes.length : zeros) + text;
 };
 
-/** The bytes of a base58 text of up to 128 characters; null for any other text. */
+/** Decodes a base58 text of up to 128 characters. Null for any other text. */
 export const decodeBase58 = (text: string): Uint8Array | null => {
   if (text.length > maxCharacters) return null;
   let value = 0n;

@@ -1,44 +1,37 @@
-import { readSolanaTransaction } from './solana-transaction.ts';
 import type { BegunPayment, FoundOutcome } from '../core/facilitator.ts';
-import { RpcOutage } from '../core/json-rpc.ts';
-import { isVerdict, type SolanaChain } from './solana-chain.ts';
+import { isVerdict, RpcOutage } from '../core/json-rpc.ts';
+import type { SolanaChain } from './solana-chain.ts';
 import { findSolanaOutcome, type SeenTransaction } from './solana-outcome.ts';
-import { createSolanaSearch, type SolanaSearch } from './solana-search.ts';
-import { sightSolana, type SolanaSighting } from './solana-sighting.ts';
-import { signatureOf } from './solana-signer.ts';
+import { transactionOf } from './solana-payload.ts';
+import { createSolanaSearch, matchSolana, type SolanaSearch, type SolanaMatch } from './solana-search.ts';
+import { readSolanaTransaction, signatureOf } from './solana-transaction.ts';
 
-/** The buyer may have handed the transaction to somebody so long before it was stored, and clocks differ. */
+/** The buyer may have sent the transaction so long before it was stored, and clocks differ. */
 const marginMs = 300_000;
 
 export interface SolanaQuestion {
   /**
-   * The only signature under which the transaction can land, where the key of its fee payer is at hand; null where
-   * it is not.
+   * The only signature under which the transaction can land, where this process has the key of its fee payer; null
+   * otherwise.
    */
   ownSignature: string | null;
   /** Epoch milliseconds. */
   now: number;
 }
 
-/** The base64 transaction of a proof. Throws TypeError for a payment of another family. */
-export const solanaTransactionOf = ({ payload: { payload } }: Pick<BegunPayment, 'payload'>): string => {
-  if (!('transaction' in payload)) throw new TypeError('a Solana payment carries a transaction');
-  return payload.transaction;
-};
-
-/** The signature that stands on what was stored before it left, where that is this payment. */
+/** Returns the signature of the stored transaction, if that is this payment; null otherwise. */
 const storedSignature = (rawTransaction: string | null, message: Uint8Array): string | null =>
   rawTransaction !== null && Buffer.compare(readSolanaTransaction(rawTransaction).message, message) === 0
     ? signatureOf(rawTransaction)
     : null;
 
-/** A hint that is no signature at all must not keep the payment from being looked for. */
-const sightHint = async (
+/** Looks at a hint. One that is no signature at all must not prevent the search. */
+const matchHint = async (
   chain: SolanaChain,
   hint: { signature: string; message: Uint8Array },
-): Promise<SolanaSighting> => {
+): Promise<SolanaMatch> => {
   try {
-    return await sightSolana(chain, hint);
+    return await matchSolana(chain, hint);
   } catch (error) {
     if (isVerdict(error)) return 'other';
     throw error;
@@ -57,9 +50,9 @@ const searchFor = (
 };
 
 /**
- * What the chain says of a payment, whoever signed for its fees: by its signature where that is sure, else where
- * somebody has seen it, else among the buyer's transactions. Throws RpcOutage or RpcRefusal, and for a transaction
- * that cannot be read.
+ * Asks the chain for the outcome of a payment, whoever paid its fees. Looks under its signature where that is certain, then
+ * under the signature that somebody named, then among the buyer's transactions. Throws RpcOutage or RpcRefusal, and for
+ * a transaction that cannot be read.
  */
 export const findSolanaPayment = async (
   chain: SolanaChain,
@@ -67,7 +60,7 @@ export const findSolanaPayment = async (
   { ownSignature, now }: SolanaQuestion,
 ): Promise<FoundOutcome> => {
   const { transaction: hint, rawTransaction, createdAt, requirements } = payment;
-  const { message, blockhash, accounts } = readSolanaTransaction(solanaTransactionOf(payment));
+  const { message, blockhash, accounts } = readSolanaTransaction(transactionOf(payment.payload.payload));
   const sure = ownSignature ?? storedSignature(rawTransaction, message);
   const search = sure === null ? searchFor(chain, { accounts, message }, createdAt) : null;
 
@@ -81,7 +74,7 @@ export const findSolanaPayment = async (
       const status = await chain.getStatus(sure, minSlot);
       if (status !== null) return { signature: sure, status };
     }
-    if (hint !== null && hint !== sure && (await sightHint(chain, { signature: hint, message })) === 'this')
+    if (hint !== null && hint !== sure && (await matchHint(chain, { signature: hint, message })) === 'this')
       return seen(hint);
     const found = (await search?.(minSlot)) ?? null;
     return found === null ? null : seen(found);

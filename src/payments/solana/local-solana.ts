@@ -1,44 +1,28 @@
 import { createKeyPairSignerFromBytes } from '@solana/kit';
 import { toFacilitatorSvmSigner } from '@x402/svm';
 import { ExactSvmScheme } from '@x402/svm/exact/facilitator';
-import type { Log } from '../../kit/log.ts';
-import type { PaymentNetwork } from '../core/networks.ts';
-import { readSolanaTransaction } from './solana-transaction.ts';
-import { judgeFunds } from '../core/account-funds.ts';
 import {
   toReasonCode,
   type BegunPayment,
-  type FacilitatorTimeouts,
   type FoundOutcome,
   type PaymentOrder,
   type SettleOptions,
   type SettleOutcome,
   type VerifyOutcome,
 } from '../core/facilitator.ts';
-import type { JsonRpc } from '../core/json-rpc.ts';
-import { watchHandover, type LocalEngine } from '../core/local-engine.ts';
-import { findSolanaPayment, solanaTransactionOf } from './find-solana-payment.ts';
+import { judgeFunds, watchBeforeBroadcast } from '../core/local-engine.ts';
+import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts';
+import { findSolanaPayment } from './find-solana-payment.ts';
 import { createSolanaChain, type SolanaChain } from './solana-chain.ts';
+import { transactionOf } from './solana-payload.ts';
 import {
   createSolanaSigner,
   newSolanaRecord,
-  signatureOf,
   type SolanaCallRecord,
   type SolanaKeys,
 } from './solana-signer.ts';
 import { findTokenAccount } from './solana-token-account.ts';
-
-export interface LocalSolanaOptions {
-  network: PaymentNetwork;
-  /** Seed and public key, 64 bytes. */
-  secretKey: Uint8Array;
-  payTo: string;
-  rpc: JsonRpc;
-  timeouts: FacilitatorTimeouts;
-  log: Log;
-  /** Epoch milliseconds. */
-  now: () => number;
-}
+import { readSolanaTransaction, signatureOf } from './solana-transaction.ts';
 
 /**
  * The buyer writes the transaction and we pay its fees: a transfer takes about 20,000 compute units and two
@@ -50,17 +34,17 @@ const feeLimits = {
   maxRequiredSignatures: 3,
 };
 
-/** In lamports: 5,000 a signature, and the most that a buyer may write for priority. */
+/** In lamports: 5,000 a signature, and the highest priority fee that a buyer may write. */
 const maxFee =
   5_000n * BigInt(feeLimits.maxRequiredSignatures) +
   BigInt((feeLimits.maxComputeUnits * feeLimits.maxPriorityFeeMicroLamports) / 1_000_000);
-/** In lamports: what must stay in an account that pays fees and holds nothing else. */
+/** In lamports: the balance that an account without data must keep. */
 const rentExemption = 890_880n;
 
 /** Error 1 of the token program. */
 const insufficientFunds = /"InstructionError":\[\d+,\{"Custom":1\}\]/;
 
-/** The scheme's reason, sharpened by what the simulation said. */
+/** Refines the scheme's reason by the error of the simulation. */
 const refineReason = (reason: string | undefined, { simulationError }: SolanaCallRecord): string => {
   if (simulationError !== null && insufficientFunds.test(simulationError))
     return 'invalid_exact_svm_insufficient_funds';
@@ -73,9 +57,11 @@ interface Within {
   signal: AbortSignal;
 }
 
-/** Verifies and settles on one Solana cluster, paying fees from the account of `secretKey`. */
-export const createLocalSolana = async (options: LocalSolanaOptions): Promise<LocalEngine> => {
-  const { network, secretKey, payTo, rpc, timeouts, log, now } = options;
+/** Verifies and settles on one Solana cluster, paying fees from the account of `secretKey`: seed and public key. */
+export const createLocalSolana = async (
+  { network, payTo, rpc, timeouts, log, now }: LocalEngineOptions,
+  secretKey: Uint8Array,
+): Promise<LocalEngine> => {
   const keyPair = await createKeyPairSignerFromBytes(secretKey);
   const ownKeys = toFacilitatorSvmSigner(keyPair);
   const keys: SolanaKeys = {
@@ -118,8 +104,8 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
   };
 
   /**
-   * Ed25519 signatures do not depend on when they are made, so no record of ours is needed; null where the account that
-   * pays the fees is not ours, or no longer.
+   * Returns the signature that our account gives a transaction; null where another account pays the fees. Ed25519
+   * signatures are deterministic, so no record is needed.
    */
   const signatureOfOurs = async (transaction: string): Promise<string | null> => {
     const [feePayer] = readSolanaTransaction(transaction).accounts;
@@ -129,7 +115,7 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
 
   const find = async (payment: BegunPayment, chain: SolanaChain): Promise<FoundOutcome> => {
     try {
-      const ownSignature = await signatureOfOurs(solanaTransactionOf(payment));
+      const ownSignature = await signatureOfOurs(transactionOf(payment.payload.payload));
       return await findSolanaPayment(chain, payment, { ownSignature, now: now() });
     } catch {
       return { outcome: 'unknown', reason: 'rpc_unavailable' };
@@ -147,7 +133,7 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
       if (found.outcome === 'settled') return { ...found, payer: null };
       return { outcome: 'unknown', reason: 'settlement_pending', transaction: null };
     }
-    // What was sent before may still land, as long as its blockhash lives.
+    // An earlier sending may still land while its blockhash is valid.
     return isRepeated
       ? { outcome: 'unknown', reason, transaction: null }
       : { outcome: 'failed', reason, transaction: null };
@@ -167,9 +153,9 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
   return {
     verify,
     settle: async (order, { earlier, beforeBroadcast }) => {
-      const handover = watchHandover(beforeBroadcast);
+      const watched = watchBeforeBroadcast(beforeBroadcast);
       const record = newSolanaRecord();
-      const scheme = createScheme(within(timeouts.settleMs), record, handover.beforeBroadcast);
+      const scheme = createScheme(within(timeouts.settleMs), record, watched.beforeBroadcast);
       let reason: string | undefined;
       try {
         reason = (await scheme.settle(order.payload, order.requirements)).errorReason;
@@ -178,7 +164,7 @@ export const createLocalSolana = async (options: LocalSolanaOptions): Promise<Lo
         reason = 'settlement_error';
         record.isOutage = true;
       }
-      handover.throwIfAbandoned();
+      watched.throwFirstError();
       if (record.sent !== null) return judgeSent(record, record.sent.signature);
       return judgeUnsent(order, {
         record,

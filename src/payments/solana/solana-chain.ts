@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { askWithin, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 
-export type SolanaStatus =
-  /** In a block that a supermajority voted for. `error`: it was charged fees and did nothing else. */
-  { isConfirmed: boolean; error: unknown };
+/** A transaction that is in a block. */
+export interface SolanaStatus {
+  /** `confirmed`: a supermajority voted for the block. `finalized`: no fork can take it back. */
+  commitment: 'processed' | 'confirmed' | 'finalized';
+  /** Null: the transaction did what it says. Otherwise it was charged fees and did nothing else. */
+  error: unknown;
+}
 
 export interface SolanaAccount {
-  /** The program that it belongs to. */
+  /** The program that owns it. */
   owner: string;
   data: Uint8Array;
 }
 
-/** A block. */
+/** The newest block. */
 export interface SolanaTip {
   slot: number;
   /** Seconds since 1970, as the validators agreed on it. */
@@ -26,20 +30,22 @@ export interface SolanaSignature {
 
 export interface SignaturePage {
   limit: number;
-  /** Only what is older than this signature. */
+  /** Lists only transactions that are older than this signature. */
   before?: string;
   minSlot?: number;
 }
 
 /**
- * The questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node
- * that has not come so far does not answer.
+ * Questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node that is
+ * behind that slot does not answer.
  */
 export interface SolanaChain {
-  /** What would go wrong, as the node writes it; null for nothing. */
+  /** Returns the error that the transaction would cause, as the node writes it; null for none. */
   simulate(transaction: string): Promise<unknown>;
   send(transaction: string): Promise<void>;
+  /** Null: the node does not know the transaction. */
   getStatus(signature: string, minSlot?: number): Promise<SolanaStatus | null>;
+  getLatestBlockhash(): Promise<{ blockhash: string; lastValidBlockHeight: bigint }>;
   isBlockhashValid(blockhash: string, minSlot?: number): Promise<boolean>;
   /** The newest slot whose block no fork can take back. */
   getFinalizedSlot(): Promise<number>;
@@ -53,9 +59,15 @@ export interface SolanaChain {
   getBlockFrom(slot: number): Promise<number | null>;
   /** Lamports. */
   getBalance(address: string): Promise<number>;
+  /** In the smallest unit; 0 where there is no such account. */
+  getTokenBalance(account: string): Promise<bigint>;
+  /** The lamports that an account of so many bytes must hold. */
+  getRent(bytes: number): Promise<bigint>;
+  /** Tells whether the node is as far as the cluster. */
+  isCurrent(): Promise<boolean>;
   hasAccount(address: string): Promise<boolean>;
   getAccount(address: string): Promise<SolanaAccount | null>;
-  /** Base58; its beginning is the cluster's CAIP-2 name. */
+  /** Base58; the first 32 characters are the cluster's CAIP-2 reference. */
   getGenesisHash(): Promise<string>;
   /** The newest transactions that name the address, newest first. */
   getSignatures(address: string, page: SignaturePage): Promise<SolanaSignature[]>;
@@ -65,20 +77,32 @@ export interface SolanaChain {
 
 const inContext = <T>(value: z.ZodType<T>) => z.object({ value });
 const slotNumber = z.int().min(0);
-const status = z.object({
-  err: z.unknown(),
-  confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
-});
+/** Old nodes tell no commitment; the transactions that they show are confirmed. */
+const status = z
+  .object({
+    err: z.unknown(),
+    confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
+  })
+  .transform(({ err, confirmationStatus }): SolanaStatus => ({
+    commitment: confirmationStatus ?? 'confirmed',
+    error: err ?? null,
+  }));
 const statuses = z.object({ context: z.object({ slot: slotNumber }), value: z.array(status.nullable()) });
 const signatures = z.array(z.object({ signature: z.string(), blockTime: z.number().nullish() }));
 const landed = z.object({ transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable();
 const account = z
   .object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
   .transform(({ owner, data }) => ({ owner, data: Uint8Array.from(Buffer.from(data[0], 'base64')) }));
+const blockhashLife = z.object({
+  blockhash: z.string(),
+  lastValidBlockHeight: z.number().transform(BigInt),
+});
+const tokenAmount = z.object({ amount: z.string().regex(/^\d{1,20}$/) });
 const clockAddress = 'SysvarC1ock11111111111111111111111111111111';
-/** Of the clock's data: slot, start of the epoch, two epochs and the time, of eight bytes each. */
+/** The clock's data: slot, start of the epoch, two epochs and the time, eight bytes each. */
 const clockTimeAt = 32;
 const commitment = 'confirmed';
+const invalidParams = -32_602;
 const atLeast = (minSlot: number | undefined) => (minSlot === undefined ? {} : { minContextSlot: minSlot });
 
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChain => {
@@ -109,12 +133,12 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
       const answer = await ask(statuses, 'getSignatureStatuses', [signature], {
         searchTransactionHistory: true,
       });
-      // This method alone takes no bound of its own.
+      // This method alone has no parameter for it.
       if (minSlot !== undefined && answer.context.slot < minSlot) throw new RpcOutage('the node is behind');
-      const found = answer.value[0] ?? null;
-      if (found === null) return null;
-      return { isConfirmed: found.confirmationStatus !== 'processed', error: found.err ?? null };
+      return answer.value[0] ?? null;
     },
+    getLatestBlockhash: async () =>
+      (await ask(inContext(blockhashLife), 'getLatestBlockhash', { commitment })).value,
     isBlockhashValid: async (blockhash, minSlot) =>
       (await ask(inContext(z.boolean()), 'isBlockhashValid', blockhash, { commitment, ...atLeast(minSlot) }))
         .value,
@@ -138,6 +162,27 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
       (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
     getBalance: async (address) =>
       (await ask(inContext(z.number()), 'getBalance', address, { commitment })).value,
+    getTokenBalance: async (account) => {
+      try {
+        const { value } = await ask(inContext(tokenAmount), 'getTokenAccountBalance', account, {
+          commitment,
+        });
+        return BigInt(value.amount);
+      } catch (error) {
+        if (error instanceof RpcRefusal && error.code === invalidParams) return 0n;
+        throw error;
+      }
+    },
+    getRent: async (bytes) =>
+      BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),
+    isCurrent: async () => {
+      try {
+        return (await ask(z.string(), 'getHealth')) === 'ok';
+      } catch (error) {
+        if (error instanceof RpcRefusal) return false;
+        throw error;
+      }
+    },
     hasAccount: async (address) => {
       const answer = await ask(inContext(z.unknown()), 'getAccountInfo', address, {
         encoding: 'base64',
@@ -171,10 +216,3 @@ export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal): SolanaChai
     },
   };
 };
-
-/** Invalid parameters, failed preflight, bad signatures, and transactions of a form that nodes do not take. */
-const verdictCodes = new Set([-32_602, -32_002, -32_003, -32_013, -32_015]);
-
-/** Whether the node refused the transaction itself; all other errors say nothing about it. */
-export const isVerdict = (error: unknown): boolean =>
-  error instanceof RpcRefusal && verdictCodes.has(error.code);

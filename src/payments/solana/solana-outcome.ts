@@ -3,9 +3,9 @@ import { RpcOutage } from '../core/json-rpc.ts';
 import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
 import { readTip, remembersSince } from './solana-witness.ts';
 
-/** Twice the life of a blockhash: then no fork can still land the transaction. */
-const expiryMs = 180_000;
-/** Less than what passes until a settled payment is looked at once more: what that look misses is not there. */
+/** Twice the life of a blockhash: after it no fork can land the transaction. */
+export const expiryMs = 180_000;
+/** Less than the time until a settled payment is checked again, so that a transaction which that check misses is not there. */
 const freshMs = 90_000;
 
 /** A transaction that landed. */
@@ -15,21 +15,21 @@ export interface SeenTransaction {
 }
 
 export interface SolanaTrace {
-  /** Null when it is not there, as a node knows that has come as far as `minSlot`. */
+  /** Null when it is not there, by a node that is not behind `minSlot`. */
   look: (minSlot?: number) => Promise<SeenTransaction | null>;
   blockhash: string;
   /** CAIP-2. */
   network: string;
-  /** Epoch milliseconds; nobody can have sent it before. */
+  /** Epoch milliseconds; it cannot have been sent before. */
   sentAfter: number;
-  /** Epoch milliseconds; when we were handed it, with a living blockhash. */
+  /** Epoch milliseconds of its arrival here, with a valid blockhash. */
   createdAt: number;
   /** Epoch milliseconds. */
   now: number;
 }
 
 const judgeSeen = ({ signature, status }: SeenTransaction): FoundOutcome => {
-  if (!status.isConfirmed) return { outcome: 'unknown', reason: 'not_confirmed' };
+  if (status.commitment === 'processed') return { outcome: 'unknown', reason: 'not_confirmed' };
   return status.error === null
     ? { outcome: 'settled', transaction: signature }
     : { outcome: 'failed', reason: 'invalid_exact_svm_transaction_failed' };
@@ -38,8 +38,8 @@ const judgeSeen = ({ signature, status }: SeenTransaction): FoundOutcome => {
 const pending: FoundOutcome = { outcome: 'unknown', reason: 'settlement_pending' };
 
 /**
- * What may be said when the transaction is not there: a node that stands still, or that began to listen later, knows
- * neither the transaction nor its blockhash, and proves nothing.
+ * Judges a transaction that is not there. A node that stands still, or that started later, knows neither the transaction
+ * nor its blockhash, and proves nothing.
  */
 const judgeUnseen = async (
   chain: SolanaChain,
@@ -59,13 +59,13 @@ const judgeUnseen = async (
   return said({ outcome: 'failed', reason: 'invalid_exact_svm_blockhash_expired' });
 };
 
-/** What the chain says of a transaction that may have been sent. Throws RpcOutage or RpcRefusal. */
+/** Asks the chain for the outcome of a transaction that may have been sent. Throws RpcOutage or RpcRefusal. */
 export const findSolanaOutcome = async (chain: SolanaChain, trace: SolanaTrace): Promise<FoundOutcome> => {
   const first = await trace.look();
   if (first !== null) return judgeSeen(first);
   const { outcome, slot } = await judgeUnseen(chain, trace);
   if (outcome.outcome === 'unknown') return outcome;
-  // It may have landed between the questions, or another node behind the same address was asked first.
+  // It may have landed between the questions, or another node of the same address answered first.
   const last = await trace.look(slot);
   return last === null ? outcome : judgeSeen(last);
 };

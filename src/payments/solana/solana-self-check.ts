@@ -1,8 +1,8 @@
-import type { PaymentNetwork } from '../core/networks.ts';
+import type { PaymentNetwork } from '../core/network-family.ts';
 import type { SolanaChain } from './solana-chain.ts';
 import { findTokenAccount, tokenProgram } from './solana-token-account.ts';
 
-/** In the token program's account of a mint. */
+/** The account of a mint, as the token program writes it. */
 const mintLayout = { bytes: 82, decimalsAt: 44 };
 
 const findMintFaults = async (
@@ -21,18 +21,18 @@ const findMintFaults = async (
 };
 
 /**
- * What is wrong with what is known of a cluster, a line each with the setting to change. Throws RpcOutage or RpcRefusal
- * when the node does not tell.
+ * Compares the configured network with the cluster. Returns one line for each fault, with the setting to change. Throws
+ * RpcOutage or RpcRefusal when the node does not tell.
  */
 export const findSolanaFaults = async (
   chain: SolanaChain,
   { network, payTo }: { network: PaymentNetwork; payTo: string },
 ): Promise<string[]> => {
-  const { asset, id, label } = network;
+  const { asset, id, label, family } = network;
   const genesis = await chain.getGenesisHash();
   if (!genesis.startsWith(id.slice('solana:'.length)))
     return [
-      `the RPC serves the cluster ${genesis}; set X402_SOLANA_RPC_URL or x402.networks.${id}.rpc_url to one of ${label}`,
+      `the RPC serves the cluster ${genesis}; set ${family.settingPrefix}_RPC_URL or x402.networks.${id}.rpc_url to one of ${label}`,
     ];
   const faults = await findMintFaults(chain, network);
   if (faults.length > 0) return faults;

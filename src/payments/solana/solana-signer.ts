@@ -1,14 +1,15 @@
-import { getBase64Encoder, getSignatureFromTransaction, getTransactionDecoder } from '@solana/kit';
 import type { FacilitatorSvmSigner } from '@x402/svm';
 import type { SettleOptions } from '../core/facilitator.ts';
-import { isVerdict, type SolanaChain, type SolanaStatus } from './solana-chain.ts';
+import { isVerdict } from '../core/json-rpc.ts';
 import { waitFor } from '../core/wait.ts';
+import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
+import { signatureOf } from './solana-transaction.ts';
 
-/** What happened underneath one call of the x402 scheme. */
+/** The events of one call of the x402 scheme. */
 export interface SolanaCallRecord {
-  /** Whether the node failed to answer something; then the scheme's verdict says nothing about the proof. */
+  /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
   isOutage: boolean;
-  /** What the simulation would have gone wrong with, as JSON. */
+  /** The error of the simulation, as JSON; null for none. */
   simulationError: string | null;
   sent: { signature: string; isRefused: boolean } | null;
   status: SolanaStatus | null;
@@ -25,12 +26,8 @@ export const newSolanaRecord = (): SolanaCallRecord => ({
 export type SolanaKeys = Pick<FacilitatorSvmSigner, 'getAddresses' | 'signTransaction'>;
 
 const pollMs = 300;
-/** Leaders drop transactions; sending the same one again cannot charge twice. */
+/** Leaders drop transactions. Sending the same one again cannot charge twice. */
 const resendMs = 2_000;
-
-/** The signature that stands for a transaction: its fee payer's. */
-export const signatureOf = (transaction: string): string =>
-  getSignatureFromTransaction(getTransactionDecoder().decode(getBase64Encoder().encode(transaction)));
 
 const awaitStatus = async (
   chain: SolanaChain,
@@ -38,9 +35,9 @@ const awaitStatus = async (
 ): Promise<SolanaStatus | null> => {
   let nextResendAt = Date.now() + resendMs;
   while (!signal.aborted) {
-    // An outage here says nothing: the transaction is out, and only the end of the wait decides.
+    // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
     const status = await chain.getStatus(signature).catch(() => null);
-    if (status?.isConfirmed === true) return status;
+    if (status !== null && status.commitment !== 'processed') return status;
     if (Date.now() >= nextResendAt) {
       nextResendAt = Date.now() + resendMs;
       await chain.send(transaction).catch(() => undefined);
@@ -51,8 +48,8 @@ const awaitStatus = async (
 };
 
 /**
- * The signer of one verify or settle call; everything it learns goes into `record`. Sending and confirming never
- * reject, as the scheme would print the error, with the node's address in it.
+ * Creates the signer of one verify or settle call. It writes all events into `record`. Sending and confirming never
+ * reject, as the scheme would print the error, which has the node's address in it.
  */
 export const createSolanaSigner = (options: {
   keys: SolanaKeys;
@@ -81,7 +78,7 @@ export const createSolanaSigner = (options: {
       try {
         await beforeBroadcast({ transaction: signature, rawTransaction: transaction, facilitator: null });
       } catch {
-        // The caller watches the handover and throws this itself.
+        // The caller watches `beforeBroadcast` and throws its error.
         outgoing.isAbandoned = true;
         return signature;
       }

@@ -2,9 +2,9 @@ import { address, getAddressEncoder, getProgramDerivedAddress } from '@solana/ki
 
 /** The program that keeps USDC. */
 export const tokenProgram = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
-const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+export const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 
-/** The address of the one token account where buyers send an owner's tokens of that mint. */
+/** Returns the address of the one token account to which an owner's tokens of that mint are sent. */
 export const findTokenAccount = async (of: { owner: string; mint: string }): Promise<string> => {
   const encoder = getAddressEncoder();
   const seeds = [address(of.owner), tokenProgram, address(of.mint)].map((seed) => encoder.encode(seed));

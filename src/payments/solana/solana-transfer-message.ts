@@ -15,19 +15,18 @@ import {
   type Instruction,
   type KeyPairSigner,
 } from '@solana/kit';
-import { findTokenAccount, tokenProgram } from './solana-token-account.ts';
+import { associatedTokenProgram, findTokenAccount, tokenProgram } from './solana-token-account.ts';
 import type { RefundTransfer } from '../refunds/refund-transfer.ts';
 
-const associatedTokenProgram = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 const systemProgram = address('11111111111111111111111111111111');
 const computeBudgetProgram = address('ComputeBudget111111111111111111111111111111');
 const memoProgram = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
-/** Making a token account, the transfer and the memo took up to 60,000 units. */
+/** Creation of a token account, transfer and memo took up to 60,000 units. */
 const computeUnits = 150_000;
 const microLamportsPerUnit = 50_000n;
 
-/** What the whole transaction costs beside the room of a new account: one signature and the priority. */
+/** The cost of the whole transaction, without the rent of a new account: one signature and the priority. */
 export const transactionLamports = 5_000n + (BigInt(computeUnits) * microLamportsPerUnit) / 1_000_000n;
 
 const u8 = getU8Encoder();
@@ -53,7 +52,7 @@ interface Accounts {
   destination: string;
 }
 
-/** Does nothing where the account is there already. */
+/** Does nothing where the account exists. */
 const createTokenAccount = (
   { asset, recipient }: RefundTransfer,
   { signer, destination }: { signer: KeyPairSigner; destination: string },
@@ -94,7 +93,7 @@ const memo = ({ id }: RefundTransfer): Instruction => ({
   data: getUtf8Encoder().encode(`refund ${id}`),
 });
 
-/** The owner's token accounts at both ends of a refund. */
+/** Returns the token accounts at both ends of a refund. */
 export const findTransferAccounts = async (
   { asset, recipient }: RefundTransfer,
   sender: string,
@@ -106,7 +105,7 @@ export const findTransferAccounts = async (
   return { source, destination };
 };
 
-/** The whole transaction of a refund, to be compiled or signed; it makes the recipient's token account if need be. */
+/** Builds the transaction of a refund. It creates the recipient's token account where there is none. */
 export const buildTransferMessage = async (
   transfer: RefundTransfer,
   {

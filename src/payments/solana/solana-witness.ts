@@ -1,10 +1,10 @@
 import { RpcRefusal } from '../core/json-rpc.ts';
 import type { SolanaChain, SolanaTip } from './solana-chain.ts';
 
-/** More than any cluster makes: reaching too far back does no harm. */
+/** More than any cluster makes. Too high a number does no harm. */
 const slotsPerSecond = 5;
 
-/** Null when the node does not tell, as some do of all blocks, or has forgotten that block meanwhile. */
+/** Reads the time of a block. Null when the node does not tell the time of blocks, or has forgotten this one. */
 const findBlockTime = async (chain: SolanaChain, slot: number): Promise<number | null> => {
   try {
     return await chain.getBlockTime(slot);
@@ -14,7 +14,7 @@ const findBlockTime = async (chain: SolanaChain, slot: number): Promise<number |
   }
 };
 
-/** The oldest block of a node; of one that does not tell, the oldest from `slot` on. Null for none. */
+/** Finds the oldest block of a node; of a node that does not tell, its oldest from `slot` on. Null for none. */
 const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number | null> => {
   try {
     return await chain.getFirstAvailableBlock();
@@ -24,7 +24,7 @@ const findFirstBlock = async (chain: SolanaChain, slot: number): Promise<number 
   }
 };
 
-/** How far the node has come in blocks that no fork can take back. Throws RpcOutage or RpcRefusal. */
+/** Reads the newest block that no fork can take back. Throws RpcOutage or RpcRefusal. */
 export const readTip = async (chain: SolanaChain): Promise<SolanaTip> => {
   const slot = await chain.getFinalizedSlot();
   const blockTime = await findBlockTime(chain, slot);
@@ -32,8 +32,8 @@ export const readTip = async (chain: SolanaChain): Promise<SolanaTip> => {
 };
 
 /**
- * Whether the node still has a block from before that time, and so knows what landed since. Throws RpcOutage or
- * RpcRefusal.
+ * Tells whether the node still has a block from before that time, and so knows all that landed since. Throws RpcOutage
+ * or RpcRefusal.
  */
 export const remembersSince = async (
   chain: SolanaChain,
@@ -44,6 +44,6 @@ export const remembersSince = async (
   if (first === null) return false;
   const firstTime = await findBlockTime(chain, first);
   if (firstTime !== null) return firstTime < sinceSeconds;
-  // As old as that many slots before the tip is older than that time.
+  // A block that many slots before the tip is older than that time.
   return first <= Math.max(0, tip.slot - slotsSince);
 };

@@ -1,4 +1,4 @@
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { ProviderError } from '../provider-error.ts';
 
 /** The clocks of one upstream call, and the caller's own wish to end it. */

@@ -1,5 +1,5 @@
 import type { OpenAI } from 'openai';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import type { Fetch, UpstreamFetch } from './upstream-fetch.ts';
 
 export interface OpenAiClientOptions {

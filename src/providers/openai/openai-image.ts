@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { imageContentType } from '../image/image-content-type.ts';
 import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image-provider.ts';

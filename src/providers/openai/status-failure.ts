@@ -1,7 +1,6 @@
 import { ProviderError, type ProviderErrorCode, type ProviderFailure } from '../provider-error.ts';
-import { isModeration, moderationExplanation } from './moderation.ts';
 
-/** An error answer in OpenAI's shape, as far as the upstream keeps to it. */
+/** An error answer in OpenAI's form. A member that the upstream does not send is null or empty. */
 export interface ErrorAnswer {
   /** Undefined for an error in the middle of a stream. */
   status: number | undefined;
@@ -11,7 +10,7 @@ export interface ErrorAnswer {
   retryAfterMs: number | undefined;
 }
 
-/** A key, a model or a quota that is wrong there says nothing about another route. */
+/** Codes of a wrong key, model or quota at one upstream. Another route may still serve the request. */
 const wrongRoute = new Set([
   'model_not_found',
   'insufficient_quota',
@@ -19,7 +18,7 @@ const wrongRoute = new Set([
   'invalid_api_key',
 ]);
 
-/** What an upstream's error answer means to the router and to the customer. */
+/** Maps an upstream's error answer to the failure for the router and the customer. */
 export const toStatusFailure = (answer: ErrorAnswer): ProviderError => {
   const explanation = isModeration(answer) ? moderationExplanation(answer.message) : undefined;
   const [failure, code] = explanation === undefined ? classify(answer) : moderated;
@@ -44,5 +43,32 @@ const classify = ({ status, code, type }: ErrorAnswer): readonly [ProviderFailur
   return ['retry_other', 'upstream_unavailable'];
 };
 
-const forLog = ({ code, type, message }: ErrorAnswer): string =>
+/** Returns the text of an error answer for the log. */
+export const forLog = ({ code, type, message }: Pick<ErrorAnswer, 'code' | 'type' | 'message'>): string =>
   [code, type, message.slice(0, 500)].filter((part) => part !== null && part !== '').join(', ');
+
+/** Codes and types of refusals by a content policy. */
+const moderationCodes = new Set([
+  'content_policy_violation',
+  'content_filter',
+  'moderation_blocked',
+  'content_blocked',
+  'safety_violation',
+]);
+
+const maxExplanationLength = 500;
+
+export const isModeration = ({ code, type }: { code: string | null; type: string | null }): boolean =>
+  (code !== null && moderationCodes.has(code)) || (type !== null && moderationCodes.has(type));
+
+/** Returns the upstream's explanation without sentences that name it, its addresses or its request ids; may be empty. */
+export const moderationExplanation = (message: string): string =>
+  (message.slice(0, 4 * maxExplanationLength).match(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*/gu) ?? [])
+    .map((sentence) => sentence.trim())
+    .filter(
+      (sentence) =>
+        !/https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support/i.test(sentence),
+    )
+    .join(' ')
+    .slice(0, maxExplanationLength)
+    .toWellFormed();

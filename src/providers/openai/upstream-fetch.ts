@@ -1,5 +1,5 @@
 import { Agent, request, type Dispatcher } from 'undici';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { ProviderError } from '../provider-error.ts';
 import { toConnectFailure } from './connect-failure.ts';
 import { startDeadlines, type Deadlines } from './deadlines.ts';

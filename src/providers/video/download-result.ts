@@ -1,4 +1,4 @@
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
 import { pacedBody } from './paced-body.ts';

@@ -1,30 +1,29 @@
 import { retryAfterMs } from '../../kit/retry-after-ms.ts';
-import { isModeration, moderationExplanation } from '../openai/moderation.ts';
-import { toStatusFailure } from '../openai/status-failure.ts';
+import { forLog, isModeration, moderationExplanation, toStatusFailure } from '../openai/status-failure.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { UpstreamAnswer } from './video-upstream.ts';
 
-/** An error as upstreams tell it, in an answer's `error` or in a failed task's. */
-export interface UpstreamComplaint {
+/** An error of an upstream, from an answer's `error` or a failed task's. */
+interface UpstreamComplaint {
   code: string | null;
   type: string | null;
   message: string;
 }
 
-/** Answers of proxies whose upstream may have begun a task. */
-const unclear = new Set([408, 502, 504]);
-/** Codes, by how they begin, that say something of our account there and nothing of the request. */
+/** Statuses of proxies whose upstream may have begun a task. */
+const maybeBegun = new Set([408, 502, 504]);
+/** Beginnings of codes that concern our account at the upstream, not the request. */
 const ourAccount =
   /^(?:AccountOverdue|AccessDenied|OperationDenied|InvalidEndpoint|InvalidSubscription|ModelNotOpen|QuotaExceeded|SetLimitExceeded|UnsupportedModel|insufficient_)/;
 const moderated = /Sensitive|RiskDetection|PolicyViolation/;
 const upstreamNames = /byteplus|volc|\bark\b|modelark|doubao|seedance/i;
 
-/** What a refusal to begin a task means to the router. */
+/** Maps a refusal to begin a task to the failure for the router. */
 export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
   const complaint = complaintIn(answer.value);
   const { status } = answer;
   if (isModerated(complaint)) return refused(complaint);
-  if (unclear.has(status))
+  if (maybeBegun.has(status))
     return new ProviderError(`the upstream answered ${status}, and may have begun: ${forLog(complaint)}`, {
       failure: 'ambiguous',
       code: 'upstream_error',
@@ -38,7 +37,7 @@ export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
   return toStatusFailure({ ...complaint, status, retryAfterMs: retryMs });
 };
 
-/** What an answer other than 200 to a question about a begun task means. Only an unknown task is the task's end. */
+/** Maps an answer other than 200 about a begun task. Only an unknown task ends the job. */
 export const toPollFailure = (answer: UpstreamAnswer): ProviderError => {
   const { status } = answer;
   const isGone = status === 404 || status === 410;
@@ -48,7 +47,7 @@ export const toPollFailure = (answer: UpstreamAnswer): ProviderError => {
   });
 };
 
-/** What the error of a failed task means to the customer. */
+/** Maps the error of a failed task to the failure for the customer. */
 export const toTaskFailure = (error: unknown): ProviderError => {
   const complaint = complaintIn({ error });
   if (isModerated(complaint)) return refused(complaint);
@@ -59,7 +58,7 @@ export const toTaskFailure = (error: unknown): ProviderError => {
   });
 };
 
-/** An answer that is not of the upstream's form. For a start it is ambiguous: the task may exist. */
+/** Makes the failure for an answer of an unexpected form. For a start it is ambiguous: the task may exist. */
 export const unreadable = (message: string, failure: 'ambiguous' | 'retry_same'): ProviderError =>
   new ProviderError(message, { failure, code: 'upstream_error' });
 
@@ -68,15 +67,15 @@ const isModerated = (complaint: UpstreamComplaint): boolean =>
 
 const refused = (complaint: UpstreamComplaint): ProviderError => {
   const explanation = moderationExplanation(complaint.message);
-  const isFit = explanation !== '' && !upstreamNames.test(explanation);
+  const isShown = explanation !== '' && !upstreamNames.test(explanation);
   return new ProviderError(`the upstream refused the request: ${forLog(complaint)}`, {
     failure: 'fatal',
     code: 'content_policy_violation',
-    ...(isFit ? { explanation } : {}),
+    ...(isShown ? { explanation } : {}),
   });
 };
 
-/** The error in `{error: {...}}`, `{error: "..."}` or `{code, message}`; empty where there is none. */
+/** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`; empty members where there is none. */
 const complaintIn = (value: unknown): UpstreamComplaint => {
   const body = asObject(value);
   const inner = body['error'];
@@ -93,6 +92,3 @@ const asObject = (value: unknown): Record<string, unknown> =>
   value !== null && typeof value === 'object' ? { ...value } : {};
 
 const asText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
-const forLog = ({ code, type, message }: UpstreamComplaint): string =>
-  [code, type, message.slice(0, 500)].filter((part) => part !== null && part !== '').join(', ');

@@ -1,4 +1,5 @@
-import type { VideoResolution } from '../../config/config.ts';
+export const videoResolutions = ['480p', '720p', '1080p', '4k'] as const;
+export type VideoResolution = (typeof videoResolutions)[number];
 
 /** The contract's video ratios; `adaptive` follows the input. */
 export const videoRatios = ['adaptive', '16:9', '9:16', '4:3', '3:4', '1:1', '21:9'] as const;

@@ -1,4 +1,4 @@
-import type { VideoResolution } from '../../config/config.ts';
+import type { VideoResolution } from './video-provider.ts';
 
 export interface VideoSize {
   width: number;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { ProviderTimeouts } from '../../config/config.ts';
+import type { ProviderTimeouts } from '../remote-settings.ts';
 import { toConnectFailure } from '../openai/connect-failure.ts';
 import { startDeadlines, type Deadlines } from '../openai/deadlines.ts';
 import { guardedBody } from '../openai/guarded-body.ts';

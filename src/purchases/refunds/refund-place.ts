@@ -1,16 +1,15 @@
-import type { AssetConfig, Config } from '../../config/config.ts';
-import { addressProblem } from '../../payments/core/address-problem.ts';
-import { configuredNetwork } from '../../payments/core/configured-network.ts';
-import type { PaymentNetwork } from '../../payments/core/networks.ts';
+import type { PaymentAsset, PaymentNetwork } from '../../payments/core/network-family.ts';
+import { configuredNetwork } from '../../payments/core/networks.ts';
 import { openRefundChain, type OpenedRefundChain } from '../../payments/refunds/open-refund-chain.ts';
 import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
+import type { X402Config } from '../../payments/x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 
 /** A network of the configuration, as far as refunds need it. */
 export interface RefundNetwork {
   /** CAIP-2. */
   network: string;
-  asset?: AssetConfig | null;
+  asset?: PaymentAsset | null;
   /** `rpcUrl` null: the network's public node. */
   facilitator: { rpcUrl: string | null };
 }
@@ -53,21 +52,21 @@ export const openRefundPlace = async (
  * ConfigError.
  */
 export const findRefundPlace = async (
-  { networks, refundKeys }: Config['x402'],
+  { networks, refundKeys }: Pick<X402Config, 'networks' | 'refundKeys'>,
   payment: Pick<Payment, 'network' | 'asset' | 'payer'>,
   now: () => number,
 ): Promise<RefundPlace> => {
   const place = await openRefundPlace(networks, payment, now);
   if (typeof place === 'string') return { outcome: place };
   const { network, opened } = place;
-  if (payment.payer === null || addressProblem(network.family, payment.payer) !== null)
-    return { outcome: 'no_payer' };
-  const key = refundKeys[network.family];
+  const { family } = network;
+  if (payment.payer === null || family.addressProblem(payment.payer) !== null) return { outcome: 'no_payer' };
+  const key = refundKeys[family.name] ?? null;
   return {
     outcome: 'found',
     label: network.label,
     opened,
     openWallet: async () => (key === null ? null : opened.openWallet(key)),
-    keySetting: `X402_${network.family.toUpperCase()}_REFUND_KEY`,
+    keySetting: `${family.settingPrefix}_REFUND_KEY`,
   };
 };

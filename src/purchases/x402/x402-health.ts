@@ -1,6 +1,6 @@
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import type { FacilitatorHealth } from '../../payments/core/facilitator.ts';
+import { createFeePayers, type FacilitatorHealth, type FeePayers } from '../../payments/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
 /** How payments on one network stand, for operators. */
@@ -16,8 +16,8 @@ export interface NetworkStatus extends FacilitatorHealth {
 
 export interface PaymentHealth {
   status(): NetworkStatus[];
-  /** The Solana fee payers that were offered lately. */
-  recentFeePayers: ReadonlySet<string>;
+  /** The fee payers of recent offers. */
+  recentFeePayers: FeePayers;
   /** Asks every facilitator once, and from then on again and again until `signal` aborts. */
   start(): Promise<void>;
   /** Asks again now instead of later: a facilitator began to fail. */
@@ -28,7 +28,6 @@ export interface PaymentHealth {
 
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
-const maxFeePayers = 32;
 
 export const createPaymentHealth = (context: {
   methods: readonly PaymentMethod[];
@@ -39,19 +38,9 @@ export const createPaymentHealth = (context: {
 }): PaymentHealth => {
   const { methods, log, onChange, signal } = context;
   const health = new Map<string, FacilitatorHealth>();
-  const feePayers = new Set<string>();
+  const recentFeePayers = createFeePayers();
   let running: Promise<void> | null = null;
   let waiting = new AbortController();
-
-  const noteFeePayer = ({ facilitator }: PaymentMethod): void => {
-    const supported = facilitator.supports();
-    const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
-    if (typeof feePayer !== 'string') return;
-    feePayers.delete(feePayer);
-    feePayers.add(feePayer);
-    const [oldest] = feePayers;
-    if (feePayers.size > maxFeePayers && oldest !== undefined) feePayers.delete(oldest);
-  };
 
   const ask = async (method: PaymentMethod): Promise<void> => {
     const { network, facilitator } = method;
@@ -64,7 +53,7 @@ export const createPaymentHealth = (context: {
       now = { ready: false, detail: 'could not be set up' };
     }
     health.set(network.id, now);
-    noteFeePayer(method);
+    recentFeePayers.note(facilitator.supports());
     if (now.ready !== before?.ready || now.detail !== before.detail) {
       const fields = { network: network.id, facilitator: facilitator.name };
       if (now.ready)
@@ -96,9 +85,9 @@ export const createPaymentHealth = (context: {
     }
   };
 
-  methods.forEach(noteFeePayer);
+  for (const { facilitator } of methods) recentFeePayers.note(facilitator.supports());
   return {
-    recentFeePayers: feePayers,
+    recentFeePayers,
     status: () =>
       methods.map(({ network, facilitator }) => ({
         network: network.id,

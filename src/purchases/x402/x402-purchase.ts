@@ -3,9 +3,15 @@ import type { Log } from '../../kit/log.ts';
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
 import { matchTerms, type TermsMatch } from '../../payments/core/match-terms.ts';
-import { hasProof, parseProof, type Proof, type Proofs } from '../../payments/core/parse-proof.ts';
-import { payingAccounts, type PayingAccounts } from '../../payments/core/paying-accounts.ts';
-import { paymentIdentity } from '../../payments/core/payment-identity.ts';
+import type { FeePayers } from '../../payments/core/facilitator.ts';
+import type { PayingAccounts } from '../../payments/core/network-family.ts';
+import {
+  hasProof,
+  parseProof,
+  paymentIdentity,
+  type Proof,
+  type Proofs,
+} from '../../payments/core/parse-proof.ts';
 import type { PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
 import type {
   AdvancePaymentInput,
@@ -68,7 +74,7 @@ export interface PurchaseContext {
   methods: readonly PaymentMethod[];
   leases: PaymentLeases;
   settlements: Settlements;
-  recentFeePayers: ReadonlySet<string>;
+  recentFeePayers: FeePayers;
   formerTerms: FormerTermsBook;
   declaredFor: DeclaredFor;
   resources: () => Record<PayRequest['resource'], ResourceInfo>;
@@ -234,7 +240,7 @@ export const createPurchasing = (
       case 'valid':
         break;
     }
-    const accounts = await payingAccounts(order);
+    const accounts = await method.network.family.findPayingAccounts(order);
     if (accounts === null) {
       await reject(payment, noTransfer);
       return unpaid(request, noTransfer);

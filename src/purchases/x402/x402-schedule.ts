@@ -1,4 +1,4 @@
-import { findNetwork, type NetworkFamily } from '../../payments/core/networks.ts';
+import { findNetwork } from '../../payments/core/networks.ts';
 import type { Payment } from '../../store/store.ts';
 
 const soonestMs = 5_000;
@@ -13,9 +13,9 @@ export const nextCheck = ({ createdAt }: Pick<Payment, 'createdAt'>, now: number
   return now + Math.floor(Math.min(Math.max(ageMs / 4, soonestMs), longestMs));
 };
 
-/** When a block of that family is beyond being taken back by a fork, generously. */
-const finalityMs: Record<NetworkFamily, number> = { evm: 1_800_000, solana: 120_000 };
+/** For a network that this service does not know. */
+const defaultFinalityMs = 1_800_000;
 
 /** When to look once more whether what the chain said still holds. */
 export const finalCheck = ({ network }: Pick<Payment, 'network'>, now: number): number =>
-  now + finalityMs[findNetwork(network)?.family ?? 'evm'];
+  now + (findNetwork(network)?.family.finalityMs ?? defaultFinalityMs);

@@ -1,7 +1,7 @@
 import type { Challenge } from '../../purchases/x402/x402-gate.ts';
 import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageShell } from '../page-shell.ts';
-import { paywallSnippet } from './paywall-snippet.ts';
+import { clientSnippet } from '../../purchases/x402/x402-client-snippet.ts';
 
 /** What was asked for and where, as the page shows it. */
 export interface PaywallSubject {
@@ -85,7 +85,7 @@ export const paywallPage = (
           <h2 id="pay">How to pay</h2>
           <h3>With an x402 client</h3>
           <p>For example with <code>@x402/fetch</code>, which sees the price, signs and asks again:</p>
-          <pre tabindex="0"><code>${paywallSnippet({
+          <pre tabindex="0"><code>${clientSnippet({
             url: `${publicUrl}${target}`,
             network: paymentRequired.accepts[0]?.network ?? '',
           })}</code></pre>

@@ -1,4 +1,4 @@
-import { brandTitle } from '../../config/config.ts';
+import { brandTitle } from '../../kit/brand-title.ts';
 import type { Operation, Services } from '../../operations/operation.ts';
 import type { PaywallSubject } from './paywall-page.ts';
 

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { readConfig } from '../../../src/config/config.ts';
-import type { ApifyLeadsConfig, HttpLeadsConfig } from '../../../src/config/leads-config.ts';
+import type { ApifyLeadsConfig } from '../../../src/leads/apify/apify-source.ts';
+import type { HttpLeadsConfig } from '../../../src/leads/http/http-source.ts';
 
 const hasWords = (section: Record<string, unknown>): boolean => JSON.stringify(section).includes('{query}');
 

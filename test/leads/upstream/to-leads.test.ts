@@ -48,7 +48,7 @@ describe('rows of an upstream', () => {
     const query = { country: 'US', gender: 'male', limit: 5 } as const;
     const found = await toLeads(rows, { query, read, words: 'upstream' });
     expect(found).toMatchObject({ leads: [], profiles: 1, refused: 1 });
-    expect(found.untoldFields.toSorted()).toEqual(['category', 'gender']);
+    expect(found.missingFields.toSorted()).toEqual(['category', 'gender']);
   });
 
   it('that are refused are told of without what stands in them', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { getAddress } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { addressProblem } from '../../../src/payments/core/address-problem.ts';
+import { evmFamily } from '../../../src/payments/evm/evm-family.ts';
+import { solanaFamily } from '../../../src/payments/solana/solana-family.ts';
 
 const hex = fc
   .uint8Array({ minLength: 20, maxLength: 20 })
@@ -12,21 +13,21 @@ describe('a wallet that money is to be sent to', () => {
     fc.assert(
       fc.property(hex, (address) => {
         fc.pre(!/^0x0+$/.test(address));
-        expect(addressProblem('evm', getAddress(address))).toBeNull();
-        expect(addressProblem('evm', address)).toBeNull();
+        expect(evmFamily.addressProblem(getAddress(address))).toBeNull();
+        expect(evmFamily.addressProblem(address)).toBeNull();
       }),
     );
   });
 
   it('is refused with one character in the wrong case', () => {
     const right = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
-    expect(addressProblem('evm', right)).toBeNull();
-    expect(addressProblem('evm', right.replace('C', 'c'))).toMatch(/checksum/);
+    expect(evmFamily.addressProblem(right)).toBeNull();
+    expect(evmFamily.addressProblem(right.replace('C', 'c'))).toMatch(/checksum/);
   });
 
   it('is refused when it is nobody', () => {
-    expect(addressProblem('evm', `0x${'0'.repeat(40)}`)).toMatch(/zero/);
-    expect(addressProblem('solana', 'z'.repeat(44))).toMatch(/32 bytes/);
-    expect(addressProblem('solana', '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU')).toBeNull();
+    expect(evmFamily.addressProblem(`0x${'0'.repeat(40)}`)).toMatch(/zero/);
+    expect(solanaFamily.addressProblem('z'.repeat(44))).toMatch(/32 bytes/);
+    expect(solanaFamily.addressProblem('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU')).toBeNull();
   });
 });

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { addressProblem } from '../../../src/payments/core/address-problem.ts';
-import { configuredNetwork } from '../../../src/payments/core/configured-network.ts';
 import {
+  configuredNetwork,
   findNetwork,
   paymentNetworks,
   requireNetwork,
   toSmallestUnit,
 } from '../../../src/payments/core/networks.ts';
-import { permit2Contracts } from '../../../src/payments/evm/permit2-contracts.ts';
+import { findFamily } from '../../../src/payments/families.ts';
+import { permit2Contracts } from '../../../src/payments/evm/evm-payload.ts';
 
 describe('the networks', () => {
   it('are found by the names of both protocol versions', () => {
@@ -33,7 +33,7 @@ describe('the networks', () => {
     const evm = await import('@x402/evm');
     const svm = await import('@x402/svm');
     const known = paymentNetworks.flatMap(({ id, family, asset }) => {
-      const found = family === 'evm' ? evm.findDefaultAsset(asset.address, id) : svm.getDefaultAsset(id);
+      const found = family.name === 'evm' ? evm.findDefaultAsset(asset.address, id) : svm.getDefaultAsset(id);
       if (found === undefined) return [];
       expect(found).toMatchObject({ decimals: asset.decimals });
       expect(JSON.stringify(found).toLowerCase()).toContain(asset.address.toLowerCase());
@@ -44,8 +44,13 @@ describe('the networks', () => {
     expect(unknown).toEqual(['eip155:11155111', 'eip155:56', 'eip155:97']);
   });
 
+  it('belong to the family that their CAIP-2 names tell', () => {
+    for (const { id, family } of paymentNetworks) expect(findFamily(id)).toBe(family);
+    expect(findFamily('cosmos:cosmoshub-4')).toBeNull();
+  });
+
   it('have tokens at addresses that can be right', () => {
-    for (const { family, asset } of paymentNetworks) expect(addressProblem(family, asset.address)).toBeNull();
+    for (const { family, asset } of paymentNetworks) expect(family.addressProblem(asset.address)).toBeNull();
   });
 
   it('are paid through the contracts that x402 clients sign for', async () => {
@@ -54,7 +59,7 @@ describe('the networks', () => {
   });
 
   it('may be paid with another token, whose address cannot be mistyped', () => {
-    const asset: AssetConfig = {
+    const asset: PaymentAsset = {
       symbol: 'DAI',
       address: '0x6B175474E89094C44Da98b954EedeAC495271d0F',
       decimals: 18,

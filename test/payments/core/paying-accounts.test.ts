@@ -15,8 +15,10 @@ import {
 import { blockhash } from '@solana/kit';
 import { describe, expect, it } from 'vitest';
 import { encodeBase58 } from '../../../src/payments/solana/base58.ts';
-import { payingAccounts } from '../../../src/payments/core/paying-accounts.ts';
-import type { EvmPayload, PaymentRequirements } from '../../../src/payments/core/wire.ts';
+import type { PaymentRequirements } from '../../../src/payments/core/wire.ts';
+import { evmFamily } from '../../../src/payments/evm/evm-family.ts';
+import type { EvmPayload } from '../../../src/payments/evm/evm-payload.ts';
+import { solanaFamily } from '../../../src/payments/solana/solana-family.ts';
 import { findTokenAccount } from '../../../src/payments/solana/solana-token-account.ts';
 
 const key = (seed: number): string => encodeBase58(new Uint8Array(32).fill(seed));
@@ -38,7 +40,10 @@ const terms: PaymentRequirements = {
 };
 const resource = { url: 'https://leads.example/v1/search', description: '', mimeType: '' };
 const accountsOnEvm = (payload: EvmPayload) =>
-  payingAccounts({ payload: { x402Version: 2, resource, accepted: terms, payload }, requirements: terms });
+  evmFamily.findPayingAccounts({
+    payload: { x402Version: 2, resource, accepted: terms, payload },
+    requirements: terms,
+  });
 
 /** A transfer of an owner's tokens that somebody signs. */
 const transferBy = async (signer: string, amount = 100_000n): Promise<string> => {
@@ -69,7 +74,7 @@ const transferBy = async (signer: string, amount = 100_000n): Promise<string> =>
   return getBase64EncodedWireTransaction(compileTransaction(message));
 };
 const accountsOnSolana = async (transaction: string) =>
-  payingAccounts({
+  solanaFamily.findPayingAccounts({
     payload: { x402Version: 2, resource, accepted: terms, payload: { transaction } },
     requirements: terms,
   });

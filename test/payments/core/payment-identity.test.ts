@@ -8,12 +8,11 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
+import type { Hex } from 'viem';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { requireNetwork } from '../../../src/payments/core/networks.ts';
-import type { Proof } from '../../../src/payments/core/parse-proof.ts';
-import { paymentIdentity } from '../../../src/payments/core/payment-identity.ts';
-import type { Hex } from '../../../src/payments/core/wire.ts';
+import { paymentIdentity, type Proof } from '../../../src/payments/core/parse-proof.ts';
 
 const base = requireNetwork('eip155:84532');
 const devnet = requireNetwork('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1');

@@ -9,7 +9,7 @@ import {
 } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import type { NetworkStatus, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
@@ -39,7 +39,7 @@ const solanaNetwork = (change: Partial<PayableNetwork> = {}): PayableNetwork => 
   ...change,
 });
 
-const usdc: AssetConfig = {
+const usdc: PaymentAsset = {
   symbol: 'USDC',
   address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
   decimals: 6,
@@ -191,7 +191,7 @@ describe('a network is out of the offer, with what is wrong and where to set it'
   });
 
   it('when Permit2 is not on the chain', async () => {
-    const asset: AssetConfig = { ...usdc, eip712: null, transfer: 'permit2' };
+    const asset: PaymentAsset = { ...usdc, eip712: null, transfer: 'permit2' };
     const detail = await faultsOf(baseNetwork({ asset }));
     const set = 'set x402.networks.eip155:84532.asset to a token with ERC-3009';
     expect(detail).toBe(
@@ -208,7 +208,7 @@ describe('a network is out of the offer, with what is wrong and where to set it'
   });
 
   it('when the mint is none, or counts otherwise', async () => {
-    const solanaUsdc: AssetConfig = {
+    const solanaUsdc: PaymentAsset = {
       symbol: 'USDC',
       address: fixture.chains.solana.usdc,
       decimals: 6,

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { createEvmChain } from '../../../src/payments/evm/evm-chain.ts';
-import { createContractPayers } from '../../../src/payments/evm/evm-contract-payers.ts';
-import { watchPayer } from '../../../src/payments/evm/evm-payer-watch.ts';
+import { createContractPayers, watchPayer } from '../../../src/payments/evm/evm-payer-watch.ts';
 
 it('a settlement that ends before the node tells of the payer’s code keeps no part of the budget', async () => {
   const contractPayers = createContractPayers({ now: () => 0 });

@@ -13,12 +13,12 @@ import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'vi
 import { bscTestnet } from 'viem/chains';
 import { x402ExactPermit2ProxyABI } from '@x402/evm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AssetConfig } from '../../../src/config/config.ts';
+import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
 import { parseProof } from '../../../src/payments/core/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../../src/payments/evm/evm-chain.ts';
 import { findEvmOutcome, type EvmOrder } from '../../../src/payments/evm/evm-outcome.ts';
 import { createJsonRpc, type JsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import type { Permit2Payload } from '../../../src/payments/core/wire.ts';
+import { toEvmPayload, type Permit2Payload } from '../../../src/payments/evm/evm-payload.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import { batchCode } from '../support/batch-transfer.ts';
@@ -46,10 +46,10 @@ const erc20Abi = parseAbi(['function transfer(address to, uint256 amount) return
 type Order = EvmOrder & { payload: Permit2Payload };
 
 /** A signed payment of the usual price, with the terms that it answers. */
-const order = async (buyer: BnbBuyer, asset: AssetConfig | null = null): Promise<Order> => {
+const order = async (buyer: BnbBuyer, asset: PaymentAsset | null = null): Promise<Order> => {
   const networks = [{ ...fixture.network, asset }];
   const challenge = fixture.openGate({ networks }).challenge({ price, resource: 'rest' });
-  const { payload } = parseProof(await buyer.prove(challenge));
+  const payload = toEvmPayload(parseProof(await buyer.prove(challenge)).payload);
   const [requirements] = challenge.paymentRequired.accepts;
   if (requirements === undefined || !('permit2Authorization' in payload)) throw new Error('no Permit2 proof');
   return { payload, requirements };
@@ -241,7 +241,7 @@ describe('what the chain says of a payment through Permit2', () => {
     const yes = encodeAbiParameters([{ type: 'bool' }], [true]);
     const transferFrom = toFunctionSelector('transferFrom(address,address,uint256)');
     await fixture.chain.controls.setCode(address, answeringContract({ [transferFrom]: yes }));
-    const token: AssetConfig = { symbol: 'FAKE', address, decimals: 18, eip712: null, transfer: 'permit2' };
+    const token: PaymentAsset = { symbol: 'FAKE', address, decimals: 18, eip712: null, transfer: 'permit2' };
     const payment = await order(buyer, token);
     const transaction = await send(buyer, { to: proxy, data: settleCall(payment) });
     expect(await findEvmOutcome(chain, payment, transaction)).toEqual({

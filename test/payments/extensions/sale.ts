@@ -1,4 +1,5 @@
-import { brandTitle, readConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import { brandTitle } from '../../../src/kit/brand-title.ts';
 import { describeSearch } from '../../../src/mcp/describe-search.ts';
 import { createOperations } from '../../../src/operations/index.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';

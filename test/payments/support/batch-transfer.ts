@@ -14,6 +14,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
 import { parseProof, type Proofs } from '../../../src/payments/core/parse-proof.ts';
+import { toEvmPayload } from '../../../src/payments/evm/evm-payload.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type Buyer } from './buyer.ts';
 
@@ -71,7 +72,7 @@ export const createCunningBuyer = async (chains: Chains): Promise<CunningBuyer> 
     value: 10n ** 18n,
   });
   const authorizationOf = (proofs: Proofs) => {
-    const { payload } = parseProof(proofs);
+    const payload = toEvmPayload(parseProof(proofs).payload);
     if (!('authorization' in payload)) throw new TypeError('not an EVM proof');
     return payload;
   };

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ProviderTimeouts } from '../../../src/config/config.ts';
+import type { ProviderTimeouts } from '../../../src/providers/remote-settings.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { createOpenAiClient, type OpenAiClient } from '../../../src/providers/openai/openai-client.ts';
 import { createOpenAiText } from '../../../src/providers/openai/openai-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { videoResolutions } from '../../../src/config/config.ts';
+import { videoResolutions } from '../../../src/providers/video/video-provider.ts';
 import { ratioProportion } from '../../../src/providers/video/ratio-proportion.ts';
 import { videoRatios, type VideoRatio } from '../../../src/providers/video/video-provider.ts';
 import { videoSize } from '../../../src/providers/video/video-size.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { decodeJwt } from 'jose';
-import type { CdpKey } from '../../../src/config/config.ts';
+import type { CdpKey } from '../../../src/payments/x402-settings.ts';
 import { ConfigError } from '../../../src/kit/errors.ts';
 import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { beginBatches } from '../../import/begin-batches.ts';
 import type { ImportRequest, LeadBatch } from '../../lead-keeper.ts';
 import type { KeeperLimits } from '../keeper-limits.ts';
-import { createBreather } from './breather.ts';
+import { createYieldToLoop } from './yield-to-loop.ts';
 import { withinRoom, type ReadDiskRoom } from './disk-room.ts';
 import { openSpoolWriter, type SpoolWriter } from '../sorting/spool-writer.ts';
 import {
@@ -85,7 +85,7 @@ const stage = async (
   const checkpoints = createCheckpoints({ folder, spool, key: input.key, limits });
   const tell = (): void =>
     onProgress?.({ phase: 'reading', done: state.rows, total: null, isResumed: resumed !== null });
-  const breathe = createBreather(signal);
+  const yieldToLoop = createYieldToLoop(signal);
   try {
     tell();
     for await (const { leads, position } of batches) {
@@ -93,7 +93,7 @@ const stage = async (
       state.rows += leads.length;
       state.position = position;
       checkpoints.offer(state);
-      if (await breathe()) tell();
+      if (await yieldToLoop()) tell();
     }
     state.isRead = true;
     await checkpoints.end(state);

@@ -13,7 +13,7 @@ import { createRunFile, type RunFile } from '../sorting/run-file.ts';
 import { sortPartitions, type SortedPartitions } from '../sorting/sort-partitions.ts';
 import { openSpoolReader } from '../sorting/spool-reader.ts';
 import { openSpoolWriter } from '../sorting/spool-writer.ts';
-import { createBreather } from './breather.ts';
+import { createYieldToLoop } from './yield-to-loop.ts';
 
 export interface WriteGenerationInput {
   /** Where the new files go, and for a time `runsFile` beside the spool. */
@@ -77,7 +77,7 @@ const addKnown = async (
   { spool, isKept, signal }: { spool: { file: string; bytes: number }; isKept: boolean; signal: AbortSignal },
 ): Promise<number> => {
   const writer = openSpoolWriter(spool.file, spool.bytes);
-  const breathe = createBreather(signal);
+  const yieldToLoop = createYieldToLoop(signal);
   try {
     for (const part of [base, delta]) {
       if (part === null) continue;
@@ -85,7 +85,7 @@ const addKnown = async (
       for (const { lead, json } of part.segment.scan(part.gone)) {
         writer.addKnown({ lead, json: isKept ? json : null });
         rows += 1;
-        if (rows % rowsAtOnce === 0) await breathe();
+        if (rows % rowsAtOnce === 0) await yieldToLoop();
       }
     }
     writer.flush();
@@ -184,17 +184,17 @@ const writeFile = async (
   onProgress?.({ done: 0, total });
   const { profiles } = await writeSegment({
     file: join(folder, file),
-    rows: breathing(mergeRows(streams), signal),
+    rows: yielding(mergeRows(streams), signal),
     signal,
     onProgress: (done) => onProgress?.({ done, total }),
   });
   return { file, profiles };
 };
 
-async function* breathing<T>(values: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const breathe = createBreather(signal);
+async function* yielding<T>(values: Iterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const yieldToLoop = createYieldToLoop(signal);
   for (const value of values) {
-    await breathe();
+    await yieldToLoop();
     yield value;
   }
 }

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { QueryTerm } from '../../query/search-terms.ts';
 import { createByteCache } from './byte-cache.ts';
-import { uniteRows } from './condition-rows.ts';
 import type { Dictionary, TermEntry } from './dictionary.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
+import { uniteRows } from './unite-rows.ts';
 
 /** Where the rows that meet a condition are: what was found in the dictionary, and lists yet to be read. */
 export interface ConditionLists {

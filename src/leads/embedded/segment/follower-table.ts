@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LeadQuery } from '../../lead-source.ts';
-import type { RowRange } from './intersect-rows.ts';
+import type { RowRange } from './intersect-chunks.ts';
 import { SegmentDamagedError, seal, sealNames, unseal } from './segment-format.ts';
 
 /*

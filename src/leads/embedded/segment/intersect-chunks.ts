@@ -1,9 +1,14 @@
 import type { ConditionRows } from './condition-rows.ts';
-import type { RowRange } from './intersect-rows.ts';
 import { lowerBound } from './lower-bound.ts';
 import type { SegmentShape } from './segment-format.ts';
 import { hasPlace } from './row-filter.ts';
 import type { ChunkPart } from './stored-lists.ts';
+
+/** Rows from `first` to `last`, both included. */
+export interface RowRange {
+  first: number;
+  last: number;
+}
 
 /** So few places of a chunk, or fewer, are looked up one by one; more are quicker intersected as bitmaps. */
 const usualFewRows = 64;

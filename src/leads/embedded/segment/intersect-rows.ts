@@ -1,16 +1,10 @@
 import type { ConditionLists } from './condition-lists.ts';
 import { readCondition } from './condition-rows.ts';
-import { intersectChunks, type ChunkSpace } from './intersect-chunks.ts';
+import { intersectChunks, type ChunkSpace, type RowRange } from './intersect-chunks.ts';
 import { lowerBound } from './lower-bound.ts';
 import { createRowFilter } from './row-filter.ts';
 import type { SegmentShape } from './segment-format.ts';
 import type { OpenList } from './stored-lists.ts';
-
-/** Rows from `first` to `last`, both included. */
-export interface RowRange {
-  first: number;
-  last: number;
-}
 
 /** So many rows of a rare condition are looked up in the others at once. */
 const sliceRows = 512;

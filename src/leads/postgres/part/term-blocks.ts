@@ -2,7 +2,7 @@ import type { QueryTerm } from '../../query/search-terms.ts';
 import { createByteReader, createByteWriter } from './bytes.ts';
 import type { StoredPlaces } from './places.ts';
 import { sharedBeginning } from './shared-beginning.ts';
-import { findUnions, type TermUnion } from './term-unions.ts';
+import { findUnions, type TermPlaces, type TermUnion } from './term-unions.ts';
 
 /*
  * The inverted lists of one part, as rows of a table: each row is a block of neighbouring terms with the profiles that
@@ -17,12 +17,6 @@ import { findUnions, type TermUnion } from './term-unions.ts';
  * An entry is: the units shared with the entry before it in the block, the others, the bytes of its places with their
  * form and whether it is a union, and these bytes.
  */
-
-/** Terms come in the order of UTF-16 units, distinct. */
-export interface TermPlaces {
-  term: string;
-  places: Uint16Array;
-}
 
 export interface TermBlock {
   /** Compares, as bytes, as the terms do. */

@@ -1,7 +1,12 @@
 import { storePlaces, type StoredPlaces } from './places.ts';
 import { isFilterTerm } from '../../query/index-terms.ts';
 import { sharedBeginning } from './shared-beginning.ts';
-import type { TermPlaces } from './term-blocks.ts';
+
+/** Terms come in the order of UTF-16 units, distinct. */
+export interface TermPlaces {
+  term: string;
+  places: Uint16Array;
+}
 
 /** The profiles of all terms with one beginning. */
 export interface TermUnion {

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadEnvironment, type SettingOptions } from '../config/load-config.ts';
+import { readVariables } from '../config/read-variables.ts';
+import { serverVariables } from '../config/server-settings.ts';
+import type { Environment } from '../config/setting-names.ts';
+import { embeddedStoreFile } from '../store/open-store.ts';
+import { readStoreSettings, storeVariables, type StoreSettings } from '../store/store-settings.ts';
+import { CommandError } from './command-error.ts';
+
+/** The settings that a command on the store needs. */
+export interface StorePlace extends StoreSettings {
+  brand: string;
+}
+
+/**
+ * Reads the settings of the store and no others, so that an account can be suspended while another setting is wrong.
+ * Throws ConfigError or CommandError.
+ */
+export const readStorePlace = (environment: Environment, options: SettingOptions): StorePlace => {
+  const all = loadEnvironment(environment, options);
+  if (options.dataDir !== undefined && all['DATABASE_URL'])
+    throw new CommandError(
+      'invalid_setting',
+      'DATABASE_URL: it is set, so the data is in PostgreSQL; leave out --data-dir, or unset it',
+    );
+  const values = readVariables({ ...storeVariables, BRAND: serverVariables.BRAND }, all);
+  return { ...readStoreSettings(values), brand: values.BRAND };
+};
+
+/** Refuses a folder without a gateway's data, which is most often the wrong folder. Throws CommandError. */
+export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void => {
+  if (databaseUrl === null && !existsSync(embeddedStoreFile(dataDir)))
+    throw new CommandError(
+      'no_data',
+      `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" makes it.`,
+    );
+};

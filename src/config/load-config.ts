@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { ConfigError } from '../kit/errors.ts';
+import { assertEnvFilePrivate, readKeyFiles } from './key-files.ts';
+import { readConfig, type Config } from './config.ts';
+import type { Environment } from './setting-names.ts';
+
+export interface SettingOptions {
+  /** --env-file; the environment wins over it. */
+  envFile?: string | undefined;
+  /** --data-dir; it wins over DATA_DIR. */
+  dataDir?: string | undefined;
+}
+
+/** Reads the file, which must be there when `isRequired`. Throws ConfigError that names the `setting`. */
+const readText = (file: string, { setting, isRequired }: { setting: string; isRequired: boolean }) => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (!isRequired && error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new ConfigError(`${setting}: ${file} cannot be read`, { cause: error });
+  }
+};
+
+const readEnvFile = (file: string): Environment => {
+  const text = readText(file, { setting: '--env-file', isRequired: true }) ?? '';
+  assertEnvFilePrivate(file, text);
+  return parseEnv(text);
+};
+
+/** The environment with the options of the command line. Throws ConfigError with one line that names the setting. */
+export const loadEnvironment = (
+  environment: Environment,
+  { envFile, dataDir }: SettingOptions,
+): Environment => ({
+  ...(envFile === undefined ? {} : readEnvFile(envFile)),
+  ...environment,
+  ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }),
+});
+
+/**
+ * Loads all settings, for the server and for commands that work as it does: the environment, --env-file, key files and
+ * causeway.yaml. Rejects with ConfigError with one line that names the setting.
+ */
+export const loadConfig = async (environment: Environment, options: SettingOptions): Promise<Config> => {
+  const all = await readKeyFiles(loadEnvironment(environment, options));
+  const named = all['CAUSEWAY_CONFIG'] || undefined;
+  const yamlText = readText(named ?? 'causeway.yaml', {
+    setting: 'CAUSEWAY_CONFIG',
+    isRequired: named !== undefined,
+  });
+  return readConfig(all, yamlText);
+};

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { firstIssue } from './first-issue.ts';
+import { refuseMisspelt, type Environment } from './setting-names.ts';
+import type { VariableValues } from '../kit/variables.ts';
+
+/**
+ * Reads the variables of one table, and no others. Empty variables count as unset. Throws ConfigError with one line that
+ * names the variable: one with a wrong value, or one that looks like a misspelt name of the table.
+ */
+export const readVariables = <Table extends z.ZodRawShape>(
+  table: Table,
+  environment: Environment,
+): VariableValues<Table> => {
+  refuseMisspelt(environment, Object.keys(table));
+  const present = Object.entries(environment).filter(([, value]) => value !== undefined && value !== '');
+  const parsed = z.object(table).safeParse(Object.fromEntries(present));
+  if (!parsed.success) throw firstIssue(parsed.error, '');
+  return parsed.data as VariableValues<Table>;
+};

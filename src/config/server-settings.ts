@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { plainUrl } from '../kit/url-settings.ts';
+import { commaList, oneOf, wholeNumber, type VariableValues } from '../kit/variables.ts';
+
+export const serverVariables = {
+  HOST: z.string().default('127.0.0.1').describe('address to listen on'),
+  PORT: wholeNumber(0, 65_535, 8402).describe('port to listen on; 0 takes a free one'),
+  PUBLIC_URL: plainUrl
+    .optional()
+    .describe(
+      'base of result URLs, documents and x402 resources, made from host and port when unset; ' +
+        'main networks need one that others can reach',
+    ),
+  TRUSTED_PROXY_HOPS: wholeNumber(0, 10, 0).describe(
+    'your own proxies in front; the client address is that many entries from the end of `X-Forwarded-For`',
+  ),
+  ALLOWED_ORIGINS: commaList
+    .transform((hosts) => hosts.map((host) => host.toLowerCase()))
+    .pipe(z.array(z.string().regex(/^[a-z0-9.-]+$/, 'must be host names divided by commas')))
+    .default([])
+    .describe(
+      'host names, divided by commas, of web pages that may call `/mcp` from a browser; ' +
+        'the own host and local pages always may',
+    ),
+  BRAND: z
+    .string()
+    .regex(/^[a-z]{2,20}$/, 'must be 2 to 20 lower-case letters')
+    .default('causeway')
+    .describe('prefix of keys and headers, lower-case letters'),
+  LOG_LEVEL: oneOf('debug', 'info', 'warn', 'error', 'silent')
+    .default('info')
+    .describe('`debug`, `info`, `warn`, `error` or `silent`; see [The log](operators.md#the-log)'),
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' })
+    .optional()
+    .describe(
+      '`redis://…` shares rate limits and cached search pages between replicas; ' +
+        'while it is away each process counts for itself',
+    ),
+  CAUSEWAY_CONFIG: z.string().default('causeway.yaml').describe('the file of [causeway.yaml](#causewayyaml)'),
+  CAUSEWAY_API_KEY: z
+    .string()
+    .optional()
+    .describe('key that `--stdio` acts with; see [The key of stdio](#the-key-of-stdio)'),
+  CAUSEWAY_LAUNCHED: z
+    .string()
+    .optional()
+    .describe('set to `1` by the command `causeway` itself: the gateway then ends with its launcher'),
+};
+
+export const readServerSettings = (values: VariableValues<typeof serverVariables>) => ({
+  host: values.HOST,
+  port: values.PORT,
+  /** The `{base_url}` of result URLs, documents and x402 resources, without a trailing slash. Null: from host and port. */
+  publicUrl: values.PUBLIC_URL ?? null,
+  trustedProxyHops: values.TRUSTED_PROXY_HOPS,
+  allowedOrigins: values.ALLOWED_ORIGINS,
+  brand: values.BRAND,
+  logLevel: values.LOG_LEVEL,
+  redisUrl: values.REDIS_URL ?? null,
+  /** The API key that MCP over stdio acts with; null: none was named. */
+  stdioKey: values.CAUSEWAY_API_KEY ?? null,
+});

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import { jobVariables } from '../jobs/job-settings.ts';
+import { keyFileVariables } from './key-files.ts';
+import { leadsVariables } from '../leads/leads-settings.ts';
+import { limitVariables } from '../limits/limit-settings.ts';
+import { mediaVariables } from '../media/media-settings.ts';
+import { searchVariables } from '../operations/search/search-settings.ts';
+import { x402Variables } from '../payments/x402-settings.ts';
+import { storeVariables } from '../store/store-settings.ts';
+import { webhookVariables } from '../webhooks/webhook-settings.ts';
+import { serverVariables } from './server-settings.ts';
+
+/** All environment variables, in the tables of the modules that use them. Titles are headings in docs/configuration.md. */
+export const variableTables = {
+  'The server': serverVariables,
+  'The store': storeVariables,
+  Media: mediaVariables,
+  Limits: limitVariables,
+  Jobs: jobVariables,
+  'Callbacks and addresses': webhookVariables,
+  'The search': searchVariables,
+  'Lead sources': leadsVariables,
+  'x402 payments': x402Variables,
+  'Keys in files': keyFileVariables,
+};
+
+type Merged<Table> = (Table extends z.ZodRawShape ? (table: Table) => void : never) extends (
+  table: infer All,
+) => void
+  ? All
+  : never;
+
+/** The same as one table. */
+export const allVariables = Object.assign({}, ...Object.values(variableTables)) as Merged<
+  (typeof variableTables)[keyof typeof variableTables]
+>;
+
+/** Variables of earlier versions. The start names those that are still set. */
+export const removedVariables = ['VIDEO_STREAMS'];

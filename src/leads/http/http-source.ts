@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { ConfigError } from '../../kit/errors.ts';
+import { httpUrl } from '../../kit/url-settings.ts';
+import type { LeadSourceDefinition } from '../lead-source-definition.ts';
+import {
+  fieldsOf,
+  readFixedText,
+  readJsonTemplate,
+  readTextTemplate,
+  type JsonTemplate,
+  type TemplateOrigin,
+  type TextTemplate,
+} from '../upstream/query-template.ts';
+import {
+  filteredRows,
+  jsonPointer,
+  readUpstream,
+  refuseUnsentWords,
+  upstreamSettings,
+  type UpstreamLeadsConfig,
+} from '../upstream/upstream-settings.ts';
+
+/** A service that answers JSON with a list of profiles. */
+export interface HttpLeadsConfig extends UpstreamLeadsConfig {
+  kind: 'http';
+  method: 'GET' | 'POST';
+  url: string;
+  /** Added to the query of `url`. */
+  parameters: Record<string, TextTemplate>;
+  /** Names in lower case. Secret. */
+  headers: Record<string, string>;
+  /** Null: none is sent. */
+  body: JsonTemplate | null;
+  /** The JSON pointer of the list. */
+  results: string;
+}
+
+/** Headers that HTTP or the gateway sets. */
+const ownHeaders = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const section = z.strictObject({
+  url: httpUrl
+    .refine((url) => !/^\w+:[/\\]*[^/\\?#]*@/.test(url), 'must have no user and password; use headers')
+    .refine((url) => !/[#{}]/.test(url), 'must have no fragment and no {}; use parameters')
+    .describe('address of the service'),
+  method: z.enum(['GET', 'POST']).optional().describe('`POST` when there is a `body`, otherwise `GET`'),
+  parameters: z
+    .record(z.string().min(1).max(100), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .default({})
+    .describe(
+      'texts added to the query of the address; one whose field the search does not have is left out',
+    ),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('headers of the request; `${NAME}` is an environment variable'),
+  body: z
+    .json()
+    .optional()
+    .describe('JSON body of the request; its texts have the same places as `parameters`'),
+  results: jsonPointer.default('').describe('JSON pointer of the list in the answer'),
+  filtered_rows: filteredRows.describe(
+    '`{limit}` is at least this where a filter of the search is not sent; `SEARCH_MAX_LIMIT` when unset',
+  ),
+  ...upstreamSettings,
+});
+
+/** The lead source that is an HTTP service, asked for each search. */
+export const httpSource: LeadSourceDefinition<HttpLeadsConfig> = {
+  kind: 'http',
+  text: 'an HTTP service that answers JSON, asked for each search',
+  variables: {},
+  section,
+  erasesForgotten: false,
+  read: (given: z.output<typeof section>, origin) => {
+    const setting = 'causeway.yaml: leads.http';
+    const { environment } = origin;
+    const method = given.method ?? (given.body === undefined ? 'GET' : 'POST');
+    if (method === 'GET' && given.body !== undefined)
+      throw new ConfigError(`${setting}.body: goes with method: POST`);
+    const parameters = Object.entries(given.parameters).map(
+      ([name, text]) =>
+        [name, readTextTemplate(text, { setting: `${setting}.parameters.${name}`, environment })] as const,
+    );
+    const body =
+      given.body === undefined
+        ? null
+        : readJsonTemplate(given.body, { setting: `${setting}.body`, environment });
+    const templates = [
+      ...parameters.map(([, text]): JsonTemplate => ({ kind: 'text', text })),
+      ...(body === null ? [] : [body]),
+    ];
+    if (!templates.some((template) => fieldsOf(template).includes('query')))
+      refuseUnsentWords(given.words, { setting, where: 'parameters or in body' });
+    return {
+      kind: 'http',
+      ...readUpstream(given, { ...origin, setting }),
+      filteredRows: given.filtered_rows ?? origin.maxLimit,
+      method,
+      url: given.url,
+      parameters: Object.fromEntries(parameters),
+      headers: readHeaders(given.headers, { setting: `${setting}.headers`, environment }),
+      body,
+      results: given.results,
+    };
+  },
+  open: async (config, { log }) => {
+    const { createHttpLeads } = await import('./http-leads.ts');
+    return createHttpLeads(config, { log });
+  },
+};
+
+/** The headers with names in lower case. */
+const readHeaders = (headers: Record<string, string>, origin: TemplateOrigin): Record<string, string> => {
+  const entries = Object.entries(headers).map(([written, text]) => {
+    const setting = `${origin.setting}.${written}`;
+    const name = written.toLowerCase();
+    if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name))
+      throw new ConfigError(`${setting}: is no name of a header`);
+    if (ownHeaders.has(name)) throw new ConfigError(`${setting}: is set by the gateway itself`);
+    const value = readFixedText(text, { ...origin, setting });
+    if (!/^[\t\x20-\x7e]{0,4096}$/.test(value))
+      throw new ConfigError(`${setting}: must be one line of plain characters, 4096 at most`);
+    return [name, value];
+  });
+  return Object.fromEntries(entries);
+};

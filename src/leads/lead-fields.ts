@@ -1,0 +1,34 @@
+/** The fields of a profile, in the order of an answer (`Lead` in lead-source.ts). */
+export const leadFields = [
+  'username',
+  'full_name',
+  'followers',
+  'following',
+  'is_verified',
+  'is_business',
+  'category',
+  'bio',
+  'public_email',
+  'media_count',
+  'gender',
+  'profile_pic_url',
+  'country',
+  'city',
+] as const;
+
+export type LeadField = (typeof leadFields)[number];
+
+/** Values that an operator sets for required fields which a row may lack. */
+export interface LeadDefaults {
+  full_name?: string;
+  following?: number;
+  is_verified?: boolean;
+  is_business?: boolean;
+}
+
+export const defaultableFields = [
+  'full_name',
+  'following',
+  'is_verified',
+  'is_business',
+] as const satisfies readonly (keyof LeadDefaults)[];

@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { Log } from '../kit/log.ts';
+import type { LeadSource } from './lead-source.ts';
+import type { ForgottenList } from './without-forgotten.ts';
+
+/** A configured lead source. Its definition knows the other members. */
+export interface LeadSourceConfig {
+  kind: string;
+  /** The longest search in this source. */
+  timeoutMs: number;
+}
+
+export interface LeadSourceOrigin<Values extends object = object> {
+  /** The checked values of the source's variables, and of those of the store. */
+  values: Values;
+  /** The environment for `${NAME}` in causeway.yaml. */
+  environment: Record<string, string | undefined>;
+  /** The longest search in all sources together. */
+  totalMs: number;
+  /** An equal share of `totalMs`. */
+  shareMs: number;
+  /** The largest `limit` of a search. */
+  maxLimit: number;
+}
+
+export interface LeadSourceContext {
+  /** The folder of profiles and of people who asked to be forgotten. */
+  folder: string;
+  /** Whether no other source is configured. */
+  isAlone: boolean;
+  /** How many fictional profiles are generated where nothing was imported. */
+  syntheticProfiles: number;
+  log: Log;
+}
+
+export interface OpenedLeadSource extends LeadSource {
+  /** People who asked to be forgotten in this source. No other source may answer with them either. */
+  forgotten?: ForgottenList;
+}
+
+/** A lead source: everything that the gateway needs to know of it. */
+export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSourceConfig> {
+  /** The name in LEADS_SOURCES. */
+  kind: Config['kind'];
+  /** One line for docs/configuration.md. */
+  text: string;
+  /** Its environment variables, each with a description for docs/configuration.md. */
+  variables: z.ZodRawShape;
+  /** The section `leads.<kind>` of causeway.yaml, each key with a description; null: there is none. */
+  section: z.ZodObject | null;
+  /** Whether people who are forgotten are erased in the source itself. The answers of others are filtered. */
+  erasesForgotten: boolean;
+  /** Whether the source, as the only one, ends its searches in time by itself and says why it cannot answer. */
+  guardsItself?: true;
+  /** Makes the configuration from checked settings. Throws ConfigError with one line that names the setting. */
+  read(section: object, origin: LeadSourceOrigin): Config;
+  /** Loads and opens the source. A source that cannot answer yet is opened, and not ready. */
+  open(config: Config, context: LeadSourceContext): Promise<OpenedLeadSource>;
+}

@@ -1,0 +1,68 @@
+import { canonicalJson } from '../../kit/json.ts';
+import type { LeadFieldPointers } from './upstream-settings.ts';
+import type { LeadQuery } from '../lead-source.ts';
+import { filterFields, filtersOf, type FilterField } from './filter-fields.ts';
+import type { FoundLeads } from './to-leads.ts';
+
+/** Remembers the filters that an upstream's profiles cannot pass, because they lack the field. */
+export interface UnsupportedFilters {
+  /** Returns a filter of the query that makes asking useless now; null when there is none. */
+  refused(query: LeadQuery): FilterField | null;
+  learn(query: LeadQuery, found: Pick<FoundLeads, 'profiles' | 'missingFields'>): void;
+}
+
+export interface UnsupportedFiltersOptions {
+  fields: LeadFieldPointers;
+  /** A clock that never goes back. */
+  nowMs?: () => number;
+}
+
+/** After so many answers in a row without the field, the upstream is not asked for a while: each call may cost money. */
+const maxMisses = 3;
+const quietMs = 600_000;
+/** Fewer profiles may lack a field by chance. */
+const minProfiles = 10;
+/** The upstream has recently returned this field, so its absence in some answers is not a gap of the upstream. */
+const seenMs = 3_600_000;
+
+interface Misses {
+  times: number;
+  lastMs: number;
+  /** The last search. The same search again tells nothing new about the upstream. */
+  search: string;
+}
+
+export const createUnsupportedFilters = ({
+  fields,
+  nowMs = () => performance.now(),
+}: UnsupportedFiltersOptions): UnsupportedFilters => {
+  const missed = new Map<FilterField, Misses>();
+  const seenAtMs = new Map<FilterField, number>();
+
+  const isQuiet = (field: FilterField): boolean => {
+    const { times, lastMs } = missed.get(field) ?? { times: 0, lastMs: 0 };
+    return times >= maxMisses && nowMs() < lastMs + quietMs;
+  };
+  const isNotTaken = (field: FilterField): boolean => fields[field]?.length === 0;
+  const wasSeen = (field: FilterField): boolean => nowMs() < (seenAtMs.get(field) ?? -Infinity) + seenMs;
+
+  return {
+    refused: (query) => filtersOf(query).find((field) => isNotTaken(field) || isQuiet(field)) ?? null,
+    learn: (query, { profiles, missingFields }) => {
+      if (profiles === 0) return;
+      for (const field of filterFields) {
+        if (missingFields.includes(field)) continue;
+        seenAtMs.set(field, nowMs());
+        missed.delete(field);
+      }
+      if (profiles < minProfiles) return;
+      const search = canonicalJson({ ...query, limit: 0 });
+      for (const field of filtersOf(query)) {
+        if (!missingFields.includes(field) || wasSeen(field)) continue;
+        const last = missed.get(field);
+        if (last !== undefined && last.times < maxMisses && last.search === search) continue;
+        missed.set(field, { times: (last?.times ?? 0) + 1, lastMs: nowMs(), search });
+      }
+    },
+  };
+};

@@ -1,0 +1,29 @@
+import { oneOf, toggle, wholeNumber, type VariableValues } from '../../kit/variables.ts';
+
+export const searchVariables = {
+  SEARCH_PRICING: oneOf('dynamic', 'flat')
+    .default('dynamic')
+    .describe('`dynamic`: $0.10, and $0.002 for each result above 20; `flat`: $0.50'),
+  SEARCH_MAX_LIMIT: wholeNumber(20, 100, 100).describe('largest `limit` of a search'),
+  SEARCH_CHARGE_EMPTY: toggle('true', 'false', 'false').describe(
+    '`true` charges a search without a match; one over an index without profiles is always free',
+  ),
+  SEARCH_RATE_PER_MINUTE: wholeNumber(1, 1_000_000, 60).describe(
+    'searches of one client address in a minute',
+  ),
+  SYNTHETIC_PROFILES: wholeNumber(0, 5_000_000, 20_000)
+    .refine((profiles) => profiles === 0 || profiles >= 100, 'must be 0, or 100 to 5000000')
+    .describe('size of the generated, fictional data set; see [Fictional profiles](#fictional-profiles)'),
+};
+
+export type SearchConfig = ReturnType<typeof readSearchSettings>;
+
+export const readSearchSettings = (values: VariableValues<typeof searchVariables>, isOn: boolean) => ({
+  /** False where there is nothing to search, or no network to be paid on. */
+  isOn,
+  pricing: values.SEARCH_PRICING,
+  maxLimit: values.SEARCH_MAX_LIMIT,
+  chargeEmpty: values.SEARCH_CHARGE_EMPTY,
+  ratePerMinute: values.SEARCH_RATE_PER_MINUTE,
+  syntheticProfiles: values.SYNTHETIC_PROFILES,
+});

@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import { parseUsd, type Nano } from '../kit/money.ts';
+import { nodeUrl, plainUrl } from '../kit/url-settings.ts';
+import { commaList, wholeNumber, type VariableValues } from '../kit/variables.ts';
+import type { FamilyVariable, NetworkFamily, PaymentAsset } from './core/network-family.ts';
+import { findFamily, networkFamilies } from './families.ts';
+
+export interface X402Config {
+  /** Empty: nothing is sold for x402 payments. */
+  networks: X402NetworkConfig[];
+  /** True for main networks; main and test networks are never mixed. */
+  takesRealMoney: boolean;
+  /** The longest `PAYMENT-REQUIRED`. */
+  headerBytes: number;
+  /** The longest settlement, waiting for the chain included. */
+  settleMs: number;
+  /** The largest sum of payments of one network that are settled by a facilitator's word alone. */
+  uncheckedLimit: Nano;
+  /** The keys that an operator's refunds are signed with. The server does not use them. */
+  refundKeys: RefundKeys;
+}
+
+/** The keys of refunds by the names of families; null for a key that is not set. */
+export type RefundKeys = Readonly<Record<string, string | null>>;
+
+export interface X402NetworkConfig {
+  /** CAIP-2, one of the networks known to src/payments/core/networks.ts. */
+  network: string;
+  /** The seller's wallet; null: one is generated into `dataDir` (test networks only). */
+  payTo: string | null;
+  facilitator: FacilitatorConfig;
+  /** Another token than the network's own USDC; null: that. */
+  asset: PaymentAsset | null;
+}
+
+export type FacilitatorConfig =
+  | { kind: 'local'; rpcUrl: string; privateKey: string }
+  /**
+   * Facilitators in order of preference, at least one. `rpcUrl`: the node that is asked for the outcome of a settlement
+   * that the facilitator left open; null: the public node.
+   */
+  | { kind: 'remote'; endpoints: FacilitatorEndpoint[]; rpcUrl: string | null };
+
+/** A facilitator elsewhere. */
+export interface FacilitatorEndpoint {
+  /** Without a trailing slash. */
+  url: string;
+  /** The key that signs requests to Coinbase's platform; null for a facilitator that asks for none. */
+  cdpKey: CdpKey | null;
+}
+
+/** A secret API key of Coinbase's developer platform. */
+export interface CdpKey {
+  id: string;
+  /** Ed25519: base64 of 64 bytes. ES256: a PEM private key. */
+  secret: string;
+}
+
+const maxFacilitators = 8;
+/** With all other headers of a 402 it stays below 4 KB, the limit of common proxies. */
+export const defaultHeaderBytes = 3_200;
+
+const namespaces = networkFamilies.map(({ namespace }) => namespace).join('|');
+
+type FamilyVariables = Record<`X402_${string}_${FamilyVariable}`, z.ZodOptional<z.ZodType<string>>>;
+
+const familyVariables: FamilyVariables = Object.fromEntries(
+  networkFamilies.flatMap(({ settingPrefix, variables }) =>
+    Object.entries(variables).map(([name, schema]) => [`${settingPrefix}_${name}`, schema]),
+  ),
+);
+
+const generalVariables = {
+  X402_NETWORKS: commaList
+    .transform((names) => (names.join() === 'none' ? [] : names))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(new RegExp(`^(${namespaces}):\\w+$`), 'must be CAIP-2 names divided by commas, or none'),
+      ),
+    )
+    .refine((names) => new Set(names).size === names.length, 'names a network twice')
+    .prefault('eip155:84532,solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1')
+    .describe(
+      'CAIP-2 names divided by commas; `none` switches the search off; see [The payment networks](#the-payment-networks)',
+    ),
+  X402_FACILITATOR_URL: commaList
+    .pipe(z.array(plainUrl).min(1).max(maxFacilitators, `must be at most ${maxFacilitators} URLs`))
+    .refine((urls) => new Set(urls).size === urls.length, 'names a facilitator twice')
+    .optional()
+    .describe(
+      `remote facilitators, divided by commas, in order of preference, at most ${maxFacilitators}; ` +
+        'the public test facilitator when unset',
+    ),
+  X402_CDP_API_KEY_ID: z
+    .string()
+    .max(512)
+    .optional()
+    .describe('key for a facilitator at `https://api.cdp.coinbase.com`'),
+  X402_CDP_API_KEY_SECRET: z.string().max(4_096).optional().describe('its secret, sent to that host alone'),
+  X402_HEADER_BYTES: wholeNumber(1_000, 14_000, defaultHeaderBytes).describe(
+    'longest `PAYMENT-REQUIRED` header; see [Behind a proxy](operators.md#behind-a-proxy)',
+  ),
+  X402_SETTLE_MS: wholeNumber(1_000, 240_000, 30_000).describe(
+    'how long a settlement may take, waiting for the chain or the facilitator included; then it is `payment_pending`',
+  ),
+  X402_UNCHECKED_USD: z
+    .string()
+    .regex(/^\d{1,6}(?:\.\d{1,6})?$/, 'must be an amount such as 5.00')
+    .transform(parseUsd)
+    .prefault('0')
+    .describe(
+      'USD of one network that may be delivered on a remote facilitator’s word while no node answers; ' +
+        'see [Settling](#settling)',
+    ),
+};
+
+export const x402Variables = Object.assign(generalVariables, familyVariables);
+
+/** The variables whose values are secret, and may stand in files. */
+export const x402SecretNames = [
+  ...(['FACILITATOR_KEY', 'REFUND_KEY'] as const).flatMap((name) =>
+    networkFamilies.map(({ settingPrefix }) => `${settingPrefix}_${name}`),
+  ),
+  'X402_CDP_API_KEY_SECRET',
+];
+
+export type X402Values = VariableValues<typeof x402Variables>;
+
+const assetSection = z.strictObject({
+  symbol: z
+    .string()
+    .regex(/^[A-Za-z0-9.]{1,12}$/, 'must be a token symbol')
+    .describe('symbol of the token'),
+  address: z.string().describe('contract of the token, or its mint on Solana'),
+  // Prices are whole tenths of a cent; the store keeps amounts of at most 18 decimals.
+  decimals: z.int().min(3).max(18).describe('decimals of the token, 3 to 18'),
+  transfer: z
+    .enum(['eip3009', 'permit2'])
+    .optional()
+    .describe('EVM only: `eip3009` when unset, or `permit2` for a token without ERC-3009'),
+  eip712: z
+    .strictObject({
+      name: z.string().min(1).max(64).describe('name in the domain'),
+      version: z.string().min(1).max(16).describe('version in the domain'),
+    })
+    .optional()
+    .describe('EVM only: the token’s own signing domain; needed for `eip3009`'),
+});
+
+const networkSection = z.strictObject({
+  rpc_url: nodeUrl.optional().describe('node of this network'),
+  facilitator: z
+    .enum(['local', 'remote'])
+    .optional()
+    .describe('who settles; `local` when unset and a key and a node are there'),
+  pay_to: z.string().optional().describe('wallet for payments on this network'),
+  asset: assetSection.optional().describe('another token worth one USD, in place of USDC'),
+});
+export type NetworkSection = z.output<typeof networkSection>;
+
+interface Problem {
+  path: string[];
+  message: string;
+}
+
+const addressProblems = (address: string | undefined, family: NetworkFamily, path: string[]): Problem[] => {
+  if (address === undefined) return [];
+  const { error } = family.addressSchema.safeParse(address);
+  return (error?.issues ?? []).map(({ message }) => ({ path, message }));
+};
+
+/** Finds the problems that depend on the family of a network. */
+const familyProblems = ({ pay_to: payTo, asset }: NetworkSection, family: NetworkFamily): Problem[] => {
+  const problems = [
+    ...addressProblems(payTo, family, ['pay_to']),
+    ...addressProblems(asset?.address, family, ['asset', 'address']),
+  ];
+  if (asset === undefined) return problems;
+  const { eip712, transfer = family.defaultTransfer } = asset;
+  if (family.defaultTransfer === null) {
+    if (eip712 !== undefined || transfer !== null)
+      problems.push({ path: ['asset'], message: 'transfer and eip712 are for EVM networks; remove them' });
+  } else if (transfer === 'eip3009' && eip712 === undefined)
+    problems.push({
+      path: ['asset', 'eip712'],
+      message: 'must be set for a token that is transferred by eip3009',
+    });
+  return problems;
+};
+
+/** The section `x402` of causeway.yaml. */
+export const x402Section = z
+  .strictObject({
+    networks: z
+      .record(z.string(), networkSection)
+      .default({})
+      .superRefine((networks, context) => {
+        for (const [id, network] of Object.entries(networks)) {
+          const family = findFamily(id);
+          for (const { path, message } of family === null ? [] : familyProblems(network, family))
+            context.addIssue({ code: 'custom', message, path: [id, ...path] });
+        }
+      })
+      .describe('settings of networks in `X402_NETWORKS` that differ from the variables, by CAIP-2 name'),
+  })
+  .default({ networks: {} })
+  .describe('x402 payments');

@@ -1,0 +1,25 @@
+import type { ProviderDefinition } from '../provider.ts';
+import { readRemote, remoteSettings, type RemoteConfig } from '../remote-settings.ts';
+
+/** The provider that asks an OpenAI-compatible service. */
+export const openAiProvider: ProviderDefinition<RemoteConfig> = {
+  type: 'openai',
+  text: 'chat, images and moderation by an OpenAI-compatible service; `base_url` ends with its version, such as `/v1`',
+  settings: remoteSettings,
+  serves: ['chat', 'image', 'moderation'],
+  read: readRemote,
+  check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl}/models`, apiKey }),
+  create: async (config, { outbound, counter }) => {
+    const { createOpenAiClient } = await import('./openai-client.ts');
+    const { createOpenAiImage } = await import('./openai-image.ts');
+    const { createOpenAiModerator } = await import('./openai-moderator.ts');
+    const { createOpenAiText } = await import('./openai-text.ts');
+    const client = createOpenAiClient(config);
+    return {
+      chat: createOpenAiText({ client, counter }),
+      image: createOpenAiImage({ client, outbound, timeouts: config.timeouts }),
+      moderation: (model) => createOpenAiModerator({ client, model }),
+      close: () => client.close(),
+    };
+  },
+};

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { ConfigError } from '../kit/errors.ts';
+import { httpUrl, withoutTrailingSlash } from '../kit/url-settings.ts';
+import type { ProviderConfig, SettingsOrigin } from './provider.ts';
+
+export interface ProviderTimeouts {
+  connectMs: number;
+  firstByteMs: number;
+  idleMs: number;
+  totalMs: number;
+}
+
+/** The configuration of a provider that is an HTTP service. */
+export interface RemoteConfig extends ProviderConfig {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  apiKey: string | null;
+  timeouts: ProviderTimeouts;
+}
+
+const connectMs = 5_000;
+/** At most a day: beyond 24.8 days a timer would fire at once. */
+const timeoutMs = z.int().min(1).max(86_400_000);
+
+/** The settings of a provider that is an HTTP service. */
+export const remoteSettings = z.strictObject({
+  base_url: httpUrl.transform(withoutTrailingSlash).describe('address of the service'),
+  api_key_env: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('environment variable that holds the key; without it no key is sent'),
+  first_byte_ms: timeoutMs.default(120_000).describe('how long the first byte of an answer may take'),
+  idle_ms: timeoutMs.default(60_000).describe('how long an answer may pause'),
+  total_ms: timeoutMs.default(600_000).describe('how long a whole answer may take'),
+});
+
+/** Throws ConfigError when the variable of the key is not set. */
+export const readRemote = (
+  settings: z.output<typeof remoteSettings>,
+  { setting, environment }: SettingsOrigin,
+): Omit<RemoteConfig, 'type'> => {
+  const { api_key_env: variable } = settings;
+  const apiKey = variable === undefined ? null : environment[variable];
+  if (apiKey === undefined || apiKey === '')
+    throw new ConfigError(
+      `causeway.yaml: ${setting}.api_key_env: the environment variable ${variable} is not set`,
+    );
+  return {
+    baseUrl: settings.base_url,
+    apiKey,
+    timeouts: {
+      connectMs,
+      firstByteMs: settings.first_byte_ms,
+      idleMs: settings.idle_ms,
+      totalMs: settings.total_ms,
+    },
+  };
+};

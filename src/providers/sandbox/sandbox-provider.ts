@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { ProviderDefinition } from '../provider.ts';
+
+/** The provider that needs no upstream: it makes example answers in this process, at no cost. */
+export const sandboxProvider: ProviderDefinition = {
+  type: 'sandbox',
+  text: 'chat, images and video without a model, for trials; a provider named `sandbox` is always there',
+  settings: z.strictObject({}),
+  serves: ['chat', 'image', 'video'],
+  read: () => ({}),
+  create: async (_config, { name, dataDir, clock, log, counter, sandboxPieceDelayMs: pieceDelayMs }) => {
+    const { createExampleMaker } = await import('./examples/example-maker.ts');
+    const { createSandboxImage } = await import('./sandbox-image.ts');
+    const { createSandboxText } = await import('./sandbox-text.ts');
+    const { createSandboxVideo } = await import('./sandbox-video.ts');
+    const examples = createExampleMaker();
+    const image = createSandboxImage();
+    const video = createSandboxVideo({ directory: join(dataDir, 'sandbox-videos', name), clock, log });
+    return {
+      chat: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
+      image,
+      video,
+      sweep: video.sweep,
+      close: () => Promise.all([examples.close(), image.close(), video.close()]),
+    };
+  },
+};

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/kit/errors.ts';
+import { leadSourceDefinitions } from '../../src/leads/index.ts';
+import { leadsVariables, type LeadsConfig } from '../../src/leads/leads-settings.ts';
+
+const http = { url: 'https://leads.example/find', parameters: { q: '{query}' } };
+const apify = { actor: 'someone/some-actor', input: { search: '{query}' } };
+
+const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig =>
+  readConfig(environment, leads === undefined ? null : stringify({ leads })).leads;
+
+describe('the lead sources', () => {
+  it('are the embedded index alone without settings', () => {
+    expect(read({})).toEqual({
+      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
+      timeoutMs: 10_000,
+      cacheMs: 60_000,
+    });
+  });
+
+  it('are read in their order, each with an equal share of the time unless it has its own', () => {
+    const { sources } = read(
+      {
+        LEADS_SOURCES: 'http, embedded ,apify,postgres',
+        LEADS_TIMEOUT_MS: '20000',
+        LEADS_DATABASE_URL: 'postgres://leads',
+        APIFY_TOKEN: 'token',
+      },
+      { http, apify: { ...apify, timeout_ms: 20_000 } },
+    );
+    expect(sources.map(({ kind, timeoutMs }) => [kind, timeoutMs])).toEqual([
+      ['http', 5_000],
+      ['embedded', 5_000],
+      ['apify', 20_000],
+      ['postgres', 5_000],
+    ]);
+  });
+
+  it('in PostgreSQL are in the gateway’s own database where no other is named', () => {
+    const own = { LEADS_SOURCES: 'postgres', DATABASE_URL: 'postgres://gateway' };
+    expect(read(own).sources).toMatchObject([{ url: 'postgres://gateway' }]);
+    expect(read({ ...own, LEADS_DATABASE_URL: 'postgres://leads' }).sources).toMatchObject([
+      { url: 'postgres://leads' },
+    ]);
+  });
+
+  it('over HTTP are asked by GET, or by POST where there is a body', () => {
+    const methodOf = (more: object): unknown =>
+      read({ LEADS_SOURCES: 'http' }, { http: { ...http, ...more } }).sources.map((source) =>
+        source.kind === 'http' ? source.method : null,
+      );
+    expect(methodOf({})).toEqual(['GET']);
+    expect(methodOf({ body: { q: '{query}' } })).toEqual(['POST']);
+    expect(methodOf({ method: 'POST' })).toEqual(['POST']);
+  });
+
+  it('need not send the words where what is found is compared with them', () => {
+    const { sources } = read(
+      { LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token' },
+      { http: { url: http.url, words: 'check' }, apify: { actor: apify.actor, words: 'check' } },
+    );
+    expect(sources).toMatchObject([{ words: 'check' }, { words: 'check' }]);
+  });
+
+  it('are asked for as many rows as a search may want where filters are left to us, at Apify for what it wants', () => {
+    const { sources } = read(
+      { LEADS_SOURCES: 'http,apify', APIFY_TOKEN: 'token', SEARCH_MAX_LIMIT: '50' },
+      { http, apify },
+    );
+    expect(sources).toMatchObject([{ filteredRows: 50 }, { filteredRows: 1 }]);
+  });
+
+  it('over HTTP may have their key in a variable of any name', () => {
+    const key = { LEADS_SOURCES: 'http', LEADS_KEY: 'k' };
+    expect(read(key, { http: { ...http, headers: { 'X-Key': 'k=${LEADS_KEY}' } } }).sources).toMatchObject([
+      { headers: { 'x-key': 'k=k' } },
+    ]);
+    expect(() => read(key, { http })).toThrow(/^LEADS_KEY: there is no such setting/);
+  });
+
+  it('at Apify name an actor by its owner and its name', () => {
+    const { sources } = read({ LEADS_SOURCES: 'apify', APIFY_TOKEN: 'token' }, { apify });
+    expect(sources).toMatchObject([
+      { actor: 'someone~some-actor', token: 'token', baseUrl: 'https://api.apify.com' },
+    ]);
+  });
+});
+
+describe('a wrong setting of the leads', () => {
+  const onHttp = { LEADS_SOURCES: 'http', LEAD_KEY: 'topsecret\nx' };
+  const onApify = { LEADS_SOURCES: 'apify', APIFY_TOKEN: 'topsecret' };
+
+  it.each<[Record<string, string>, unknown, RegExp]>([
+    [
+      { LEADS_SOURCES: 'embedded,mysql' },
+      undefined,
+      /^LEADS_SOURCES: must be of embedded, postgres, http, apify/,
+    ],
+    [{ LEADS_SOURCES: 'embedded,embedded' }, undefined, /^LEADS_SOURCES: names a source twice$/],
+    [{ LEADS_SOURCES: 'embedded,' }, undefined, /^LEADS_SOURCES: must be of /],
+    [
+      { LEADS_SOURCES: 'http' },
+      undefined,
+      /^LEADS_SOURCES: names http, and causeway\.yaml has no leads\.http$/,
+    ],
+    [{ LEADS_SOURCES: 'apify' }, { apify }, /^APIFY_TOKEN: must be set for LEADS_SOURCES with apify$/],
+    [onApify, undefined, /^LEADS_SOURCES: names apify, and causeway\.yaml has no leads\.apify$/],
+    [{ LEADS_SOURCES: 'postgres' }, undefined, /^LEADS_DATABASE_URL: must be set \(or DATABASE_URL\)/],
+    [{ LEADS_DATABASE_URL: 'mysql://x' }, undefined, /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL$/],
+    [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
+    [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
+    [
+      { LEADS_CACHE_SECONDS: '-1' },
+      undefined,
+      /^LEADS_CACHE_SECONDS: must be a whole number from 0 to 86400$/,
+    ],
+    [
+      { ...onHttp, LEADS_SOURCE: 'x' },
+      { http: { ...http, headers: { 'x-a': 'LEADS_SOURCES' } } },
+      /^LEADS_SOURCE: there/,
+    ],
+    [{ LEADS_SOURCE: 'http' }, undefined, /^LEADS_SOURCE: there is no such setting/],
+    [{ SYNTHETIC_PROFILES: '99' }, undefined, /^SYNTHETIC_PROFILES: must be 0, or 100 to 5000000$/],
+    [{}, { http }, /^causeway\.yaml: leads\.http: LEADS_SOURCES does not name http$/],
+    [{}, { https: http }, /^causeway\.yaml: leads: Unrecognized key/],
+    [onHttp, { http: {} }, /^causeway\.yaml: leads\.http\.url: /],
+    [onHttp, { http: { url: 'ftp://x' } }, /^causeway\.yaml: leads\.http\.url: must be an http/],
+    [
+      onHttp,
+      { http: { url: 'https://u:topsecret@x.example' } },
+      /^causeway\.yaml: leads\.http\.url: must have no user and password; use headers$/,
+    ],
+    [
+      onHttp,
+      { http: { url: 'https://x.example/?q={query}' } },
+      /^causeway\.yaml: leads\.http\.url: .* use parameters$/,
+    ],
+    [onHttp, { http: { ...http, method: 'PUT' } }, /^causeway\.yaml: leads\.http\.method: /],
+    [
+      onHttp,
+      { http: { ...http, method: 'GET', body: {} } },
+      /^causeway\.yaml: leads\.http\.body: goes with method: POST$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, results: 'items' } },
+      /^causeway\.yaml: leads\.http\.results: must be a JSON pointer/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, fields: { username: null } } },
+      /^causeway\.yaml: leads\.http\.fields: must find username and followers/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, fields: { following: null } } },
+      /^causeway\.yaml: leads\.http\.fields\.following: no row .* leads\.http\.defaults\.following$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, defaults: { bio: 'x' } } },
+      /^causeway\.yaml: leads\.http\.defaults: Unrecognized key/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, defaults: { following: -1 } } },
+      /^causeway\.yaml: leads\.http\.defaults\.following: /,
+    ],
+    [
+      onHttp,
+      { http: { ...http, parameters: { q: 'yoga' }, body: ['{limit}'] } },
+      /^causeway\.yaml: leads\.http: \{query\} must be in parameters or in body, .*words: check$/,
+    ],
+    [
+      onApify,
+      { apify: { actor: 'a/b', input: { search: 'x', most: '{limit}' } } },
+      /^causeway\.yaml: leads\.apify: \{query\} must be in input, /,
+    ],
+    [onHttp, { http: { ...http, parameters: { q: '{Query}' } } }, /parameters\.q: there is no \{Query\}; /],
+    [onHttp, { http: { ...http, body: { n: '{minFollowers}' } } }, /body\.n: there is no \{minFollowers\}; /],
+    [onHttp, { http: { ...http, fields: { name: '/n' } } }, /^causeway\.yaml: leads\.http\.fields: /],
+    [onHttp, { http: { ...http, fields: { bio: 'about' } } }, /^causeway\.yaml: leads\.http\.fields\.bio: /],
+    [
+      onHttp,
+      { http: { ...http, parameters: { q: '{words}' } } },
+      /^causeway\.yaml: leads\.http\.parameters\.q: there is no \{words\}; there are \{query\}, /,
+    ],
+    [
+      onHttp,
+      { http: { ...http, body: { filter: [{ a: '{min}' }] } } },
+      /^causeway\.yaml: leads\.http\.body\.filter\.a: there is no \{min\}/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, headers: { 'x-key': '${NO_KEY}' } } },
+      /^causeway\.yaml: leads\.http\.headers\.x-key: the environment variable NO_KEY is not set$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, headers: { 'x-key': '${LEAD_KEY}' } } },
+      /^causeway\.yaml: leads\.http\.headers\.x-key: must be one line/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, headers: { 'x-q': '{query}' } } },
+      /^causeway\.yaml: leads\.http\.headers\.x-q: cannot hold \{query\}/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, headers: { Host: 'x' } } },
+      /^causeway\.yaml: leads\.http\.headers\.Host: is set by the gateway itself$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, timeout_ms: 10_001 } },
+      /^causeway\.yaml: leads\.http\.timeout_ms: must not be above LEADS_TIMEOUT_MS, which is 10000$/,
+    ],
+    [
+      onHttp,
+      { http: { ...http, headers: { 'a b': 'x' } } },
+      /^causeway\.yaml: leads\.http\.headers\.a b: is no name of a header$/,
+    ],
+    [onHttp, { http: { ...http, words: 'ours' } }, /^causeway\.yaml: leads\.http\.words: /],
+    [
+      onApify,
+      { apify: { actor: 'a/b/c' } },
+      /^causeway\.yaml: leads\.apify\.actor: must be the id of an actor/,
+    ],
+    [onApify, { apify: { ...apify, input: [] } }, /^causeway\.yaml: leads\.apify\.input: /],
+    [onApify, { apify: { ...apify, token: 'topsecret' } }, /^causeway\.yaml: leads\.apify: Unrecognized key/],
+    [{ ...onApify, APIFY_TOKEN: 'topsecret more' }, { apify }, /^APIFY_TOKEN: must be one word$/],
+  ])('%j with %j is one line that names it', (environment, leads, line) => {
+    const reading = (): unknown => read(environment, leads);
+    expect(reading).toThrow(ConfigError);
+    expect(reading).toThrow(line);
+    expect(reading).not.toThrow(/\n|topsecret/);
+  });
+});
+
+describe.each(leadSourceDefinitions)('the lead source $kind', ({ kind, text, variables, section }) => {
+  it('describes itself and each of its settings', () => {
+    expect(leadsVariables.LEADS_SOURCES.description).toContain(`\`${kind}\` (${text})`);
+    for (const [name, setting] of Object.entries({ ...variables, ...section?.shape }))
+      expect({ [name]: setting.description }).toEqual({ [name]: expect.stringMatching(/^[a-zA-Z`].{9,}/) });
+  });
+});
