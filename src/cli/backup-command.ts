@@ -14,7 +14,7 @@ import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
 import { copyFolder, copyOneFile } from './copy-folder.ts';
 import { addExamples } from './examples.ts';
-import { fileExists } from './new-file.ts';
+import { fileExists } from './write-new-file.ts';
 import { writeTrouble } from './write-trouble.ts';
 
 /** Adds `backup`. */

@@ -2,8 +2,8 @@ import type { Clock } from '../kit/clock.ts';
 import type { Config } from '../config/config.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Store } from '../store/store.ts';
-import type { LeadPlaceName } from './leads/lead-place.ts';
-import type { LeadWork } from './leads/lead-session.ts';
+import type { LeadPlaceName } from './leads/place.ts';
+import type { LeadWork } from './leads/session.ts';
 
 /** What a command works with while the store is open. */
 export interface Session {

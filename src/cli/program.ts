@@ -1,17 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { addAccountCommands } from './accounts/account-commands.ts';
+import { addAccountCommands } from './accounts/commands.ts';
 import { addBackupCommand } from './backup-command.ts';
 import type { SettingOptions } from '../config/load-config.ts';
 import type { CommandContext } from './command-context.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { addKeyCommands } from './accounts/key-commands.ts';
 import { addLauncherCommands } from './launcher-commands.ts';
-import { addLeadCommands } from './leads/lead-commands.ts';
+import { addLeadCommands } from './leads/commands.ts';
 import { addLedgerCommands } from './accounts/ledger-commands.ts';
 import { addMoneyCommands } from './accounts/money-commands.ts';
-import { addPaymentCommands } from './payments/payment-commands.ts';
-import { addWebhookCommands } from './webhooks/webhook-commands.ts';
+import { addPaymentCommands } from './payments/commands.ts';
+import { addWebhookCommands } from './webhooks/commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { systemClock } from '../../kit/clock.ts';
-import type { LeadPlace } from './lead-place.ts';
-import type { LeadSession, LeadSurroundings } from './lead-session.ts';
-import { leadTools } from './lead-tools.ts';
+import type { LeadPlace } from './place.ts';
+import type { LeadSession, LeadSurroundings } from './session.ts';
+import { leadTools } from './tools.ts';
 
 interface Opening extends LeadSurroundings {
   place: LeadPlace;
