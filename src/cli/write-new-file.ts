@@ -1,80 +1,83 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { copyFile, constants, link, lstat, open, rm } from 'node:fs/promises';
+import { constants, copyFileSync, linkSync, rmSync } from 'node:fs';
+import { lstat, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommandError } from './command-error.ts';
-import { codeOf, lacksLinks, writeTrouble } from './write-trouble.ts';
+import { onStopSignals } from './stop-signals.ts';
 
-/** The refusal to write over a file. */
+const problems: Record<string, string> = {
+  ENOENT: 'its folder does not exist; make it first',
+  ENOTDIR: 'its folder does not exist; make it first',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is read-only',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota of this user is used up',
+};
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+
+/** Describes why a file cannot be written: the meaning of a failed system call, or else its code. */
+export const describeWriteError = (error: unknown): string => problems[codeOf(error)] ?? codeOf(error);
+
+/** The refusal to overwrite a file. */
 export const fileExists = (path: string): CommandError =>
-  new CommandError('file_exists', `${path} is there already, and stays as it is. Name another file.`);
+  new CommandError('file_exists', `${path} already exists and was not changed. Name another file.`);
 
-const isThere = async (path: string): Promise<boolean> => {
+/** Gives the file `part` the name `path` too, never over another file. Throws the system's error. */
+export const giveName = (part: string, path: string): void => {
   try {
-    await lstat(path);
-    return true;
-  } catch {
-    // What cannot be looked at cannot be written either, which is told then.
-    return false;
-  }
-};
-
-/** Under its own name at once and whole, and never over another file. */
-const giveName = async (part: string, path: string): Promise<void> => {
-  try {
-    await link(part, path);
+    linkSync(part, path);
   } catch (error) {
-    if (!lacksLinks(error)) throw error;
-    // A file system without links.
-    await copyFile(part, path, constants.COPYFILE_EXCL);
-  }
-};
-
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** While `work` goes on, a signal that ends the process removes the part first. */
-const removingAtSignals = async <T>(part: string, work: () => Promise<T>): Promise<T> => {
-  const stop = (signal: NodeJS.Signals): void => {
-    rmSync(part, { force: true });
-    for (const name of stopSignals) process.off(name, stop);
-    process.kill(process.pid, signal);
-  };
-  for (const name of stopSignals) process.on(name, stop);
-  try {
-    return await work();
-  } finally {
-    for (const name of stopSignals) process.off(name, stop);
+    // Some file systems have no links.
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK'].includes(codeOf(error))) throw error;
+    copyFileSync(part, path, constants.COPYFILE_EXCL);
   }
 };
 
 /**
- * Writes a new file that only this user can read: it is there whole, when `work` is done, or not at all. Throws
- * CommandError `file_exists` and `file_failed`, and what `work` throws.
+ * Writes a new file that only this user can read. It appears whole when `work` is done, or not at all. Throws
+ * CommandError `file_exists` and `file_failed`, and the errors of `work`.
  */
 export const writeNewFile = async <T>(
   path: string,
   work: (write: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> => {
-  if (await isThere(path)) throw fileExists(path);
-  const orFail = async <R>(what: string, doing: Promise<R>): Promise<R> => {
+  // A folder that cannot be read cannot be written either; that error follows.
+  const isThere = await lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw fileExists(path);
+  const orFail = async <R>(verb: string, doing: () => R): Promise<Awaited<R>> => {
     try {
-      return await doing;
+      return await doing();
     } catch (cause) {
       if (codeOf(cause) === 'EEXIST') throw fileExists(path);
-      throw new CommandError('file_failed', `${path} cannot be ${what}: ${writeTrouble(cause)}.`, { cause });
+      const message = `${path} cannot be ${verb}: ${describeWriteError(cause)}.`;
+      throw new CommandError('file_failed', message, { cause });
     }
   };
   const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
-  return removingAtSignals(part, async () => {
-    const file = await orFail('made', open(part, 'wx', 0o600));
+  const release = onStopSignals((signal) => {
+    rmSync(part, { force: true });
+    release();
+    process.kill(process.pid, signal);
+  });
+  try {
+    const file = await orFail('created', () => open(part, 'wx', 0o600));
     try {
-      const result = await work((text) => orFail('written', file.appendFile(text)));
-      await orFail('written', file.sync());
-      await orFail('made', giveName(part, path));
+      const result = await work((text) => orFail('written', () => file.appendFile(text)));
+      await orFail('written', () => file.sync());
+      await orFail('created', () => giveName(part, path));
       return result;
     } finally {
       await file.close();
       await rm(part, { force: true });
     }
-  });
+  } finally {
+    release();
+  }
 };

@@ -1,20 +1,18 @@
 import { Option, type Command } from 'commander';
-import type { Lead } from '../../leads/lead-source.ts';
 import { leadFields } from '../../leads/lead-fields.ts';
-import type { Answer, CommandContext } from '../command-context.ts';
+import type { Lead } from '../../leads/lead-source.ts';
+import type { Answer, CommandContext, LeadSession } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';
-import { csvLine } from '../csv-line.ts';
 import { addExamples } from '../examples.ts';
-import { countOf } from './figures.ts';
-import { placeOption } from './place-option.ts';
-import type { LeadPlaceName } from './place.ts';
-import type { LeadSession } from './session.ts';
+import { csvLine } from '../format-table.ts';
 import { writeNewFile } from '../write-new-file.ts';
+import { countOf } from './figures.ts';
+import { placeOption, type LeadPlaceName } from './place.ts';
 
 const formats = ['jsonl', 'csv'] as const;
 type ExportFormat = (typeof formats)[number];
 
-/** So many characters are written at once. */
+/** The length of one write. */
 const writtenCharacters = 65_536;
 
 interface ExportOptions {
@@ -28,7 +26,7 @@ const toLine: Record<ExportFormat, (lead: Lead) => string> = {
   csv: (lead) => csvLine(leadFields.map((field) => String(lead[field] ?? ''))),
 };
 
-/** Writes as fast as it is taken, so that memory stays flat; answers how many profiles there were. */
+/** Writes as fast as the reader reads, so that memory stays flat. Resolves with the number of profiles. */
 const writeLines = async (
   { keeper, isReaderGone }: Pick<LeadSession, 'keeper' | 'isReaderGone'>,
   format: ExportFormat,
@@ -48,10 +46,10 @@ const writeLines = async (
   return count;
 };
 
-/** Why there may be none. */
+/** Says the number of profiles, and why there may be none. */
 const remarkOn = async ({ keeper }: LeadSession, count: number): Promise<string> =>
   count === 0 && (await keeper.stats()).synthetic
-    ? '0 profiles: there are only generated ones here, which are not exported.'
+    ? '0 profiles: there are only generated ones, which are not exported.'
     : `${countOf(count, 'profile')}.`;
 
 const exportProfiles = async (
@@ -71,11 +69,8 @@ const exportProfiles = async (
   if (isJson)
     throw new CommandError('invalid_usage', 'With --json, name a file for the profiles: --output FILE.');
   const count = await writeLines(session, format, session.writePart);
-  return {
-    json: { profiles: count },
-    text: null,
-    ...(session.isReaderGone() ? {} : { remark: await remarkOn(session, count) }),
-  };
+  const remark = session.isReaderGone() ? undefined : await remarkOn(session, count);
+  return { json: { profiles: count }, text: null, remark };
 };
 
 /** Adds `leads export`. */
@@ -84,12 +79,12 @@ export const addLeadExportCommand = (leads: Command, context: CommandContext): v
     .command('export')
     .summary('write all profiles as JSON Lines or CSV')
     .description(
-      'Writes all profiles as they stand when it begins, most followers first. JSON Lines is what "leads import" takes ' +
-        'again, as it was. CSV is for spreadsheets: a field that one would take for a formula begins with an apostrophe. ' +
+      'Writes all profiles as they are at its beginning, most followers first. "leads import" reads JSON Lines back ' +
+        'unchanged. CSV is for spreadsheets: a field that one would take for a formula begins with an apostrophe. ' +
         'Without --output, the lines go to stdout. Generated profiles are not exported.',
     )
     .option('--output <file>', 'write to this new file, which only you can read')
-    .addOption(new Option('--format <format>', 'how to write').choices(formats).default('jsonl'))
+    .addOption(new Option('--format <format>', 'the format').choices(formats).default('jsonl'))
     .addOption(placeOption())
     .action((options: ExportOptions, command: Command) =>
       context.runOnLeads({ to: options.to }, (session) =>

@@ -1,11 +1,11 @@
-/** A whole number for people: 1,234,567. */
+/** Formats a whole number: 1,234,567. */
 export const formatCount = (count: number): string => Math.round(count).toLocaleString('en-US');
 
-/** `one` of them, or several: 1 row, 2 rows. */
+/** Formats a number with its noun: 1 row, 2 rows. */
 export const countOf = (count: number, one: string, several = `${one}s`): string =>
   `${formatCount(count)} ${count === 1 ? one : several}`;
 
-/** A length of time for people, in its two largest units: 0.8 s, 42 s, 3 min 5 s, 2 h 10 min. */
+/** Formats a duration in its two largest units: 0.8 s, 42 s, 3 min 5 s, 2 h 10 min. */
 export const formatDuration = (milliseconds: number): string => {
   const seconds = milliseconds / 1_000;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
@@ -18,7 +18,7 @@ export const formatDuration = (milliseconds: number): string => {
 
 const byteUnits = ['KB', 'MB', 'GB', 'TB'] as const;
 
-/** Bytes for people, a thousand to a kilobyte: 512 bytes, 1.5 MB. */
+/** Formats bytes, a thousand to a kilobyte: 512 bytes, 1.5 MB. */
 export const formatBytes = (bytes: number): string => {
   let size = bytes;
   let shown = `${bytes} bytes`;
@@ -30,7 +30,7 @@ export const formatBytes = (bytes: number): string => {
   return shown;
 };
 
-/** Lines of a name, a figure below the others, and a note. */
+/** Formats lines of a name, a right-aligned figure and a note. */
 export const figureLines = (
   figures: readonly (readonly [name: string, figure: string, note?: string])[],
 ): string => {

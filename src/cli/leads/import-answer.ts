@@ -1,16 +1,16 @@
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import type { ImportOutcome } from '../../leads/lead-keeper.ts';
 import type { Answer } from '../command-context.ts';
+import { sanitizeCell } from '../format-table.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
 import { describePlace, type LeadPlace } from './place.ts';
-import { printable } from '../printable.ts';
 
-/** Rows that were left out: all of them, and the first ones. */
+/** The rejected rows of an import. */
 export interface Rejections {
   count: number;
-  /** Of those that this command has read, which may have gone on behind others. */
+  /** The first of the rows that this command has read; a resumed import has others before. */
   first: readonly RejectedRow[];
-  /** The file that has all of them; null: there is none. */
+  /** The file with all of them; null: there is none. */
   report: string | null;
 }
 
@@ -19,31 +19,30 @@ export interface ImportEnd {
   mode: 'upsert' | 'replace';
   isResumed: boolean;
   outcome: ImportOutcome;
-  /** Profiles that went, as the input does not name them; null: those before could not be read. */
+  /** Profiles that --replace dropped; null: unknown, as the former profiles could not be read. */
   removed: number | null;
   durationMs: number;
   rejections: Rejections;
 }
 
-/** What people are told of rejected rows; nothing where there are none. */
-export const rejectedLines = ({ count, first, report }: Rejections): string[] => {
-  if (count === 0) return [];
+/** Describes rejected rows to people. Undefined if there are none. */
+export const describeRejections = ({ count, first, report }: Rejections): string | undefined => {
+  if (count === 0) return undefined;
   const which =
     first.length === 0
-      ? ', all before this import was gone on with.'
+      ? ', all before this import was resumed.'
       : count === first.length
         ? ':'
         : ', among them:';
-  const shown = first.map(({ file, line, problem }) => printable(`  ${file}:${line}: ${problem}`));
   return [
     `${countOf(count, 'row was', 'rows were')} rejected${which}`,
-    ...shown,
-    ...(report === null ? [] : [printable(`All of them, and why: ${report}`)]),
-  ];
+    ...first.map(({ file, line, problem }) => sanitizeCell(`  ${file}:${line}: ${problem}`)),
+    ...(report === null ? [] : [sanitizeCell(`All of them, and why: ${report}`)]),
+  ].join('\n');
 };
 
-/** Fewer tell what an import takes at least, and not how fast it is. */
-const leastTimedRows = 1_000;
+/** With fewer rows, the fixed cost of an import hides its speed. */
+const minTimedRows = 1_000;
 
 const rateOf = ({ isResumed, outcome, durationMs }: ImportEnd): number | null =>
   isResumed || durationMs === 0 ? null : Math.round((outcome.rows / durationMs) * 1_000);
@@ -51,8 +50,8 @@ const rateOf = ({ isResumed, outcome, durationMs }: ImportEnd): number | null =>
 const textOf = (end: ImportEnd): string => {
   const { place, mode, isResumed, outcome, removed, durationMs, rejections } = end;
   const rate = rateOf(end);
-  const speed = rate === null || outcome.rows < leastTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
-  const resumed = isResumed ? ', those from before it was stopped included,' : '';
+  const speed = rate === null || outcome.rows < minTimedRows ? '' : ` (${formatCount(rate)} rows/s)`;
+  const resumed = isResumed ? ', including those before it was stopped,' : '';
   const figures = figureLines([
     ['added', formatCount(outcome.added)],
     ['updated', formatCount(outcome.updated)],
@@ -60,17 +59,15 @@ const textOf = (end: ImportEnd): string => {
       ? [['removed', formatCount(removed), 'the input does not name them'] as const]
       : []),
     ['repeated', formatCount(outcome.repeated), 'a later row has the same username'],
-    ['forgotten', formatCount(outcome.forgotten), 'rows of people who asked to be'],
+    ['forgotten', formatCount(outcome.forgotten), 'rows of people who asked for it'],
     ['rejected', formatCount(rejections.count)],
     ['profiles', formatCount(outcome.profiles), 'in all, now'],
   ]);
-  return `${countOf(outcome.rows, 'row')} taken${resumed} into ${describePlace(place)} in ${formatDuration(durationMs)}${speed}:\n${figures}`;
+  return `${countOf(outcome.rows, 'row')} imported${resumed} into ${describePlace(place)} in ${formatDuration(durationMs)}${speed}:\n${figures}`;
 };
 
-/** What an import has to say at its end. */
 export const importAnswer = (end: ImportEnd): Answer => {
   const { place, mode, isResumed, outcome, removed, durationMs, rejections } = end;
-  const remark = rejectedLines(rejections).join('\n');
   return {
     json: {
       import: {
@@ -92,6 +89,6 @@ export const importAnswer = (end: ImportEnd): Answer => {
       },
     },
     text: textOf(end),
-    ...(remark === '' ? {} : { remark }),
+    remark: describeRejections(rejections),
   };
 };

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Option } from 'commander';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
@@ -9,33 +10,40 @@ import { embeddedStoreFile } from '../../store/open-store.ts';
 import { storeVariables } from '../../store/store-settings.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
-import { codeOf } from '../write-trouble.ts';
+import { codeOf } from '../write-new-file.ts';
 
 export const leadPlaceNames = ['embedded', 'postgres'] as const;
 export type LeadPlaceName = (typeof leadPlaceNames)[number];
 
-/** Where the profiles are that a command works on. */
+/** The place of the profiles of a command. */
 export type LeadPlace = {
-  /** Whether the gateway searches there, as far as LEADS_SOURCES can be read. */
+  /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
 } & (
   | {
       kind: 'embedded';
-      /** The folder of the index, whole. */
+      /** The absolute path of the index. */
       folder: string;
       dataDir: string;
     }
   | {
       kind: 'postgres';
       url: string;
-      /** The folder of an embedded index, which may not be there. */
+      /** The absolute path of an embedded index, which may not exist. */
       embeddedFolder: string;
     }
 );
 
+/** The option --to of commands on profiles. */
+export const placeOption = (): Option =>
+  new Option(
+    '--to <place>',
+    'the profiles in this place (default: the first of LEADS_SOURCES that is one of these, or embedded)',
+  ).choices(leadPlaceNames);
+
 export interface LeadPlaceOptions extends SettingOptions {
-  /** --to; absent: the first place that the gateway searches itself, or else the embedded index. */
-  to?: LeadPlaceName;
+  /** --to. Default: the first place in LEADS_SOURCES, or else the embedded index. */
+  to?: LeadPlaceName | undefined;
 }
 
 const { LEADS_SOURCES } = leadsVariables;
@@ -61,8 +69,8 @@ const readUrl = (all: Environment): string => {
 };
 
 /**
- * Where profiles are kept, by the settings of the gateway. Other settings are not read, so that a person can be deleted
- * while one of them is wrong. Throws ConfigError or CommandError.
+ * Reads the place of the profiles from the settings of the gateway. It reads no other settings, so that a person can be
+ * deleted while one of them is wrong. Throws ConfigError or CommandError.
  */
 export const readLeadPlace = (environment: Environment, { to, ...options }: LeadPlaceOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
@@ -86,7 +94,7 @@ const folderIn = (all: Environment): { folder: string; dataDir: string } => {
   return { folder: resolve(dataDir, 'leads'), dataDir };
 };
 
-/** Throws CommandError `leads_failed` where it cannot be known. */
+/** Throws CommandError `leads_failed` if the path cannot be read. */
 const isThere = (path: string): boolean => {
   try {
     statSync(path);
@@ -96,22 +104,22 @@ const isThere = (path: string): boolean => {
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
     throw new CommandError(
       'leads_failed',
-      `${path} cannot be looked at by the user ${userName()} (${code}). Run the command as the user that the gateway runs as.`,
+      `${path} cannot be read by the user ${userName()} (${code}). Run the command as the user of the gateway.`,
       { cause },
     );
   }
 };
 
-/** Refuses a folder in which no gateway ever kept anything, which is most often the wrong one. Throws CommandError. */
+/** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
 export const assertPlaceExists = (place: LeadPlace): void => {
   if (place.kind !== 'embedded') return;
   if ([place.folder, embeddedStoreFile(place.dataDir)].some(isThere)) return;
   throw new CommandError(
     'no_data',
-    `There is no data in ${resolve(place.dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" makes it, and so does a gateway that starts.`,
+    `There is no data in ${resolve(place.dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" creates it, and so does the gateway.`,
   );
 };
 
-/** The place for people. It never shows the URL, which may carry a password. */
+/** Never shows the URL, which may have a password. */
 export const describePlace = (place: LeadPlace): string =>
   place.kind === 'embedded' ? `the embedded index in ${place.folder}` : 'PostgreSQL';

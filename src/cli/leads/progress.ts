@@ -1,16 +1,16 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
 import type { ImportProgress } from '../../leads/lead-keeper.ts';
+import type { ProgressOutput } from '../command-context.ts';
 import { countOf, formatCount, formatDuration } from './figures.ts';
-import type { ProgressOutput } from './session.ts';
 
-/** How often a line is shown: one that is written over, and one that stays. */
+/** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */
 const terminalEveryMs = 200;
 const lineEveryMs = 10_000;
-/** Before that, a rate says nothing. */
-const settledMs = 2_000;
-/** What every terminal shows on one line; a longer one could not be written over. */
-const longestLine = 79;
+/** A rate over a shorter time is not shown. */
+const minRateMs = 2_000;
+/** A longer line could wrap on a terminal, and could not be overwritten. */
+const maxLineLength = 79;
 
 interface Start {
   phase: ImportProgress['phase'];
@@ -21,47 +21,44 @@ interface Start {
 
 export interface ProgressLine {
   show(progress: ImportProgress): void;
-  /** Takes the line away, before something else is written. */
+  /** Removes the line from the terminal, before something else is written. */
   clear(): void;
 }
 
 const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
 
-/** The share that is done, and how long the rest takes at the speed until now. */
+/** Formats the finished share, and the time for the rest at the speed until now. */
 const shareOf = (
-  { done, begun, total }: { done: number; begun: number; total: number },
+  { done, begun, total }: { done: number; begun: number; total: number | null },
   elapsedMs: number,
 ): string[] => {
-  if (total === 0) return [];
+  if (total === null || total === 0) return [];
   const gone = done - begun;
-  const left = gone > 0 && elapsedMs >= settledMs ? ((total - done) / gone) * elapsedMs : null;
+  const left = gone > 0 && elapsedMs >= minRateMs ? ((total - done) / gone) * elapsedMs : null;
   return [`${percent(done, total)} %`, ...(left === null ? [] : [`${formatDuration(left)} left`])];
 };
 
 const describe = (
-  progress: ImportProgress,
+  { phase, done, total }: ImportProgress,
   input: InputProgress,
   start: Start,
   elapsedMs: number,
 ): string => {
-  const gone = progress.done - start.done;
-  const rate = gone > 0 && elapsedMs >= settledMs ? [`${formatCount((gone / elapsedMs) * 1_000)}/s`] : [];
-  if (progress.phase === 'indexing') {
-    const { done, total } = progress;
-    const share = total === null ? [] : shareOf({ done, begun: start.done, total }, elapsedMs);
-    return ['Indexing: ' + countOf(done, 'profile'), ...rate, ...share].join(', ');
-  }
-  const { bytes, totalBytes } = input;
-  const share =
-    totalBytes === null ? [] : shareOf({ done: bytes, begun: start.bytes, total: totalBytes }, elapsedMs);
-  return ['Reading: ' + countOf(progress.done, 'row'), ...rate, ...share].join(', ');
+  const gone = done - start.done;
+  const rate = gone > 0 && elapsedMs >= minRateMs ? [`${formatCount((gone / elapsedMs) * 1_000)}/s`] : [];
+  const isIndexing = phase === 'indexing';
+  const share = isIndexing
+    ? shareOf({ done, begun: start.done, total }, elapsedMs)
+    : shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs);
+  const counted = isIndexing ? `Indexing: ${countOf(done, 'profile')}` : `Reading: ${countOf(done, 'row')}`;
+  return [counted, ...rate, ...share].join(', ');
 };
 
-/** An input that is gone on with is opened at its position only after the first word of it. */
+/** A resumed input is opened at its position only after the first progress. */
 const isBeforeInput = ({ phase, bytes }: Start, { isResumed }: ImportProgress): boolean =>
   isResumed && phase === 'reading' && bytes === 0;
 
-/** Shows how far an import is: on a terminal one line that changes, else a line now and then. */
+/** Shows the progress of an import: on a terminal one line that changes, elsewhere a line every ten seconds. */
 export const createProgressLine = ({
   output,
   clock,
@@ -82,8 +79,8 @@ export const createProgressLine = ({
   };
   const begin = (progress: ImportProgress, now: number): Start => {
     if (start === null && progress.isResumed) {
-      const where = progress.phase === 'reading' ? `, behind row ${formatCount(progress.done)}` : '';
-      output.write(`Going on with an import that did not end${where}.\n`);
+      const where = progress.phase === 'reading' ? `, after row ${formatCount(progress.done)}` : '';
+      output.write(`Continuing an unfinished import${where}.\n`);
     }
     return { phase: progress.phase, at: now, done: progress.done, bytes: inputProgress().bytes };
   };
@@ -96,7 +93,7 @@ export const createProgressLine = ({
       if (now - shownAt < (isTerminal ? terminalEveryMs : lineEveryMs)) return;
       shownAt = now;
       const line = describe(progress, inputProgress(), start, now - start.at);
-      output.write(isTerminal ? `\r${line.slice(0, longestLine)}\u001b[K` : `${line}\n`);
+      output.write(isTerminal ? `\r${line.slice(0, maxLineLength)}\u001b[K` : `${line}\n`);
       isShown = isTerminal;
     },
   };

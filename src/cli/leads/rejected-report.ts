@@ -1,83 +1,138 @@
-import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { z } from 'zod';
 import type { RejectedRow } from '../../leads/import/input-options.ts';
 import { CommandError } from '../command-error.ts';
-import { codeOf, writeTrouble } from '../write-trouble.ts';
-import { csvLine } from '../csv-line.ts';
+import { csvLine } from '../format-table.ts';
+import { codeOf, describeWriteError, fileExists, giveName } from '../write-new-file.ts';
 import { formatCount } from './figures.ts';
-import {
-  clearPart,
-  freePath,
-  giveName,
-  openMarked,
-  partOf,
-  reportHeader,
-  type ReportMark,
-} from './report-file.ts';
-import { fileExists } from '../write-new-file.ts';
+
+/** The state of a report at a position of its import, so that both are resumed together. `path` is without `.part`. */
+export const reportMark = z.object({ path: z.string(), bytes: z.int(), crc: z.int(), rows: z.int() });
+export type ReportMark = z.infer<typeof reportMark>;
 
 /**
- * Where rejected rows are written down: a new CSV file that only this user can read. It is at `path`.part until the import
- * is over.
+ * Writes rejected rows to a new CSV file that only this user can read. The file is `path`.part until the import is over,
+ * so that the file of a killed import cannot be mistaken for a report.
  */
 export interface RejectedReport {
   /**
-   * Before the first row; with the mark of an import that did not end, its report is gone on with, and what it wrote
-   * behind the mark is written again. Throws CommandError `file_exists` and `file_failed`, when the operator has named the
-   * file, as `add` and `mark` do. Without a mark, what a killed import left in the operator's `.part` is written over.
+   * Called before the first row. With the mark of an unfinished import it continues that report, and drops rows after the
+   * mark. Without one it replaces the `.part` that a killed import left. Like `add` and `mark`, it throws CommandError
+   * `file_exists` and `file_failed` if the operator has named the file.
    */
   begin(mark: ReportMark | null): void;
   add(row: RejectedRow): void;
-  /** What was added until now is in the file; null: there is none yet. */
+  /** Writes all added rows to the file. Null: there is no file yet. */
   mark(): ReportMark | null;
   /**
-   * The whole path of the report; null where nothing was rejected, or it could not be written. A report without rows goes.
-   * Where the import is not over and may be gone on with, the report stays a `.part`.
+   * Returns the absolute path of the report; null if nothing was rejected or the report could not be written. A report
+   * without rows is removed. While the import is not over, the report stays a `.part`.
    */
   close(end: { isOver: boolean }): string | null;
 }
 
-/** Who has more rows to put right does it at their source. */
-const mostReported = 1_000_000;
+/** Whoever has more rejected rows corrects them at their source. */
+const defaultMaxRows = 1_000_000;
 const bufferedCharacters = 65_536;
+const maxNumbered = 1_000;
+const chunkBytes = 65_536;
+
+const header = csvLine(['file', 'line', 'problem', 'row']);
+
+const partOf = (path: string): string => `${path}.part`;
+
+/** `profiles.csv.rejected.csv`, or with a number before the ending if there are such files. */
+const freePath = (base: string): string => {
+  for (let number = 1; number <= maxNumbered; number += 1) {
+    const path = number === 1 ? `${base}.csv` : `${base}-${number}.csv`;
+    if (!existsSync(path) && !existsSync(partOf(path))) return path;
+  }
+  throw new CommandError('file_exists', `There are too many files ${base}-*.csv; remove the old ones.`);
+};
+
+const openIfThere = (path: string, flags: 'r' | 'r+'): number | null => {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+};
+
+/** Tells whether the file begins with exactly the bytes of the mark. */
+const hasMarkedBytes = (file: number, { bytes, crc }: ReportMark): boolean => {
+  const chunk = Buffer.alloc(chunkBytes);
+  let position = 0;
+  let sum = 0;
+  while (position < bytes) {
+    const length = readSync(file, chunk, 0, Math.min(chunkBytes, bytes - position), position);
+    if (length === 0) return false;
+    sum = crc32(chunk.subarray(0, length), sum);
+    position += length;
+  }
+  return sum === crc;
+};
+
+/** Opens a report and cuts it off at the mark. Null: it is gone, or was changed meanwhile. */
+const openMarked = (mark: ReportMark): number | null => {
+  const file = openIfThere(partOf(mark.path), 'r+');
+  if (file === null) return null;
+  if (hasMarkedBytes(file, mark)) {
+    ftruncateSync(file, mark.bytes);
+    return file;
+  }
+  closeSync(file);
+  return null;
+};
+
+/** Removes the part that a killed import left. Throws CommandError `file_exists` for any other file. */
+const removePart = (part: string): void => {
+  const file = openIfThere(part, 'r');
+  if (file === null) return;
+  const beginning = Buffer.alloc(header.length);
+  const length = readSync(file, beginning, 0, beginning.length, 0);
+  closeSync(file);
+  // An import that was killed early leaves an empty file.
+  if (length > 0 && beginning.toString() !== header) throw fileExists(part);
+  rmSync(part);
+};
 
 /**
- * A report of rejected rows in `named`, or else in a file beside `input` that is made with the first such row; none where
- * both are null. What cannot be written there is told, and does not end the import, unless the operator has named it.
+ * Creates a report in the file `named`, or else in a file beside `input` that is created with the first rejected row; or
+ * no report if both are null. If a file beside `input` cannot be written, it tells so and the import continues.
  */
 export const createRejectedReport = ({
-  most = mostReported,
+  maxRows = defaultMaxRows,
   tell,
   ...given
 }: {
   named: string | null;
-  /** The first file that is read. */
+  /** The first file of the import. */
   input: string | null;
-  /** So many rows are written down; all are counted. */
-  most?: number;
+  /** Further rows are only counted. */
+  maxRows?: number;
   tell: (line: string) => void;
 }): RejectedReport => {
-  // Whole, as an import may be gone on with from another folder.
-  const named = given.named === null ? null : resolve(given.named);
-  const input = given.input === null ? null : resolve(given.input);
+  // Absolute, as an import may be resumed from another folder.
+  const named = given.named && resolve(given.named);
+  const input = given.input && resolve(given.input);
   let open: { file: number; mark: ReportMark } | null = null;
   let buffered = '';
   let isGivenUp = named === null && input === null;
 
-  const giveUp = (error: unknown): void => {
-    if (error instanceof CommandError && named !== null) throw error;
-    const problem = `${open?.mark.path ?? named ?? `A report beside ${input}`} cannot be written: ${writeTrouble(error)}`;
-    if (named !== null) throw new CommandError('file_failed', `${problem}.`, { cause: error });
-    isGivenUp = true;
-    tell(`${problem}. Rejected rows are only counted from here on; --rejected names another file for them.`);
-  };
   const orGiveUp = (work: () => void): void => {
     if (isGivenUp) return;
     try {
       work();
     } catch (error) {
-      giveUp(error);
+      if (error instanceof CommandError && named !== null) throw error;
+      const path = open?.mark.path ?? named ?? `A report beside ${input}`;
+      const problem = `${path} cannot be written: ${describeWriteError(error)}.`;
+      if (named !== null) throw new CommandError('file_failed', problem, { cause: error });
+      isGivenUp = true;
+      tell(`${problem} Rejected rows are only counted from here on; --rejected names another file for them.`);
     }
   };
   const flush = (): void => {
@@ -89,49 +144,47 @@ export const createRejectedReport = ({
       done += writeSync(file, data, done, data.length - done, mark.bytes + done);
     open.mark = { ...mark, bytes: mark.bytes + data.length, crc: crc32(data, mark.crc) };
   };
-  const make = (path: string): { file: number; mark: ReportMark } => {
+  const create = (path: string): { file: number; mark: ReportMark } => {
     if (existsSync(path)) throw fileExists(path);
-    if (path === named) clearPart(partOf(path));
+    if (path === named) removePart(partOf(path));
     try {
       const file = openSync(partOf(path), 'wx', 0o600);
-      buffered = reportHeader;
+      buffered = header;
       return { file, mark: { path, bytes: 0, crc: 0, rows: 0 } };
     } catch (error) {
       throw codeOf(error) === 'EEXIST' ? fileExists(partOf(path)) : error;
     }
   };
-  const goOn = (mark: ReportMark): void => {
+  const resume = (mark: ReportMark): void => {
     if (named !== null && named !== mark.path)
-      return tell(
-        `${partOf(mark.path)} has the rows that were rejected before, and ${named} gets the others.`,
-      );
+      return tell(`${partOf(mark.path)} has the rows that were rejected before; ${named} gets the others.`);
     const file = openMarked(mark);
     if (file !== null) open = { file, mark };
     else if (mark.rows > 0)
-      tell(`${partOf(mark.path)} is not as it was left, so the report goes on in a new file.`);
+      tell(`${partOf(mark.path)} was changed meanwhile, so the report continues in a new file.`);
   };
 
   return {
     begin: (mark) =>
       orGiveUp(() => {
-        if (mark !== null) goOn(mark);
-        // Whether it can be made is told before millions of rows are read.
-        if (open === null && named !== null) open = make(named);
+        if (mark !== null) resume(mark);
+        // Fails before millions of rows are read if the file cannot be created.
+        if (open === null && named !== null) open = create(named);
       }),
     add: ({ file, line, problem, row }) =>
       orGiveUp(() => {
-        open ??= make(named ?? freePath(`${input}.rejected`));
-        open.mark = { ...open.mark, rows: open.mark.rows + 1 };
-        const { rows } = open.mark;
-        if (rows === most + 1)
-          tell(`The report ends after ${formatCount(most)} rows; more are only counted.`);
-        if (rows > most) return;
+        open ??= create(named ?? freePath(`${input}.rejected`));
+        const rows = open.mark.rows + 1;
+        open.mark = { ...open.mark, rows };
+        if (rows === maxRows + 1)
+          tell(`The report ends after ${formatCount(maxRows)} rows; more are only counted.`);
+        if (rows > maxRows) return;
         buffered += csvLine([file, String(line), problem, row]);
         if (buffered.length > bufferedCharacters) flush();
       }),
     mark: () => {
       orGiveUp(flush);
-      return open === null ? null : open.mark;
+      return open && open.mark;
     },
     close: ({ isOver }) => {
       orGiveUp(flush);
@@ -145,10 +198,11 @@ export const createRejectedReport = ({
       }
       if (!isOver) return partOf(path);
       try {
-        giveName(path);
+        giveName(partOf(path), path);
+        rmSync(partOf(path));
         return path;
       } catch (error) {
-        tell(`The report cannot be named ${path} (${writeTrouble(error)}); it stays where it is.`);
+        tell(`The report cannot be named ${path} (${describeWriteError(error)}); it stays where it is.`);
         return partOf(path);
       }
     },

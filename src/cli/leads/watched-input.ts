@@ -3,16 +3,15 @@ import type { FileLeadInput, InputProgress } from '../../leads/import/input-opti
 import type { LeadInput } from '../../leads/lead-keeper.ts';
 import { CommandError } from '../command-error.ts';
 import { formatCount } from './figures.ts';
-import type { RejectedReport } from './rejected-report.ts';
-import { reportMark } from './report-file.ts';
+import { reportMark, type RejectedReport } from './rejected-report.ts';
 
-/** How many rows may be rejected: so many, or such a share of all, from 0 to 1. */
+/** The number of rows that may be rejected, or their share of all rows, from 0 to 1. */
 export type RejectedLimit = { rows: number } | { share: number };
 
-/** So many rows are read before a share of them counts. */
+/** A share is checked after this many rows, and at the end. */
 export const shareFromRows = 10_000;
 
-/** Bumped when positions change, so that an import goes on only with those it understands. */
+/** Increased when positions change, so that an import resumes only from positions that it understands. */
 const positionFormat = 'report-2';
 const watchedPosition = z.object({ input: z.json(), report: reportMark.nullable() });
 
@@ -30,8 +29,8 @@ const nothingImported = (rows: number): CommandError => {
 };
 
 /**
- * An input that carries the report of rejected rows along in its positions, and refuses the import, before anything is
- * taken over, when too many rows are rejected, or all: CommandError `too_many_rejected`, `nothing_imported`.
+ * Wraps an input: keeps the mark of the report of rejected rows in its positions, and refuses the import, before anything
+ * is imported, if too many rows are rejected, or all: CommandError `too_many_rejected`, `nothing_imported`.
  */
 export const createWatchedInput = ({
   input,
@@ -54,12 +53,12 @@ export const createWatchedInput = ({
     refuse(
       new CommandError(
         'too_many_rejected',
-        `${formatCount(rejected)} of ${formatCount(rows)} rows were rejected${isEnd ? '' : ' so far'}, more than --max-rejected allows. Nothing was taken over.`,
+        `${formatCount(rejected)} of ${formatCount(rows)} rows were rejected${isEnd ? '' : ' so far'}, more than --max-rejected allows. Nothing was imported.`,
       ),
     );
   };
   const checkEnd = (): void => {
-    // What cannot be written is told before anything is taken over.
+    // A report that cannot be written fails the import before anything is imported.
     report.mark();
     check(true);
     const { rows, rejected } = input.progress();

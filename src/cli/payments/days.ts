@@ -4,12 +4,12 @@ import { CommandError } from '../command-error.ts';
 const msPerDay = 86_400_000;
 
 export interface DayOptions {
-  /** Epoch milliseconds of the day's beginning in UTC. */
+  /** Epoch milliseconds of the beginning of the day in UTC. */
   from?: number;
   to?: number;
 }
 
-/** Days in UTC. */
+/** Whole days in UTC. */
 export interface Days {
   /** Epoch milliseconds, inclusive. */
   from: number;
@@ -19,7 +19,7 @@ export interface Days {
 
 const readDay = (text: string): number => {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  // 30 February would be taken for a day of March.
+  // Date.parse takes 30 February for a day of March.
   if (Number.isNaN(at) || toDay(at) !== text)
     throw new InvalidArgumentError('Write a day, such as 2026-11-21.');
   return at;
@@ -33,7 +33,7 @@ export const addDayOptions = (command: Command): Command =>
     .option('--from <day>', 'the first day, in UTC (default: the first of this month)', readDay)
     .option('--to <day>', 'the last day, in UTC (default: today)', readDay);
 
-/** Throws CommandError when the last day is before the first. */
+/** Throws CommandError if the last day is before the first. */
 export const toDays = ({ from, to }: DayOptions, now: number): Days => {
   const last = to ?? Math.max(now, from ?? now);
   const first = from ?? Date.parse(`${toDay(last).slice(0, 7)}-01T00:00:00Z`);

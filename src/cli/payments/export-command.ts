@@ -1,19 +1,23 @@
 import type { Command } from 'commander';
-import { toIso } from '../../kit/clock.ts';
+import { isoOrNull } from '../../kit/clock.ts';
 import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import type { Answer, CommandContext } from '../command-context.ts';
 import { CommandError } from '../command-error.ts';
-import { csvLine } from '../csv-line.ts';
 import { addExamples } from '../examples.ts';
+import { csvLine } from '../format-table.ts';
 import { writeNewFile } from '../write-new-file.ts';
-import { readTokens } from './tokens.ts';
 import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
+import { maxRefunds, readTokens } from './views.ts';
 
 const pageSize = 100;
-const maxRefunds = 1_000;
 
-const header = csvLine([
+interface Source {
+  store: Store;
+  findToken: FindToken;
+}
+
+const columns = [
   'settled_at',
   'network',
   'asset',
@@ -25,54 +29,43 @@ const header = csvLine([
   'refunded',
   'refund_transactions',
   'payment',
-]);
+];
 
-interface Source {
-  store: Store;
-  findToken: FindToken;
-}
-
-/** A decimal of the token; whole smallest units where the token is not known, which have no point. */
-const decimalOf = (payment: Payment, amount: bigint, findToken: FindToken): string => {
-  const token = findToken(payment);
-  return token === null ? amount.toString() : formatTokenAmount(amount, token.decimals);
-};
-
+/** Formats the `columns`. An amount is a decimal of the token, or whole smallest units of an unknown token. */
 const toLine = async (payment: Payment, { store, findToken }: Source): Promise<string> => {
   const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const settled = refunds.filter(({ state }) => state === 'settled');
+  const token = findToken(payment);
+  const toAmount = (amount: bigint): string =>
+    token === null ? amount.toString() : formatTokenAmount(amount, token.decimals);
   return csvLine([
-    payment.settledAt === null ? '' : toIso(payment.settledAt),
+    isoOrNull(payment.settledAt) ?? '',
     payment.network,
     payment.asset,
-    decimalOf(payment, payment.amount, findToken),
+    toAmount(payment.amount),
     payment.payer ?? '',
     payment.payTo,
     payment.transaction ?? '',
     payment.state,
-    decimalOf(
-      payment,
-      settled.reduce((sum, { amount }) => sum + amount, 0n),
-      findToken,
-    ),
+    toAmount(settled.reduce((sum, { amount }) => sum + amount, 0n)),
     settled.map(({ transaction }) => transaction ?? '').join(' '),
     payment.identity,
   ]);
 };
 
-/** Writes page by page, so that memory does not grow with the number of payments; answers how many there were. */
+/** Writes page by page, so that memory does not grow with the number of payments. Resolves with that number. */
 const writeLines = async (
   source: Source,
   days: Days,
   write: (text: string) => Promise<void>,
 ): Promise<number> => {
-  await write(header);
+  await write(csvLine(columns));
   let count = 0;
   let after: { settledAt: number; identity: string } | null = null;
   for (;;) {
     const page: Payment[] = await source.store.listSettledPayments({ ...days, after, limit: pageSize });
-    if (page.length > 0)
-      await write((await Promise.all(page.map((payment) => toLine(payment, source)))).join(''));
+    const lines = await Promise.all(page.map((payment) => toLine(payment, source)));
+    if (lines.length > 0) await write(lines.join(''));
     count += page.length;
     const last = page.at(-1);
     if (last === undefined || last.settledAt === null || page.length < pageSize) return count;
@@ -86,9 +79,9 @@ export const addExportCommand = (payments: Command, context: CommandContext): vo
     .command('export')
     .summary('write settled payments as CSV')
     .description(
-      'Writes the payments that were settled in these days as CSV, oldest first, with what was given back of each by ' +
-        'now. A field that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the ' +
-        'lines go to stdout.',
+      'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A ' +
+        'field that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go ' +
+        'to stdout.',
     );
   addDayOptions(exporting)
     .option('--output <file>', 'write to this new file, which only you can read')

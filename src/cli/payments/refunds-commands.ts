@@ -1,12 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { PaymentRefund, Store } from '../../store/store.ts';
 import type { CommandContext } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, requireFound } from '../command-error.ts';
 import { addExamples, exampleId } from '../examples.ts';
-import { requirePayment } from './find.ts';
-import { readTokens } from './tokens.ts';
-import { createPaymentViews } from './views.ts';
-import { readCount, readUuid } from '../read-text.ts';
+import { readCount, readUuid } from '../read-arguments.ts';
+import { createPaymentViews, readTokens, requirePayment } from './views.ts';
 
 const maxListed = 10_000;
 
@@ -17,16 +15,9 @@ interface RefundsOptions {
   limit: number;
 }
 
-/** Throws CommandError. */
-const requireRefund = async (store: Store, id: string): Promise<PaymentRefund> => {
-  const refund = await store.getRefund(id);
-  if (refund === null) throw new CommandError('refund_not_found', `There is no refund ${id}.`);
-  return refund;
-};
-
 const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || state === 'sending';
 
-/** One more than `limit`, where there is one. Throws CommandError. */
+/** Finds one more than `limit`, if there is one. Throws CommandError. */
 const findRefunds = async (
   store: Store,
   { given, open, all, before, limit }: RefundsOptions & { given?: string },
@@ -42,9 +33,9 @@ const findRefunds = async (
       'invalid_usage',
       'Name a payment, or list the refunds of all with --all; not both.',
     );
-  const last = before === undefined ? null : await requireRefund(store, before);
+  const last = before === undefined ? null : requireFound(await store.getRefund(before), 'refund', before);
   return store.listNewestRefunds({
-    before: last === null ? null : { createdAt: last.createdAt, id: last.id },
+    before: last && { createdAt: last.createdAt, id: last.id },
     limit: limit + 1,
   });
 };
@@ -53,34 +44,32 @@ const findRefunds = async (
 export const addRefundsCommand = (payments: Command, context: CommandContext): void => {
   const list = payments
     .command('refunds')
-    .summary('list refunds: those without an end, those of a payment, or all')
+    .summary('list refunds: the open ones, those of a payment, or all')
     .description(
-      'Lists the refunds that have no end yet, in the order of their making; with a payment, all of its refunds; with ' +
-        '--all, those of all payments, newest first.',
+      'Lists the open refunds, oldest first; with a payment, all of its refunds; with --all, those of all payments, ' +
+        'newest first.',
     )
     .argument('[payment]', 'its identity, its transaction, or the beginning of either')
-    .option('--open', 'only those without an end, of this payment too')
-    .addOption(new Option('--all', 'those that ended, too, of all payments, newest first').conflicts('open'))
+    .option('--open', 'only open ones, of this payment too')
+    .addOption(new Option('--all', 'also ended ones, of all payments, newest first').conflicts('open'))
     .addOption(
-      new Option(
-        '--before <refund>',
-        'of all, only those older than this one: the page after the one that it ended',
-      )
+      new Option('--before <refund>', 'of all, only those older than this one: the next page')
         .argParser(readUuid)
         .implies({ all: true }),
     )
     .option('--limit <count>', 'list at most this many', readCount(maxListed), 1_000)
-    .action((given: string | undefined, { open, all, before, limit }: RefundsOptions) =>
+    .action((given: string | undefined, options: RefundsOptions) =>
       context.run(async ({ store, config }) => {
+        const { all, limit } = options;
         const { refundJson, refundTable } = createPaymentViews(await readTokens({ config }));
-        const found = await findRefunds(store, { given, open, all, before, limit });
+        const found = await findRefunds(store, { ...options, given });
         const listed = found.slice(0, limit);
         const hasMore = found.length > limit;
-        const goOn = all === true ? `, or go on with --before ${listed.at(-1)?.id}` : '.';
+        const next = all === true ? `, or continue with --before ${listed.at(-1)?.id}` : '.';
         return {
           json: { refunds: listed.map(refundJson), has_more: hasMore },
           text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed),
-          ...(hasMore ? { remark: `There are more: raise --limit${goOn}` } : {}),
+          remark: hasMore ? `There are more: raise --limit${next}` : undefined,
         };
       }),
     );
@@ -95,28 +84,24 @@ export const addRefundsCommand = (payments: Command, context: CommandContext): v
 export const addCancelRefundCommand = (payments: Command, context: CommandContext): void => {
   const cancel = payments
     .command('cancel-refund')
-    .summary('give up a refund for which nothing was signed')
+    .summary('cancel a refund before anything of it is signed')
     .description(
-      'Gives up a planned refund, so that its amount can be given back otherwise. One that is signed cannot be given ' +
-        'up: it may land at any time.',
+      'Cancels a planned refund, so that its amount can be refunded in another way. A signed refund cannot be ' +
+        'canceled, as it may land at any time.',
     )
     .argument('<refund>', 'id of the refund', readUuid)
     .action((id: string) =>
       context.run(async ({ store, clock, config }) => {
         const { refundJson } = createPaymentViews(await readTokens({ config }));
-        const canceled = await store.advanceRefund({
-          id,
-          from: ['planned'],
-          to: 'failed',
-          set: { reason: 'canceled' },
-          now: clock.now(),
-        });
+        const set = { reason: 'canceled' };
+        const now = clock.now();
+        const canceled = await store.advanceRefund({ id, from: ['planned'], to: 'failed', set, now });
         if (canceled !== null)
-          return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is given up.` };
-        const refund = await requireRefund(store, id);
+          return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
+        const { state } = requireFound(await store.getRefund(id), 'refund', id);
         throw new CommandError(
           'refund_conflict',
-          `Refund ${id} is ${refund.state}, and cannot be given up any more.`,
+          `Refund ${id} is ${state} and cannot be canceled any more.`,
         );
       }),
     );

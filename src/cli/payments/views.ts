@@ -1,9 +1,46 @@
-import { toIso } from '../../kit/clock.ts';
+import { ConfigError } from '../../kit/errors.ts';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { ownPartOf } from '../../purchases/find-payments.ts';
-import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
-import type { Payment, PaymentRefund } from '../../store/store.ts';
+import { findPayments, ownPartOf, shortestPrefix } from '../../purchases/find-payments.ts';
+import { createFindToken, formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
+import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+import type { Session } from '../command-context.ts';
+import { CommandError } from '../command-error.ts';
 import { formatTable } from '../format-table.ts';
+
+/** Above the number of refunds that a payment can have. */
+export const maxRefunds = 1_000;
+
+/** Finds the one payment with this identity, transaction, or beginning of either. Throws CommandError. */
+export const requirePayment = async (store: Store, given: string): Promise<Payment> => {
+  const [payment, ...others] = await findPayments(store, given);
+  const shown = JSON.stringify(given.length > 200 ? `${given.slice(0, 80)}…` : given);
+  if (payment === undefined)
+    throw new CommandError(
+      'payment_not_found',
+      `There is no payment ${shown}. Give an identity, a transaction, or at least the first ${shortestPrefix} ` +
+        'characters of one.',
+    );
+  if (others.length > 0)
+    throw new CommandError(
+      'payment_ambiguous',
+      `More than one payment begins with ${shown}: ${[payment, ...others].map(({ identity }) => identity).join(', ')}`,
+    );
+  return payment;
+};
+
+/**
+ * Returns the known tokens: the built-in ones, and those of the configuration if it can be read, so that payments can be
+ * shown while a setting is wrong.
+ */
+export const readTokens = async ({ config }: Pick<Session, 'config'>): Promise<FindToken> => {
+  try {
+    return createFindToken((await config()).x402.networks);
+  } catch (error) {
+    if (error instanceof ConfigError) return createFindToken([]);
+    throw error;
+  }
+};
 
 interface AssetAmount {
   network: string;
@@ -11,16 +48,9 @@ interface AssetAmount {
   amount: bigint;
 }
 
-const isoOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : toIso(epochMs));
-
-const shortLength = 18;
-
-/** Enough of a payment's identity to be named by. */
-const shortName = (payment: Pick<Payment, 'identity'>): string => ownPartOf(payment).slice(0, shortLength);
-
-/** How payments and refunds are shown, their amounts by the tokens that are known. */
+/** Renders payments and refunds, with amounts in the tokens that are known. */
 export interface PaymentViews {
-  /** `0.10 USDC`, or a number of smallest units where the token is not known. */
+  /** `0.10 USDC`, or a number of smallest units of an unknown token. */
   amountText(of: AssetAmount): string;
   paymentJson(payment: Payment): JsonObject;
   refundJson(refund: PaymentRefund): JsonObject;
@@ -28,8 +58,12 @@ export interface PaymentViews {
   refundTable(refunds: readonly PaymentRefund[]): string;
 }
 
+const shortLength = 18;
+
+/** Shortens the identity of a payment; commands accept the short form. */
+const shortName = (identity: string): string => ownPartOf({ identity }).slice(0, shortLength);
+
 export const createPaymentViews = (findToken: FindToken): PaymentViews => {
-  /** `0.10 USDC`, or a number of smallest units where the token is not known. */
   const amountText = (of: AssetAmount): string => {
     const token = findToken(of);
     return token === null
@@ -37,91 +71,74 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
       : `${formatTokenAmount(of.amount, token.decimals)} ${token.symbol}`;
   };
 
-  /** As a decimal of the token, null where it is not known; and in the smallest unit. */
+  /** `amount` is a decimal of the token, null for an unknown token. */
   const amountJson = (of: AssetAmount): { amount: string | null; amount_units: string } => {
     const token = findToken(of);
     return {
-      amount: token === null ? null : formatTokenAmount(of.amount, token.decimals),
+      amount: token && formatTokenAmount(of.amount, token.decimals),
       amount_units: of.amount.toString(),
     };
   };
 
-  /** Neither the proof nor the signed transaction, which others could send, nor what was sold. */
-  const paymentJson = (payment: Payment): JsonObject => ({
-    payment: payment.identity,
-    state: payment.state,
-    network: payment.network,
-    asset: payment.asset,
-    ...amountJson(payment),
-    payer: payment.payer,
-    pay_to: payment.payTo,
-    transaction: payment.transaction,
-    unchecked: payment.isUnchecked,
-    reason: payment.reason,
-    facilitator: payment.facilitator,
-    payment_id: payment.paymentId,
-    created_at: toIso(payment.createdAt),
-    updated_at: toIso(payment.updatedAt),
-    settled_at: isoOrNull(payment.settledAt),
-  });
-
-  const refundJson = (refund: PaymentRefund): JsonObject => ({
-    refund: refund.id,
-    payment: refund.payment,
-    state: refund.state,
-    network: refund.network,
-    asset: refund.asset,
-    ...amountJson(refund),
-    recipient: refund.recipient,
-    sender: refund.sender,
-    transaction: refund.transaction,
-    reason: refund.reason,
-    note: refund.note,
-    created_at: toIso(refund.createdAt),
-    updated_at: toIso(refund.updatedAt),
-  });
-
-  const paymentTable = (payments: readonly Payment[]): string =>
-    formatTable(
-      [
-        { title: 'PAYMENT' },
-        { title: 'STATE' },
-        { title: 'AMOUNT', align: 'right' },
-        { title: 'NETWORK' },
-        { title: 'CREATED' },
-        { title: 'CHANGED' },
-        { title: 'PAYER' },
-      ],
-      payments.map((payment) => [
-        shortName(payment),
-        payment.state,
-        amountText(payment),
-        payment.network,
-        toIso(payment.createdAt),
-        toIso(payment.updatedAt),
-        payment.payer ?? '-',
-      ]),
-    );
-
-  const refundTable = (refunds: readonly PaymentRefund[]): string =>
-    formatTable(
-      [
-        { title: 'REFUND' },
-        { title: 'STATE' },
-        { title: 'AMOUNT', align: 'right' },
-        { title: 'CREATED' },
-        { title: 'PAYMENT' },
-        { title: 'TRANSACTION' },
-      ],
-      refunds.map((refund) => [
-        refund.id,
-        refund.state,
-        amountText(refund),
-        toIso(refund.createdAt),
-        shortName({ identity: refund.payment }),
-        refund.transaction ?? '-',
-      ]),
-    );
-
-  return { amountText, paymentJson, refundJson, paymentTable, refundTable };
+  return {
+    amountText,
+    // Leaves out the proof and the signed transaction, which others could send, and the sold answer.
+    paymentJson: (payment) => ({
+      payment: payment.identity,
+      state: payment.state,
+      network: payment.network,
+      asset: payment.asset,
+      ...amountJson(payment),
+      payer: payment.payer,
+      pay_to: payment.payTo,
+      transaction: payment.transaction,
+      unchecked: payment.isUnchecked,
+      reason: payment.reason,
+      facilitator: payment.facilitator,
+      payment_id: payment.paymentId,
+      created_at: toIso(payment.createdAt),
+      updated_at: toIso(payment.updatedAt),
+      settled_at: isoOrNull(payment.settledAt),
+    }),
+    refundJson: (refund) => ({
+      refund: refund.id,
+      payment: refund.payment,
+      state: refund.state,
+      network: refund.network,
+      asset: refund.asset,
+      ...amountJson(refund),
+      recipient: refund.recipient,
+      sender: refund.sender,
+      transaction: refund.transaction,
+      reason: refund.reason,
+      note: refund.note,
+      created_at: toIso(refund.createdAt),
+      updated_at: toIso(refund.updatedAt),
+    }),
+    paymentTable: (payments) =>
+      formatTable(
+        ['PAYMENT', 'STATE', { right: 'AMOUNT' }, 'NETWORK', 'CREATED', 'CHANGED', 'PAYER'],
+        payments.map((payment) => [
+          shortName(payment.identity),
+          payment.state,
+          amountText(payment),
+          payment.network,
+          toIso(payment.createdAt),
+          toIso(payment.updatedAt),
+          payment.payer,
+        ]),
+      ),
+    refundTable: (refunds) =>
+      formatTable(
+        ['REFUND', 'STATE', { right: 'AMOUNT' }, 'CREATED', 'PAYMENT', 'TRANSACTION'],
+        refunds.map((refund) => [
+          refund.id,
+          refund.state,
+          amountText(refund),
+          toIso(refund.createdAt),
+          shortName(refund.payment),
+          refund.transaction,
+        ]),
+      ),
+  };
 };

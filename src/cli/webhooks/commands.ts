@@ -1,14 +1,13 @@
 import { Option, type Command } from 'commander';
-import { toIso } from '../../kit/clock.ts';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { WebhookAttempt, WebhookEvent, WebhookState } from '../../store/store.ts';
 import { rotateWebhookSecret } from '../../webhooks/rotate-webhook-secret.ts';
 import type { CommandContext } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
+import { requireFound } from '../command-error.ts';
 import { addExamples, exampleAccount, exampleId } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
-import { readCount } from '../read-text.ts';
-import { noAccount } from '../refusals.ts';
+import { readCount } from '../read-arguments.ts';
 
 const maxListed = 10_000;
 const states = ['pending', 'delivered', 'stopped', 'exhausted'] as const satisfies readonly WebhookState[];
@@ -17,11 +16,11 @@ const states = ['pending', 'delivered', 'stopped', 'exhausted'] as const satisfi
 export const addWebhookCommands = (program: Command, context: CommandContext): void => {
   const webhooks = program
     .command('webhooks')
-    .summary('list, look at and redeliver webhooks; change signing secrets')
+    .summary('list, show and redeliver webhooks; rotate signing secrets')
     .description(
-      'Lists, shows and redelivers the webhooks that announce the end of image jobs, and changes the secrets that sign ' +
-        'them. A webhook is pending until the receiver acknowledges it (delivered), answers 410 (stopped), or has ' +
-        'failed at every attempt (exhausted).',
+      'Lists, shows and redelivers the webhooks that announce the end of image jobs, and rotates the secrets that sign ' +
+        'them. A webhook is pending until the receiver acknowledges it (delivered), answers 410 (stopped), or fails at ' +
+        'every attempt (exhausted).',
     );
   addExamples(webhooks, [
     'causeway webhooks list --state exhausted',
@@ -45,7 +44,7 @@ const addList = (webhooks: Command, context: CommandContext): void => {
     .command('list')
     .summary('list webhooks')
     .description(
-      'Lists webhooks, newest first. ATTEMPTS counts since the job ended or the webhook was redelivered.',
+      'Lists webhooks, newest first. ATTEMPTS counts from the end of the job or the last "redeliver".',
     )
     .option('--account <account>', 'only those of this account')
     .option('--job <job>', 'only that of this job')
@@ -53,11 +52,11 @@ const addList = (webhooks: Command, context: CommandContext): void => {
     .option('--limit <count>', 'list at most this many', readCount(maxListed), 100)
     .action(({ account, job, state, limit }: ListOptions) =>
       context.run(async ({ store }) => {
-        if (account !== undefined && (await store.getAccount(account)) === null) throw noAccount(account);
+        if (account !== undefined) requireFound(await store.getAccount(account), 'account', account);
         const found = await store.listWebhooks({
           accountId: account,
           jobId: job?.toLowerCase(),
-          ...(state === undefined ? {} : { states: [state] }),
+          states: state && [state],
           limit: limit + 1,
         });
         const listed = found.slice(0, limit);
@@ -65,7 +64,7 @@ const addList = (webhooks: Command, context: CommandContext): void => {
         return {
           json: { webhooks: listed.map(webhookJson), has_more: hasMore },
           text: listed.length === 0 ? 'There are no such webhooks.' : webhookTable(listed),
-          ...(hasMore ? { remark: 'There are more: raise --limit, or narrow the list.' } : {}),
+          remark: hasMore ? 'There are more: raise --limit, or narrow the list.' : undefined,
         };
       }),
     );
@@ -81,14 +80,13 @@ const addShow = (webhooks: Command, context: CommandContext): void => {
     .command('show')
     .summary('show a webhook and every attempt to deliver it')
     .description(
-      'Shows a webhook with its address and the log of its deliveries. Its body, which holds the result URLs, is not shown.',
+      'Shows a webhook with its address and its delivery attempts. Its body, which has the result URLs, is not shown.',
     )
     .argument('<event>', 'id of the event, as "webhooks list" shows it')
     .action((given: string) =>
       context.run(async ({ store }) => {
         const eventId = given.toLowerCase();
-        const webhook = await store.getWebhook(eventId);
-        if (webhook === null) throw noWebhook(given);
+        const webhook = requireFound(await store.getWebhook(eventId), 'webhook', given);
         const attempts = await store.listWebhookAttempts(eventId);
         return {
           json: { webhook: webhookJson(webhook), attempts: attempts.map(attemptJson) },
@@ -111,18 +109,19 @@ const addRedeliver = (webhooks: Command, context: CommandContext): void => {
     .command('redeliver')
     .summary('send a webhook again')
     .description(
-      'Makes a webhook due at once, whatever its state, with all attempts before it again. The gateway sends it, under the ' +
-        'same event_id and with the same body, as soon as it runs.',
+      'Makes a webhook due at once, in any state, with the full number of attempts. The running gateway sends it with the ' +
+        'same event_id and the same body.',
     )
     .argument('<event>', 'id of the event, as "webhooks list" shows it')
     .action((given: string) =>
       context.run(async ({ store, clock }) => {
-        const webhook = await store.redeliverWebhook({ eventId: given.toLowerCase(), now: clock.now() });
-        if (webhook === null) throw noWebhook(given);
+        const eventId = given.toLowerCase();
+        const redelivered = await store.redeliverWebhook({ eventId, now: clock.now() });
+        const webhook = requireFound(redelivered, 'webhook', given);
         return {
           json: { webhook: webhookJson(webhook) },
           text: `${webhook.id} is due now.`,
-          remark: `See what becomes of it: causeway webhooks show ${webhook.id}`,
+          remark: `To see its delivery: causeway webhooks show ${webhook.id}`,
         };
       }),
     );
@@ -138,33 +137,28 @@ const addRotateSecret = (webhooks: Command, context: CommandContext): void => {
     .summary('give an account a new signing secret')
     .description(
       'Gives an account a new secret that signs its webhooks. The customer reads it at GET /v1/balance; it is not shown ' +
-        'here. For 24 hours the secret before signs beside it. Done twice within that time, the oldest ends at once.',
+        'here. For 24 hours the previous secret signs too. A second rotation within that time ends the oldest secret.',
     )
     .argument('<account>', 'id of the account')
     .action((accountId: string) =>
       context.run(async (session) => {
-        const secrets = await rotateWebhookSecret(session, accountId);
-        if (secrets === null) throw noAccount(accountId);
-        const until = secrets.previous === null ? null : toIso(secrets.previous.until);
+        const { previous } = requireFound(
+          await rotateWebhookSecret(session, accountId),
+          'account',
+          accountId,
+        );
+        const until = previous && toIso(previous.until);
         return {
           json: { account_id: accountId, previous_signs_until: until },
           text: [
             'The account has a new signing secret: its owner reads it as webhook_secret at GET /v1/balance.',
-            ...(until === null ? [] : [`The secret before signs beside it until ${until}.`]),
+            ...(until === null ? [] : [`The previous secret signs too until ${until}.`]),
           ].join('\n'),
         };
       }),
     );
   addExamples(rotate, [`causeway webhooks rotate-secret ${exampleAccount}`]);
 };
-
-const noWebhook = (given: string): CommandError =>
-  new CommandError(
-    'webhook_not_found',
-    `There is no webhook with event id ${JSON.stringify(given.slice(0, 40))}.`,
-  );
-
-const isoOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : toIso(epochMs));
 
 const webhookJson = (webhook: WebhookEvent): JsonObject => ({
   event_id: webhook.id,
@@ -187,31 +181,19 @@ const attemptJson = (attempt: WebhookAttempt): JsonObject => ({
 
 const webhookTable = (webhooks: readonly WebhookEvent[]): string =>
   formatTable(
-    [
-      { title: 'EVENT' },
-      { title: 'STATE' },
-      { title: 'ATTEMPTS', align: 'right' },
-      { title: 'NEXT' },
-      { title: 'CREATED' },
-      { title: 'HOST' },
-    ],
+    ['EVENT', 'STATE', { right: 'ATTEMPTS' }, 'NEXT', 'CREATED', 'HOST'],
     webhooks.map((webhook) => [
       webhook.id,
       webhook.state,
-      String(webhook.attempts),
-      isoOrNull(webhook.nextAttemptAt) ?? '-',
+      webhook.attempts,
+      isoOrNull(webhook.nextAttemptAt),
       toIso(webhook.createdAt),
-      URL.parse(webhook.url)?.host ?? '-',
+      URL.parse(webhook.url)?.host ?? null,
     ]),
   );
 
 const attemptTable = (attempts: readonly WebhookAttempt[]): string =>
   formatTable(
-    [{ title: 'ATTEMPT' }, { title: 'TOOK MS', align: 'right' }, { title: 'STATUS' }, { title: 'FAILURE' }],
-    attempts.map((attempt) => [
-      toIso(attempt.at),
-      String(attempt.durationMs),
-      attempt.httpStatus === null ? '-' : String(attempt.httpStatus),
-      attempt.failure ?? '-',
-    ]),
+    ['ATTEMPT', { right: 'TOOK MS' }, 'STATUS', 'FAILURE'],
+    attempts.map(({ at, durationMs, httpStatus, failure }) => [toIso(at), durationMs, httpStatus, failure]),
   );

@@ -2,8 +2,7 @@ import { mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { LeadSurroundings } from '../../../src/cli/leads/session.ts';
-import { runCommandLine } from '../../../src/cli/run-command-line.ts';
+import { runCommandLine, type CommandLine } from '../../../src/cli/run-command-line.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
 import { buildLead } from '../../leads/build-lead.ts';
 import { openLineInput } from './line-input.ts';
@@ -14,7 +13,7 @@ import { temporaryFolder } from '../run-cli.ts';
 const openDesk = async (keeper: MemoryKeeper = createMemoryKeeper()) => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'leads'));
-  const run = async (args: readonly string[], surroundings: Partial<LeadSurroundings> = {}) => {
+  const run = async (args: readonly string[], surroundings: Partial<CommandLine> = {}) => {
     const printed = { stdout: '', stderr: '' };
     const exitCode = await runCommandLine({
       args: ['leads', ...args],
@@ -95,7 +94,7 @@ describe('leads import', () => {
     const { exitCode, stdout, stderr } = await desk.run(['import', path]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^2 rows taken into the embedded index in \/.*\/leads in \d.* s.*:\n {2}added +2\n/,
+      /^2 rows imported into the embedded index in \/.*\/leads in \d.* s.*:\n {2}added +2\n/,
     );
     expect(stdout).toMatch(/\n {2}rejected +7\n {2}profiles +2 {2}in all, now\n$/);
     expect(stderr.split('\n')).toEqual([
@@ -179,7 +178,7 @@ describe('leads import', () => {
     expect(stopped).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringMatching(/causeway: Stopped\. .*the same command goes on where it stopped\.\n$/),
+      stderr: expect.stringMatching(/causeway: Stopped\. .*the same command resumes the import\.\n$/),
     });
     expect(desk.keeper.profiles.size).toBe(0);
     const { stats } = await desk.answer('stats');
@@ -187,8 +186,8 @@ describe('leads import', () => {
 
     const resumed = await desk.run(args);
     expect(resumed.exitCode).toBe(0);
-    expect(resumed.stderr).toMatch(/^Going on with an import that did not end, behind row 3\.\n/);
-    expect(resumed.stdout).toMatch(/^4 rows taken, those from before it was stopped included, into /);
+    expect(resumed.stderr).toMatch(/^Continuing an unfinished import, after row 3\.\n/);
+    expect(resumed.stdout).toMatch(/^4 rows imported, including those before it was stopped, into /);
     expect(resumed.stdout).toMatch(/\n {2}rejected +2\n/);
     expect(await readFile(report, 'utf8')).toMatch(/^file.*\r\n.*,3,.*\r\n.*,6,.*\r\n$/);
   });
@@ -209,7 +208,7 @@ describe('leads import', () => {
     const resumed = await desk.run(args);
     expect(resumed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/\n {2}rejected +1\n/) });
     expect(resumed.stderr).toMatch(
-      /^1 row was rejected, all before this import was gone on with\.\nAll of them, and why: .*\/report\.csv\n$/,
+      /^1 row was rejected, all before this import was resumed\.\nAll of them, and why: .*\/report\.csv\n$/,
     );
     expect(await readFile(report, 'utf8')).toMatch(/^file.*\r\n.*,1,.*\r\n$/);
 
@@ -249,11 +248,11 @@ describe('leads import', () => {
     desk.keeper.onStored = () => {};
     for (const rows of [[{ nick: 'eve' }], []]) {
       const wrong = await desk.run(['import', await desk.file('wrong.jsonl', rows), '--replace']);
-      expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.not.stringContaining('Gives up')]);
+      expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.not.stringContaining('Discards')]);
       expect((await desk.answer('stats')).stats.unfinished).toMatchObject({ rows: 2 });
     }
     const right = await desk.run(['import', await desk.file('right.jsonl', people('eve'))]);
-    expect(right).toMatchObject({ exitCode: 0, stderr: 'Gives up an import of 2 rows that did not end.\n' });
+    expect(right).toMatchObject({ exitCode: 0, stderr: 'Discards an unfinished import of 2 rows.\n' });
     expect([...desk.keeper.profiles.keys()]).toEqual(['eve']);
   });
 
@@ -263,7 +262,7 @@ describe('leads import', () => {
     const { error } = await desk.answer('import', path, '--rejected', path);
     expect(error).toEqual({
       code: 'file_exists',
-      message: `${path} is there already, and stays as it is. Name another file.`,
+      message: `${path} already exists and was not changed. Name another file.`,
     });
     expect(desk.keeper.profiles.size).toBe(0);
   });
@@ -397,7 +396,7 @@ describe('leads delete and restore', () => {
     const stdin = () => Readable.from([Buffer.from('ann\nbob\n')]);
     expect(await desk.run(['delete', '-'], { stdin })).toEqual({
       exitCode: 0,
-      stdout: '2 people are forgotten; 1 profile was erased. No import brings them back.\n',
+      stdout: '2 people are forgotten; 1 profile was erased. No import adds them again.\n',
       stderr: '',
     });
     expect((await desk.run(['restore', 'ann', 'cy'])).stdout).toBe(

@@ -212,9 +212,7 @@ test('an import that Ctrl-C stops ends in one line, and the same command goes on
   });
   child.kill('SIGINT');
   expect(await closed).toEqual([1, null]);
-  expect(told).toBe(
-    'causeway: Stopped. Nothing was taken over yet; the same command goes on where it stopped.\n',
-  );
+  expect(told).toBe('causeway: Stopped. Nothing was imported yet; the same command resumes the import.\n');
   const { stats } = await answer('stats');
   expect(stats).toMatchObject({ profiles: 0, unfinished: { rows: expect.any(Number) } });
   expect(await answer('import', file, ...plain)).toMatchObject({

@@ -71,7 +71,7 @@ describe('the place of the profiles', () => {
   it('must be one where there was something before', async () => {
     const folder = await temporaryFolder();
     const place = readLeadPlace({ DATA_DIR: folder }, {});
-    expect(() => assertPlaceExists(place)).toThrow(/There is no data in .*"leads import" makes it/);
+    expect(() => assertPlaceExists(place)).toThrow(/There is no data in .*"leads import" creates it/);
     await mkdir(join(folder, 'leads'));
     expect(() => assertPlaceExists(place)).not.toThrow();
   });
@@ -81,7 +81,7 @@ describe('the place of the profiles', () => {
     await symlink('loop', join(folder, 'loop'));
     const place = readLeadPlace({ DATA_DIR: join(folder, 'loop') }, {});
     expect(() => assertPlaceExists(place)).toThrow(
-      /loop\/leads cannot be looked at by the user \S+ \(ELOOP\)\. Run the command as the user that/,
+      /loop\/leads cannot be read by the user \S+ \(ELOOP\)\. Run the command as the user of/,
     );
   });
 
@@ -89,7 +89,7 @@ describe('the place of the profiles', () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0);
     const place = readLeadPlace({ DATA_DIR: folder }, {});
-    expect(() => assertPlaceExists(place)).toThrow(/cannot be looked at by the user \S+ \(EACCES\)/);
+    expect(() => assertPlaceExists(place)).toThrow(/cannot be read by the user \S+ \(EACCES\)/);
   });
 
   it('is told without the password of the database', () => {

@@ -55,7 +55,7 @@ describe('the progress of an import', () => {
   it('tells of the indexing alone where all was read before', () => {
     const { at } = createWatching({ isTerminal: false });
     const indexing = { phase: 'indexing', isResumed: true } as const;
-    expect(at(0, indexing)).toBe('Going on with an import that did not end.\n');
+    expect(at(0, indexing)).toBe('Continuing an unfinished import.\n');
     expect(at(10_000, { ...indexing, done: 50_000, total: 100_000 })).toBe(
       'Indexing: 50,000 profiles, 5,000/s, 50 %, 10 s left\n',
     );
@@ -65,7 +65,7 @@ describe('the progress of an import', () => {
     const { at } = createWatching({ isTerminal: false });
     const resumed = { isResumed: true };
     expect(at(0, { done: 1_000_000, ...resumed })).toBe(
-      'Going on with an import that did not end, behind row 1,000,000.\n',
+      'Continuing an unfinished import, after row 1,000,000.\n',
     );
     // Only then the input is opened at its position.
     expect(at(50, { done: 1_000_000, ...resumed }, { bytes: 500 })).toBe('');

@@ -17,10 +17,10 @@ const rowAt = (line: number, row = `row ${line}`): RejectedRow => ({
 const lineAt = (line: number): string => `people.csv,${line},followers is missing.,row ${line}\r\n`;
 
 /** A report in a folder of its own, and what it told. */
-const openReport = (options: { named?: string; input?: string; most?: number }) => {
+const openReport = (options: { named?: string; input?: string; maxRows?: number }) => {
   const told: string[] = [];
-  const { named = null, input = null, most = 100_000 } = options;
-  return { told, report: createRejectedReport({ named, input, most, tell: (line) => told.push(line) }) };
+  const { named = null, input = null, maxRows = 100_000 } = options;
+  return { told, report: createRejectedReport({ named, input, maxRows, tell: (line) => told.push(line) }) };
 };
 
 const addAll = (report: RejectedReport, ...lines: number[]): void => {
@@ -72,7 +72,7 @@ describe('the report of rejected rows', () => {
     const named = join(await temporaryFolder(), 'report.csv');
     await writeFile(named, 'mine');
     const { report } = openReport({ named });
-    expect(() => report.begin(null)).toThrow(/report\.csv is there already, and stays as it is/);
+    expect(() => report.begin(null)).toThrow(/report\.csv already exists and was not changed/);
     expect(report.close({ isOver: true })).toBeNull();
     expect(await readFile(named, 'utf8')).toBe('mine');
   });
@@ -110,7 +110,7 @@ describe('the report of rejected rows', () => {
     const named = join(await temporaryFolder(), 'report.csv');
     await writeFile(`${named}.part`, 'a download of something else altogether');
     const { report } = openReport({ named });
-    expect(() => report.begin(null)).toThrow(/report\.csv\.part is there already, and stays as it is/);
+    expect(() => report.begin(null)).toThrow(/report\.csv\.part already exists and was not changed/);
     expect(await readFile(`${named}.part`, 'utf8')).toMatch(/^a download/);
   });
 
@@ -187,7 +187,7 @@ describe('the report of rejected rows', () => {
     addAll(report, 3);
     expect(report.close({ isOver: true })).toBe(`${input}.rejected-2.csv`);
     expect(await readFile(path, 'utf8')).toBe(`${edited}notes`);
-    expect(told).toEqual([expect.stringContaining('is not as it was left')]);
+    expect(told).toEqual([expect.stringContaining('was changed meanwhile')]);
   });
 
   it('under another name than before has the rows from there on, and says where the others are', async () => {
@@ -219,7 +219,7 @@ describe('the report of rejected rows', () => {
 
   it('ends somewhere, and says so once', async () => {
     const input = join(await temporaryFolder(), 'people.csv');
-    const { report, told } = openReport({ input, most: 2 });
+    const { report, told } = openReport({ input, maxRows: 2 });
     report.begin(null);
     addAll(report, 2, 3, 4, 5);
     expect(await readFile(report.close({ isOver: true }) ?? '', 'utf8')).toBe(

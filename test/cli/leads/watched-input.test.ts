@@ -150,7 +150,7 @@ describe('an input under watch', () => {
     })();
     await expect(reading).rejects.toMatchObject({
       code: 'too_many_rejected',
-      message: `${says} than --max-rejected allows. Nothing was taken over.`,
+      message: `${says} than --max-rejected allows. Nothing was imported.`,
     });
     expect([seen.length, watched.isRefused?.()]).toEqual([handedOut, true]);
   });

@@ -426,7 +426,7 @@ describe('every state', () => {
     ['reserved', /Nothing was charged/],
     ['verified', /Nothing was charged/],
     ['produced', /not charged for yet/],
-    ['broadcasting', /may be out/],
+    ['broadcasting', /may have been sent/],
     ['unknown', /may have been charged.*strange_reason/],
     ['settled', /chain has the payment/],
     ['delivered', /buyer was answered/],
@@ -792,7 +792,8 @@ describe('on local chains', () => {
     });
     const first = await operator.print('refund', known.identity, '--unknown', '--yes');
     expect([first.exitCode, first.stdout]).toEqual([0, expect.stringContaining('it has landed')]);
-    const words = /half-way, repeat it: causeway payments (.*)$/m.exec(first.stderr)?.[1]?.split(' ') ?? [];
+    const words =
+      /interrupted, repeat it: causeway payments (.*)$/m.exec(first.stderr)?.[1]?.split(' ') ?? [];
     expect(words).toContain('--unknown');
     await site.makeFinal();
     expect(await operator.answer(documents.refundEnd, ...words)).toMatchObject({ outcome: 'settled' });

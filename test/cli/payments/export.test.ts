@@ -64,8 +64,5 @@ it.each(['export', 'list'])('payments %s onto a full disk ends with one line', a
   printing.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()));
   const [exitCode] = await once(printing, 'close');
   await full.close();
-  expect([exitCode, told]).toEqual([
-    1,
-    'causeway: What was to be printed cannot be written: the disk is full.\n',
-  ]);
+  expect([exitCode, told]).toEqual([1, 'causeway: The output cannot be written: the disk is full.\n']);
 });

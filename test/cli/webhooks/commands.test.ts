@@ -193,7 +193,7 @@ test('what is not there is refused', async () => {
   ])
     expect(await operator.refusal(...args)).toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining(`no webhook with event id "${missing}"`),
+      message: expect.stringContaining(`no webhook with id "${missing}"`),
     });
   for (const args of [
     ['rotate-secret', missing],

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readNames } from '../../../src/cli/leads/names.ts';
+import { readNames } from '../../../src/cli/leads/people-commands.ts';
 import { temporaryFolder } from '../run-cli.ts';
 
 const stdinOf =
@@ -50,7 +50,7 @@ describe('the people that a command names', () => {
 
   it.each([
     { chunks: ['ann\nbob or so\n'], says: /^Standard input, line 2: username is "bob or so"/ },
-    { chunks: ['x'.repeat(20_000)], says: /^Standard input is no list of usernames, one a line/ },
+    { chunks: ['x'.repeat(20_000)], says: /^Standard input is not a list of usernames, one a line/ },
     { chunks: [Buffer.from([0x6a, 0xe9, 0x0a])], says: /^Standard input is not UTF-8 text/ },
     { chunks: [Buffer.from([0x6a, 0xc3])], says: /^Standard input is not UTF-8 text/ },
     { chunks: ['\n\n'], says: /^Standard input: there is no name in it\. Nothing was changed\.$/ },

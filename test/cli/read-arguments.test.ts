@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { assert, bigInt, oneof, property, string, stringMatching } from 'fast-check';
 import { expect, test } from 'vitest';
-import { readAmount, readSignedAmount } from '../../src/cli/read-amount.ts';
+import { readAmount, readSignedAmount } from '../../src/cli/read-arguments.ts';
 import { maxEntryAmount } from '../../src/ledger/entry-input.ts';
 import { formatUsd } from '../../src/kit/money.ts';
 

@@ -4,7 +4,7 @@ import {
   readDefault,
   readDelimiter,
   readRejectedLimit,
-} from '../../../src/cli/leads/import-options.ts';
+} from '../../../src/cli/leads/import-command.ts';
 
 describe('--column', () => {
   it('adds up, and takes all behind the first = for the name of the column', () => {
