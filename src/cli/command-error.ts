@@ -6,7 +6,7 @@ import { StoreError, type StoreFailure } from '../store/store-error.ts';
 import { signedForm } from './read-arguments.ts';
 
 const exitCodes = {
-  /** The words of the command are wrong. */
+  /** The arguments are wrong. */
   invalid_usage: 2,
   /** An environment variable, --data-dir or --env-file is wrong. */
   invalid_setting: 2,
@@ -102,7 +102,7 @@ const usageMessage = ({ code, message }: CommanderError): string => {
   if (amount !== undefined) return `${JSON.stringify(amount)} is not an amount. ${signedForm}`;
   const line = message.replace(/^error: (?:command-argument value )?/, '').replace(/\s*\n\s*/g, ' ');
   const sentence = `${line.charAt(0).toUpperCase()}${line.slice(1)}`.replace(/(?<![.)])$/, '.');
-  // The reader of an argument has said what it expects.
+  // The message of an argument's reader describes the expected form.
   return code === 'commander.invalidArgument' ? sentence : `${sentence} Add --help to see the usage.`;
 };
 

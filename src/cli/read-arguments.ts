@@ -3,7 +3,7 @@ import { isUuid } from '../kit/ids.ts';
 import { formatUsd, parseUsd, type Nano } from '../kit/money.ts';
 import { maxEntryAmount } from '../ledger/entry-input.ts';
 
-/* Readers of arguments. Each throws commander's InvalidArgumentError, which says what is expected. */
+/* Readers of arguments. Each throws commander's InvalidArgumentError, which describes the expected form. */
 
 /** Reads one line of text and trims it. It must not be blank. */
 export const readText =

@@ -12,7 +12,7 @@ import { createProgram, type GlobalOptions } from './program.ts';
 import { assertDataExists, readStorePlace } from './store-place.ts';
 
 export interface CommandLine {
-  /** The words after the program's name. */
+  /** The arguments after the program's name. */
   args: readonly string[];
   environment: Environment;
   write: (text: string) => void;
@@ -52,7 +52,7 @@ const leadTools: LeadTools = {
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
   const { args, environment, write, writeError } = commandLine;
   const isJson = hasJsonOption(args);
-  const printer = isJson ? createJsonPrinter(commandLine) : createTextPrinter(commandLine);
+  const printer = createPrinter(commandLine, isJson);
   const { openKeeper, ...readers } = commandLine.leadTools ?? leadTools;
   let exitCode = 0;
 
@@ -122,7 +122,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
   }
 };
 
-/** Looks at the words alone, so that an error in them is printed as JSON too. */
+/** Needs no parsing, so that a usage error is printed as JSON too. */
 const hasJsonOption = (args: readonly string[]): boolean => {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');
@@ -135,25 +135,21 @@ interface Printer {
   usage: (text: string) => void;
 }
 
-const createTextPrinter = ({ write, writeError }: CommandLine): Printer => ({
-  answer: ({ text, remark }) => {
-    if (text !== null) write(`${text}\n`);
-    if (remark !== undefined) writeError(`${remark}\n`);
-  },
-  error: ({ message }) => writeError(`causeway: ${message}\n`),
-  usage: writeError,
-});
-
-const createJsonPrinter = ({ write, writeError }: CommandLine): Printer => {
+const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean): Printer => {
   let isPrinted = false;
-  const print = (document: JsonObject): void => {
+  const printJson = (document: JsonObject): void => {
     isPrinted = true;
     write(`${JSON.stringify(document, null, 2)}\n`);
   };
   return {
-    answer: ({ json }) => print(json),
+    answer: ({ json, text, remark }) => {
+      if (isJson) return printJson(json);
+      if (text !== null) write(`${text}\n`);
+      if (remark !== undefined) writeError(`${remark}\n`);
+    },
     // Closing the store can fail after the answer, and stdout carries one document only.
-    error: (error) => (isPrinted ? writeError(`causeway: ${error.message}\n`) : print({ error })),
-    usage: () => {},
+    error: (error) =>
+      isJson && !isPrinted ? printJson({ error }) : writeError(`causeway: ${error.message}\n`),
+    usage: isJson ? () => {} : writeError,
   };
 };

@@ -37,14 +37,13 @@ export const giveName = (part: string, path: string): void => {
   }
 };
 
+export type Write = (text: string) => Promise<void>;
+
 /**
  * Writes a new file that only this user can read. It appears whole when `work` is done, or not at all. Throws
  * CommandError `file_exists` and `file_failed`, and the errors of `work`.
  */
-export const writeNewFile = async <T>(
-  path: string,
-  work: (write: (text: string) => Promise<void>) => Promise<T>,
-): Promise<T> => {
+export const writeNewFile = async <T>(path: string, work: (write: Write) => Promise<T>): Promise<T> => {
   // A folder that cannot be read cannot be written either; that error follows.
   const isThere = await lstat(path).then(
     () => true,

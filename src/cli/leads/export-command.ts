@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import { leadFields } from '../../leads/lead-fields.ts';
+import type { LeadKeeper } from '../../leads/lead-keeper.ts';
 import type { Lead } from '../../leads/lead-source.ts';
-import type { Answer, CommandContext, LeadSession } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
+import type { CommandContext, LeadSession } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
+import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
-import { writeNewFile } from '../write-new-file.ts';
+import type { Write } from '../write-new-file.ts';
 import { countOf } from './figures.ts';
 import { placeOption, type LeadPlaceName } from './place.ts';
 
@@ -27,10 +28,10 @@ const toLine: Record<ExportFormat, (lead: Lead) => string> = {
 };
 
 /** Writes as fast as the reader reads, so that memory stays flat. Resolves with the number of profiles. */
-const writeLines = async (
+const writeRows = async (
   { keeper, isReaderGone }: Pick<LeadSession, 'keeper' | 'isReaderGone'>,
   format: ExportFormat,
-  write: (text: string) => Promise<void>,
+  write: Write,
 ): Promise<number> => {
   let text = format === 'csv' ? csvLine(leadFields) : '';
   let count = 0;
@@ -47,31 +48,10 @@ const writeLines = async (
 };
 
 /** Says the number of profiles, and why there may be none. */
-const remarkOn = async ({ keeper }: LeadSession, count: number): Promise<string> =>
+const describeCount = async (keeper: LeadKeeper, count: number): Promise<string> =>
   count === 0 && (await keeper.stats()).synthetic
     ? '0 profiles: there are only generated ones, which are not exported.'
     : `${countOf(count, 'profile')}.`;
-
-const exportProfiles = async (
-  session: LeadSession,
-  { output, format }: ExportOptions,
-  isJson: boolean,
-): Promise<Answer> => {
-  if (output !== undefined) {
-    const count = await writeNewFile(output, (write) =>
-      writeLines({ ...session, isReaderGone: () => false }, format, write),
-    );
-    return {
-      json: { file: output, profiles: count },
-      text: `${output}: ${await remarkOn(session, count)}`,
-    };
-  }
-  if (isJson)
-    throw new CommandError('invalid_usage', 'With --json, name a file for the profiles: --output FILE.');
-  const count = await writeLines(session, format, session.writePart);
-  const remark = session.isReaderGone() ? undefined : await remarkOn(session, count);
-  return { json: { profiles: count }, text: null, remark };
-};
 
 /** Adds `leads export`. */
 export const addLeadExportCommand = (leads: Command, context: CommandContext): void => {
@@ -86,10 +66,17 @@ export const addLeadExportCommand = (leads: Command, context: CommandContext): v
     .option('--output <file>', 'write to this new file, which only you can read')
     .addOption(new Option('--format <format>', 'the format').choices(formats).default('jsonl'))
     .addOption(placeOption())
-    .action((options: ExportOptions, command: Command) =>
-      context.runOnLeads({ to: options.to }, (session) =>
-        exportProfiles(session, options, command.optsWithGlobals<{ json?: true }>().json === true),
-      ),
+    .action(({ to, format, output }: ExportOptions, command: Command) =>
+      context.runOnLeads({ to }, (session) => {
+        const { keeper, writePart } = session;
+        const isReaderGone = output === undefined ? session.isReaderGone : () => false;
+        return exportRows('profiles', {
+          command,
+          writePart,
+          writeRows: (write) => writeRows({ keeper, isReaderGone }, format, write),
+          describe: async (count) => (isReaderGone() ? undefined : describeCount(keeper, count)),
+        });
+      }),
     );
   addExamples(exporting, [
     'causeway leads export --output profiles.jsonl',

@@ -69,7 +69,7 @@ interface PeopleOptions {
   to?: LeadPlaceName;
 }
 
-/** Reads the names in the words of a command, each once; `-` is standard input. Throws CommandError. */
+/** Reads the names from the arguments and --file, each once; `-` is standard input. Throws CommandError. */
 export const readNames = async (
   { usernames, file }: { usernames: readonly string[]; file?: string | undefined },
   { stdin }: Pick<LeadSession, 'stdin'>,

@@ -33,7 +33,7 @@ export interface RejectedReport {
   close(end: { isOver: boolean }): string | null;
 }
 
-/** Whoever has more rejected rows corrects them at their source. */
+/** More rejected rows are best corrected at their source. */
 const defaultMaxRows = 1_000_000;
 const bufferedCharacters = 65_536;
 const maxNumbered = 1_000;

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { isoOrNull } from '../../kit/clock.ts';
 import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import type { Answer, CommandContext } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
+import type { CommandContext } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
+import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
-import { writeNewFile } from '../write-new-file.ts';
+import type { Write } from '../write-new-file.ts';
 import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
 import { maxRefunds, readTokens } from './views.ts';
 
@@ -54,11 +54,7 @@ const toLine = async (payment: Payment, { store, findToken }: Source): Promise<s
 };
 
 /** Writes page by page, so that memory does not grow with the number of payments. Resolves with that number. */
-const writeLines = async (
-  source: Source,
-  days: Days,
-  write: (text: string) => Promise<void>,
-): Promise<number> => {
+const writeRows = async (source: Source, days: Days, write: Write): Promise<number> => {
   await write(csvLine(columns));
   let count = 0;
   let after: { settledAt: number; identity: string } | null = null;
@@ -85,18 +81,16 @@ export const addExportCommand = (payments: Command, context: CommandContext): vo
     );
   addDayOptions(exporting)
     .option('--output <file>', 'write to this new file, which only you can read')
-    .action(({ output, ...options }: DayOptions & { output?: string }, command: Command) =>
-      context.run(async ({ store, clock, config, writePart }): Promise<Answer> => {
+    .action((options: DayOptions, command: Command) =>
+      context.run(async ({ store, clock, config, writePart }) => {
         const days = toDays(options, clock.now());
         const source = { store, findToken: await readTokens({ config }) };
-        if (output !== undefined) {
-          const count = await writeNewFile(output, (write) => writeLines(source, days, write));
-          return { json: { file: output, payments: count }, text: `${output}: ${count} payments.` };
-        }
-        if (command.optsWithGlobals<{ json?: true }>().json === true)
-          throw new CommandError('invalid_usage', 'With --json, name a file for the CSV: --output FILE.');
-        const count = await writeLines(source, days, writePart);
-        return { json: { payments: count }, text: null, remark: `${count} payments.` };
+        return exportRows('payments', {
+          command,
+          writePart,
+          writeRows: (write) => writeRows(source, days, write),
+          describe: (count) => `${count} payments.`,
+        });
       }),
     );
   addExamples(exporting, [

@@ -87,7 +87,7 @@ const beginRefund = async (request: Request, context: RefundContext): Promise<Re
   return { id, payment, recipient: payment.payer, amount, acceptsUnknown, existing: null };
 };
 
-/** Reads the refund that the words of the command ask for, by the rows of the store. Throws CommandError. */
+/** Finds or prepares the refund that the arguments name. Throws CommandError. */
 export const readRefundIntent = async (
   given: string,
   options: { amount?: string; refundId?: string; unknown?: true },

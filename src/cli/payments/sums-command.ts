@@ -66,6 +66,8 @@ const sumJson = ({ sum, total }: Row): JsonObject => ({
 
 const labelOf = (network: string): string => findKnownNetwork(network)?.label ?? network;
 
+const figures = ['PAYMENTS', 'RECEIVED USD', 'REFUNDS', 'REFUNDED USD', 'NET USD'];
+
 const toTable = (rows: readonly Row[], byNetwork: readonly [string, Total][], all: Total): string => {
   const toRow = (network: string, day: string, total: Total) => [
     network,
@@ -73,15 +75,7 @@ const toTable = (rows: readonly Row[], byNetwork: readonly [string, Total][], al
     ...Object.values(totalJson(total)),
   ];
   return formatTable(
-    [
-      'NETWORK',
-      'DAY',
-      { right: 'PAYMENTS' },
-      { right: 'RECEIVED USD' },
-      { right: 'REFUNDS' },
-      { right: 'REFUNDED USD' },
-      { right: 'NET USD' },
-    ],
+    ['NETWORK', 'DAY', ...figures.map((right) => ({ right }))],
     [
       ...rows.map(({ sum, total }) => {
         const { network, day, payments, amount, refunds, refunded } = sum;

@@ -48,22 +48,16 @@ interface AssetAmount {
   amount: bigint;
 }
 
-/** Renders payments and refunds, with amounts in the tokens that are known. */
-export interface PaymentViews {
-  /** `0.10 USDC`, or a number of smallest units of an unknown token. */
-  amountText(of: AssetAmount): string;
-  paymentJson(payment: Payment): JsonObject;
-  refundJson(refund: PaymentRefund): JsonObject;
-  paymentTable(payments: readonly Payment[]): string;
-  refundTable(refunds: readonly PaymentRefund[]): string;
-}
-
 const shortLength = 18;
 
 /** Shortens the identity of a payment; commands accept the short form. */
 const shortName = (identity: string): string => ownPartOf({ identity }).slice(0, shortLength);
 
-export const createPaymentViews = (findToken: FindToken): PaymentViews => {
+export type PaymentViews = ReturnType<typeof createPaymentViews>;
+
+/** Creates renderers of payments and refunds, with amounts in the tokens that are known. */
+export const createPaymentViews = (findToken: FindToken) => {
+  /** `0.10 USDC`, or a number of smallest units of an unknown token. */
   const amountText = (of: AssetAmount): string => {
     const token = findToken(of);
     return token === null
@@ -83,7 +77,7 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
   return {
     amountText,
     // Leaves out the proof and the signed transaction, which others could send, and the sold answer.
-    paymentJson: (payment) => ({
+    paymentJson: (payment: Payment): JsonObject => ({
       payment: payment.identity,
       state: payment.state,
       network: payment.network,
@@ -100,7 +94,7 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
       updated_at: toIso(payment.updatedAt),
       settled_at: isoOrNull(payment.settledAt),
     }),
-    refundJson: (refund) => ({
+    refundJson: (refund: PaymentRefund): JsonObject => ({
       refund: refund.id,
       payment: refund.payment,
       state: refund.state,
@@ -115,7 +109,7 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
       created_at: toIso(refund.createdAt),
       updated_at: toIso(refund.updatedAt),
     }),
-    paymentTable: (payments) =>
+    paymentTable: (payments: readonly Payment[]): string =>
       formatTable(
         ['PAYMENT', 'STATE', { right: 'AMOUNT' }, 'NETWORK', 'CREATED', 'CHANGED', 'PAYER'],
         payments.map((payment) => [
@@ -128,7 +122,7 @@ export const createPaymentViews = (findToken: FindToken): PaymentViews => {
           payment.payer,
         ]),
       ),
-    refundTable: (refunds) =>
+    refundTable: (refunds: readonly PaymentRefund[]): string =>
       formatTable(
         ['REFUND', 'STATE', { right: 'AMOUNT' }, 'CREATED', 'PAYMENT', 'TRANSACTION'],
         refunds.map((refund) => [
