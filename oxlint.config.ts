@@ -58,7 +58,7 @@ export default defineConfig({
     'typescript/no-explicit-any': 'error',
     'typescript/no-non-null-assertion': 'error',
     'typescript/await-thenable': 'error',
-    'import/no-cycle': 'error',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
     'import/no-default-export': 'error',
     'import/no-self-import': 'error',
     'import/no-unassigned-import': 'off',

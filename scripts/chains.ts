@@ -8,7 +8,7 @@ import { whenOrphaned } from '../src/kit/when-orphaned.ts';
 interface Options {
   basePort: number;
   solanaPort: number;
-  /** Not called --env-file: node itself reads such a file, wherever on the command line it finds that option. */
+  /** Not named --env-file, because Node itself reads a file for that option anywhere on the command line. */
   envOut: string;
 }
 
@@ -18,7 +18,8 @@ const buyerFunds = 1_000_000_000n;
 
 const readPort = (text: string): number => {
   const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('It is 0 to 65535.');
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('The port must be 0 to 65535.');
   return port;
 };
 
@@ -27,11 +28,11 @@ const readOptions = (): Options =>
     .description('Runs a local Base and a local Solana with USDC on both, until SIGINT or SIGTERM.')
     .option('--base-port <port>', 'port of the Base RPC; 0 takes a free one', readPort, 0)
     .option('--solana-port <port>', 'port of the Solana RPC; 0 takes a free one', readPort, 0)
-    .option('--env-out <path>', 'where the settings for the gateway go', './data/chains.env')
+    .option('--env-out <path>', 'file for the settings of the gateway', './data/chains.env')
     .parse()
     .opts<Options>();
 
-/** Only the owner may read it: test keys deserve the habit, too. */
+/** Only the owner may read it. Test keys deserve the same care. */
 const writeEnvFile = async (path: string, chains: Chains): Promise<void> => {
   const settings = {
     ...chains.environment,

@@ -2,34 +2,35 @@ import { parseArgs } from 'node:util';
 import { formatResult, formatSummary } from './contract/print-report.ts';
 import { runContract, type ContractOptions } from './contract/run-contract.ts';
 
-const usage = `Asks a running server for every rule of the contract, as a customer would: over HTTP, with an API key.
+const usage = `Checks a running server against the contract, as a customer would: over HTTP, with an API key.
 
   npm run contract -- --base-url URL --key KEY [options]
 
   --base-url URL             the server, such as http://127.0.0.1:8402
   --key KEY                  an API key; or the environment variable CAUSEWAY_API_KEY
-  --other-key KEY            a key of another account with a cent, for the rules of isolation
+  --other-key KEY            a key of another account with at least a cent, for the rules of isolation
   --poor-key KEY             a key of an account without money, for 402
-  --allow-spend USD          the most that may be spent of the key's balance; default 0.50
+  --allow-spend USD          spending limit for the key's balance; default 0.50
   --video                    make videos too: two of four seconds at the lowest rate
-  --sandbox                  the server's models are the sandbox's: use the words that it obeys
+  --sandbox                  the models are sandbox models: use the sandbox's trigger words
   --deadline SECONDS         how long the server lets a call wait for its result, at most 60; for 408
-  --webhook-listen HOST:PORT where to listen for callbacks, and to serve pictures that the server shall fetch
-  --webhook-url URL          the address under which the server reaches that; default the same
-  --rate-limit               try the rate limits too: uses up this address's minute of searches
-  --only ID,ID               these rules only (docs/contract.md has the table)
-  --at-once N                checks at once; default 6
-  --rate N                   requests a second at most; default 8
-  --time SECONDS             of the whole run; default 900
-  --json                     the report as JSON
+  --webhook-listen HOST:PORT listen here for webhooks, and serve pictures for the server to fetch
+  --webhook-url URL          the address under which the server reaches it; default the same
+  --rate-limit               test the rate limits too: uses up this address's searches of a minute
+  --only ID,ID               run only these rules (docs/contract.md has the table)
+  --at-once N                concurrent checks; default 6
+  --rate N                   maximum of requests per second; default 8
+  --time SECONDS             limit for the whole run; default 900
+  --json                     print the report as JSON
   --help
 
-It makes four images and some fifteen texts of 64 tokens at most, of the cheapest SKUs, and one or two images more where
-it listens for callbacks: $0.16 to $0.25 at the gateway's default prices. --video adds eight seconds of video, $0.16 there.
-Nothing is made whose highest price is not left of --allow-spend, and no search is paid for. What a server does not have,
-or this run may not do, is skipped, and the report says why. Every call, job and check has an end, and so has the run.
+The run makes four images and some fifteen texts of at most 64 tokens, with the cheapest SKUs, and one or two more images
+with --webhook-listen. That costs $0.16 to $0.25 at the gateway's default prices. --video adds eight seconds of video,
+which cost $0.16. A request is sent only if --allow-spend still covers its highest price. No search is paid for. Checks
+that the server or the options do not allow are skipped, and the report gives the reason. Every call, job and check has a
+time limit.
 
-Exit code 0: every rule that was asked for is kept. 1: one is broken. 2: it could not begin.`;
+Exit code 0: every requested rule is kept. 1: a rule is broken. 2: the run could not begin.`;
 
 const longestDeadlineSeconds = 60;
 
@@ -116,7 +117,7 @@ const main = async (): Promise<void> => {
   const { options, isJson } = read;
   if (!isJson)
     process.stdout.write(
-      `Asking ${options.baseUrl}. May spend up to $${options.allowSpendUsd} of the key's balance.\n\n`,
+      `Checking ${options.baseUrl}. The run may spend up to $${options.allowSpendUsd} of the key's balance.\n\n`,
     );
   const report = await runContract({
     ...options,

@@ -74,7 +74,7 @@ const startEverything = async (folder: string): Promise<{ chains: Chains; gatewa
     const started = await startGatewayProcess({
       ...chains.environment,
       DATA_DIR: join(folder, 'data'),
-      // The callback's receiver is on this machine.
+      // The webhook receiver is on this machine.
       ALLOW_LOOPBACK_URLS: 'true',
     });
     const { apiKey } = started;
@@ -98,7 +98,7 @@ const connectAssistant = async ({ url, apiKey }: Gateway): Promise<Client> => {
 
 const readBalance = async (assistant: Client): Promise<string> => {
   const { data } = await callTool(assistant, 'get_balance', {});
-  must(typeof data['balance_usd'] === 'string', 'get_balance answers balance_usd');
+  must(typeof data['balance_usd'] === 'string', 'get_balance returns balance_usd');
   return data['balance_usd'];
 };
 
@@ -117,7 +117,7 @@ const sayLeads = ({ count, results }: SearchAnswer): void => {
 
 const paySearch = async (url: string, payingFetch: typeof fetch): Promise<void> => {
   const response = await payingFetch(url);
-  must(response.status === 200, `a paid search answers 200, not ${response.status}`);
+  must(response.status === 200, `a paid search returns 200, not ${response.status}`);
   const receipt = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '');
   must(receipt.success, 'the receipt says that the payment settled');
   const answer = (await response.json()) as SearchAnswer;
@@ -234,7 +234,7 @@ const main = async (): Promise<void> => {
   const startedAt = performance.now();
   try {
     await run(folder, question, cleanUp);
-    say(`\nEvery step held, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
+    say(`\nAll steps passed in ${((performance.now() - startedAt) / 1000).toFixed(1)} s.`);
   } catch (error) {
     terminal.fail(error);
     process.exitCode = 1;

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { gatewayArguments } from './node-arguments.ts';
 
-/** A gateway in a process of its own, started as an operator would. */
+/** A gateway in a separate process, started as an operator would. */
 export interface GatewayProcess {
   url: string;
   /** The key that the first start printed; null on later starts. */
   apiKey: string | null;
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL and resolves when the process has ended. */
   kill(): Promise<void>;
   pid: number;
 }
@@ -19,8 +19,8 @@ const startTimeoutMs = 30_000;
 const stopTimeoutMs = 15_000;
 
 /**
- * Starts the gateway on a free port and reads its address and first key from what it prints. `through` is a command that runs
- * the words behind it in its own process.
+ * Starts the gateway on a free port and reads its address and first key from its output. `through` is a command that
+ * runs its arguments in its own process.
  */
 export const startGatewayProcess = async (
   environment: Record<string, string>,
@@ -41,7 +41,7 @@ export const startGatewayProcess = async (
     for await (const line of createInterface({ input: child.stdout })) {
       url ??= /listening on (http:\/\/\S+)/.exec(line)?.[1];
       apiKey ??= /\b(sk_[a-z]+_[0-9A-Za-z]{43})\b/.exec(line)?.[1] ?? null;
-      // The last line of what a start prints.
+      // The last line that a start prints.
       if (url !== undefined && line.startsWith('Stop it with')) return { url, apiKey };
     }
     throw new Error('the gateway ended before it listened');

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
 
-/** Prints the demo's story: numbered steps, what was seen, how long it took. */
+/** Prints the demo: numbered steps, observations and durations. */
 export interface Terminal {
   step<Result>(title: string, work: () => Promise<Result>): Promise<Result>;
   say(text: string): void;
-  /** Text as it comes, without a line end. */
+  /** Prints text as it arrives, without a line end. */
   piece(text: string): void;
   fail(error: unknown): void;
 }

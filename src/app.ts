@@ -10,7 +10,7 @@ import { logRequest, type RequestNote } from './kit/log-request.ts';
 import { loadPaymentRequiredSchema } from './payments/core/payment-required-schema.ts';
 import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs/docs-page.ts';
-import { areOnSale } from './operations/search/is-on-sale.ts';
+import { createOffered } from './operations/is-on-sale.ts';
 import type { Operation } from './operations/operation.ts';
 import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
@@ -134,14 +134,10 @@ const createPages = (services: GatewayServices): express.Express => {
   pages.enable('case sensitive routing');
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
-  const createDocuments = (operations: readonly Operation[]) => {
+  const documents = createOffered(services.operations, services, (operations) => {
     const openApi = once(() => makeOpenApi(operations, services));
     return { openApi, docs: once(async () => createDocsPage(await openApi())) };
-  };
-  const ofAll = createDocuments(services.operations);
-  const ofUnpaid = createDocuments(services.operations.filter(({ payment }) => payment !== 'x402'));
-  /** The documents that describe what is on sale now. */
-  const documents = (): typeof ofAll => (areOnSale(services.operations, services) ? ofAll : ofUnpaid);
+  });
 
   /** Answers GET and HEAD at the address; other methods are refused. */
   const addPage = (path: string, serve: express.RequestHandler): void => {

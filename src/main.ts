@@ -13,7 +13,7 @@ import { isApiKey } from './kit/ids.ts';
 import { createLogOutput } from './kit/log-output.ts';
 import { createLog, type Log } from './kit/log.ts';
 import { serveStdio } from './mcp/serve-stdio.ts';
-import { isOnSale } from './operations/search/is-on-sale.ts';
+import { isOnSale } from './operations/is-on-sale.ts';
 import { createServices, type GatewayServices } from './services.ts';
 import { lockDataDir } from './store/lock-data-dir.ts';
 import { whenOrphaned } from './kit/when-orphaned.ts';
@@ -165,7 +165,9 @@ const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
         ? firstStartText({
             apiKey: first.apiKey,
             url: services.publicUrl(),
-            isSearchOn: services.operations.some((one) => one.payment === 'x402' && isOnSale(one, services)),
+            isSearchOn: services.operations.some(
+              ({ sale }) => sale?.x402 !== undefined && isOnSale(sale.x402, services),
+            ),
             takesRealMoney: config.x402.takesRealMoney,
           })
         : chosenKeyText,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { accountLimits } from './catalog/account-limits.ts';
 import { createCatalogs } from './catalog/catalog.ts';
 import { openRealSales } from './catalog/open-real-sales.ts';
+import { callWithin } from './kit/call-within.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ModelConfig } from './catalog/model.ts';
@@ -15,13 +16,12 @@ import { createRunChat } from './operations/chat/run-chat.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
-import { within } from './cache/within.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
 import type { LeadStatus } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
-import { createSearchLimiter } from './limits/search-limiter.ts';
+import { createAddressLimiter } from './limits/address-limiter.ts';
 import type { Log } from './kit/log.ts';
 import { createFetchInput } from './media/fetch-input.ts';
 import { createMediaFiles } from './media/create-media-files.ts';
@@ -31,7 +31,7 @@ import { createStreamInput } from './media/stream-input.ts';
 import { createSweeps, type PlaceState } from './media/sweeps.ts';
 import { toVideoInput } from './media/to-video-input.ts';
 import { ConfigError } from './kit/errors.ts';
-import { describeSearch } from './mcp/describe-search.ts';
+import { describeSales } from './mcp/describe-sales.ts';
 import { createHistoryCursors } from './operations/account/history-cursor.ts';
 import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
@@ -88,8 +88,12 @@ const probeEveryMs = 1_000;
 /** How long a process that ends waits for callbacks under way; the next one repeats what was broken off. */
 const webhookDrainMs = 2_000;
 
-/** The whole gateway, wired. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
-export const createServices = async (config: Config, log: Log): Promise<GatewayServices> => {
+/** The whole gateway, wired, with the operations that it serves. Throws ConfigError for settings that do not fit together. Opens the store; everything slower is loaded after it listens. */
+export const createServices = async (
+  config: Config,
+  log: Log,
+  operations: readonly Operation[] = createOperations(config.search),
+): Promise<GatewayServices> => {
   refuseLocalPublicUrl(config);
   const clock = systemClock;
   let listeningUrl = `http://${config.host}:${config.port}`;
@@ -169,24 +173,23 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     dataDir: config.dataDir,
     agreeOn: (value) => store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
   });
-  const operations = createOperations(config.search);
-  const discovery = describeSearch(operations, { serviceName: brandTitle(config) });
   const x402 = createX402Gate({
     store,
     networks: wallets.networks,
     publicUrl,
-    ...(discovery === null ? {} : { discovery }),
+    sales: describeSales(operations, { serviceName: brandTitle(config), services: () => services }),
     clock,
     log,
     owner: jobs.owner,
-    pricing: config.search.pricing,
     headerBytes: config.x402.headerBytes,
     timeouts: { settleMs: config.x402.settleMs },
     uncheckedLimit: config.x402.uncheckedLimit,
-    describe: () =>
-      leads.status().synthetic ? 'Influencer search over generated, fictional profiles' : 'Influencer search',
   });
-  const searchLimiter = createSearchLimiter({ ratePerMinute: config.search.ratePerMinute, redis, log });
+  const addressLimiters = new Map(
+    operations.flatMap(({ name, sale }) =>
+      sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
+    ),
+  );
   const accountLimiter = createAccountLimiter({
     limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
     redis,
@@ -195,7 +198,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
   const background = new AbortController();
   const probeStore = createStoreProbe(store);
 
-  return {
+  const services: GatewayServices = {
     config,
     clock,
     log,
@@ -205,7 +208,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
     jobs,
     leads,
     x402,
-    searchLimiter,
+    addressLimiters,
     accountLimiter,
     historyCursors: createHistoryCursors(() =>
       store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
@@ -264,7 +267,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
         x402.close(),
         leads.close(),
         providers.close(),
-        searchLimiter.close(),
+        ...[...addressLimiters.values()].map((limiter) => limiter.close()),
         accountLimiter.close(),
         outbound.close(),
       ]);
@@ -272,6 +275,7 @@ export const createServices = async (config: Config, log: Log): Promise<GatewayS
       await store.close();
     },
   };
+  return services;
 };
 
 /** Asks the store at most once in `probeEveryMs`, and gives the same answer to all who ask meanwhile. */
@@ -282,7 +286,7 @@ const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
     const now = performance.now();
     if (now - lastAt >= probeEveryMs) {
       lastAt = now;
-      last = within(probeTimeoutMs, store.probe()).then(
+      last = callWithin({ call: () => store.probe(), timeoutMs: probeTimeoutMs }).then(
         () => 'ready',
         (error: unknown) =>
           error instanceof StoreError && error.reason === 'full' ? 'disk_full' : 'unavailable',

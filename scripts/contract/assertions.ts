@@ -48,7 +48,7 @@ export const expectHeader = (
   return value;
 };
 
-/** A JSON answer with this status, as an object. */
+/** Checks the status and returns the JSON object. */
 export const expectJson = (answer: Answer, ...statuses: readonly number[]): JsonRecord => {
   expectStatus(answer, ...statuses);
   expectHeader(answer, 'content-type', /^application\/json\b/);
@@ -62,17 +62,17 @@ export interface WantedError {
   type?: string;
   /** The field that `error.param` names, at any depth. */
   param?: string;
-  /** A 422 that carries `detail` beside the envelope. */
+  /** Expects `detail` beside the envelope, as in a 422. */
   hasDetail?: boolean;
 }
 
 const textOrIndex: Shape = (value) => (text(value) === null ? null : count(value));
 const validationIssue = members({ loc: listOf(textOrIndex, 1), msg: text, type: text });
 
-/** The top-level field of a way such as `messages.0.content` or `tools[0].type`. */
+/** Returns the top-level field of a path such as `messages.0.content` or `tools[0].type`. */
 const fieldOf = (param: string): string => param.split(/[.[]/)[0] ?? '';
 
-/** A refusal in the documented envelope and nothing else in the body (but for `detail`). */
+/** Checks that the body is the documented envelope and nothing else, except `detail`. */
 export const expectError = (answer: Answer, wanted: WantedError): JsonRecord => {
   const statuses = typeof wanted.status === 'number' ? [wanted.status] : wanted.status;
   const body = expectJson(answer, ...statuses);

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { pngBase64 } from './picture.ts';
 
-/** One callback as it came. */
+/** One webhook as received. */
 export interface Delivery {
   path: string;
   method: string;
@@ -13,13 +13,13 @@ export interface Delivery {
   receivedAt: number;
 }
 
-/** A customer's server: it takes callbacks, and has pictures to be fetched. */
+/** A customer's server: receives webhooks and serves pictures. */
 export interface CallbackReceiver {
-  /** An address for one check; the first `failures` deliveries to it are answered 500. */
+  /** Returns an address for one check. The first `failures` deliveries to it get 500. */
   address(name: string, options?: { failures?: number }): string;
   /** Every delivery to this address so far. */
   deliveries(name: string): readonly Delivery[];
-  /** Waits for the delivery with this number, from 1; null when it does not come in time. */
+  /** Waits for the delivery with this number, from 1; null if it does not come in time. */
   delivery(name: string, number: number, timeoutMs: number): Promise<Delivery | null>;
   /** The address of a picture, for one check. */
   pictureAddress(name: string): string;
@@ -31,7 +31,7 @@ export interface CallbackReceiver {
 export interface CallbackReceiverOptions {
   host: string;
   port: number;
-  /** The address under which the server under test reaches us; null: the one we listen on. */
+  /** The address under which the server under test reaches this one; null for the listening address. */
   publicUrl: string | null;
 }
 
@@ -69,7 +69,7 @@ export const startCallbackReceiver = async ({
     response.writeHead(before.length < (failures.get(name) ?? 0) ? 500 : 204).end();
   };
 
-  // A delivery that cannot be read is not acknowledged: the sender sees a broken connection.
+  // A delivery that cannot be read is not acknowledged. The sender sees a broken connection.
   const server = createServer((request, response) => {
     receive(request, response).catch(() => response.destroy());
   });
@@ -111,7 +111,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > largestBody) throw new Error('the callback has no end');
+    if (length > largestBody) throw new Error('the webhook is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);

@@ -1,13 +1,13 @@
 import type { Need, Suite } from './suite.ts';
 
-/** One rule of the contract, asked of a server from outside. */
+/** One rule of the contract, checked from outside. */
 export interface Check {
   /** The id of a rule in docs/contract.md. */
   id: string;
   title: string;
   needs?: readonly Need[];
-  /** Runs alone, after all others: it uses up a limit that they live on. */
+  /** Runs alone, after all others, because it uses up a limit that they need. */
   isExclusive?: boolean;
-  /** Ends when the server keeps the rule; throws Mismatch when it does not. */
+  /** Resolves if the server keeps the rule. Throws Mismatch if it does not. */
   run(suite: Suite): Promise<void>;
 }

@@ -5,13 +5,13 @@ export interface CallOptions {
   /** Sent as JSON; a string is sent as it is. Makes the call a POST. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** Null sends no key. Default: the customer's. */
+  /** Null sends no key. Default: the customer's key. */
   key?: string | null;
 }
 
-/** One answer, read whole. */
+/** One complete answer. */
 export interface Answer {
-  /** `POST /v1/images/generations {…}`, for messages. */
+  /** Method, path and body, such as `POST /v1/images/generations {…}`, for messages. */
   request: string;
   status: number;
   headers: Headers;
@@ -20,7 +20,7 @@ export interface Answer {
   json: unknown;
 }
 
-/** Calls the server under test as any HTTP client would. */
+/** Calls the server under test like any HTTP client. */
 export interface Client {
   call(path: string, options?: CallOptions): Promise<Answer>;
   /** Reads only the beginning of an answer, then closes the connection. */
@@ -30,7 +30,7 @@ export interface Client {
 export interface ClientOptions {
   baseUrl: string;
   apiKey: string;
-  /** Of one whole call. */
+  /** For one whole call. */
   timeoutMs: number;
   requestsPerSecond: number;
 }
@@ -56,7 +56,7 @@ export const createClient = (options: ClientOptions): Client => {
     });
   };
 
-  /** Opens a call and reads of its answer; a call that breaks off is a fault of the server's. */
+  /** Sends a call and reads its answer. An interrupted call is a fault of the server. */
   const ask = async <T>(
     path: string,
     callOptions: CallOptions,
@@ -88,14 +88,14 @@ export const createClient = (options: ClientOptions): Client => {
   };
 };
 
-/** Method, address and the beginning of the body. */
+/** Returns the method, the address and the beginning of the body. */
 const nameOf = (path: string, { method, body }: CallOptions): string => {
   if (body === undefined) return `${method ?? 'GET'} ${path}`;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return `${method ?? 'POST'} ${path} ${text.length > 160 ? `${text.slice(0, 160)}…` : text}`;
 };
 
-/** Lets calls begin `everyMs` apart. */
+/** Starts calls at least `everyMs` apart. */
 const createPace = (everyMs: number): (() => Promise<void>) => {
   let next = 0;
   return async () => {
@@ -110,7 +110,7 @@ const readLimited = async (response: Response): Promise<Buffer> => {
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > longestAnswer) throw new Error('the answer has no end');
+    if (length > longestAnswer) throw new Error('the answer is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
@@ -121,7 +121,7 @@ const parse = (bytes: Buffer): unknown => {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
-    // Not JSON: whoever wanted it says so.
+    // Not JSON. A check that needs JSON reports it.
     return undefined;
   }
 };

@@ -8,10 +8,10 @@ import { toNano } from './usd.ts';
 
 /** A SKU that no account has. */
 export const noSku = 'contract-no-such-sku';
-/** Well formed, of nothing. */
+/** A valid UUID of nothing. */
 export const noUuid = '00000000-0000-4000-8000-000000000000';
 
-/** Where something is created, as far as the server has it. */
+/** The create paths that the server has. */
 export const createPaths = ({ serves }: Suite): string[] => [
   '/v1/images/generations',
   '/v1/chat/completions',
@@ -19,7 +19,7 @@ export const createPaths = ({ serves }: Suite): string[] => [
   ...(serves.videos ? ['/v1/videos'] : []),
 ];
 
-/** What each of these takes at least, beside a model. */
+/** The smallest body of each, without a model. */
 export const leastBodies: Readonly<Record<string, JsonRecord>> = {
   '/v1/images/generations': { prompt: 'x' },
   '/v1/chat/completions': { messages: [{ role: 'user', content: 'x' }] },
@@ -30,7 +30,7 @@ export const leastBodies: Readonly<Record<string, JsonRecord>> = {
 export const pngUri = `data:image/png;base64,${pngBase64}`;
 
 const found = <T>(value: T | null): T => {
-  if (value === null) throw new Mismatch('the SKU that this check needs is gone');
+  if (value === null) throw new Mismatch('the SKU for this check is missing');
   return value;
 };
 
@@ -73,7 +73,7 @@ export const videoBody = (suite: Suite, more: JsonRecord = {}): JsonRecord => {
   };
 };
 
-/** POSTs that may be charged: the price is set aside first. */
+/** Posts a request that may be charged. Its price is set aside first. */
 export const postImage = (suite: Suite, path: string, options: CallOptions): Promise<Answer> => {
   suite.spend(toNano(imageSku(suite).pricing['price_usd']));
   return suite.call(path, options);
@@ -91,7 +91,7 @@ export const postResponse = (suite: Suite, options: CallOptions): Promise<Answer
 
 const pollEveryMs = 250;
 
-/** Reads an address until its `status` is one of `ends`; every state on the way. */
+/** Reads an address until its `status` is one of `ends`. Returns every state seen. */
 const poll = async (
   suite: Suite,
   path: string,
@@ -128,10 +128,10 @@ const done = (job: JsonRecord, status: string): JsonRecord => {
   return job;
 };
 
-/** custom_data of the asynchronous image that several checks look at. */
+/** The custom_data of the asynchronous image that several checks use. */
 export const customData = { order: 7301, nested: { list: [1, 'zwei', null], ünï: '☕' }, a: true };
 
-/** One asynchronous image: the answer of the create call, the states it was seen in, and its end. */
+/** Makes one asynchronous image. Returns the create answer, the states seen, and the end. */
 export const asyncImage = (suite: Suite) =>
   suite.once('asynchronous image', async () => {
     const created = await postImage(suite, '/v1/images/generations?async=true', {
@@ -142,7 +142,7 @@ export const asyncImage = (suite: Suite) =>
     return { created, states, job: done(states.at(-1) ?? {}, 'done') };
   });
 
-/** One image that the call waited for. */
+/** Makes one image synchronously. */
 export const syncImage = (suite: Suite) =>
   suite.once('synchronous image', async () => {
     const created = await postImage(suite, '/v1/images/generations', {
@@ -152,14 +152,14 @@ export const syncImage = (suite: Suite) =>
     return { created, job: done(await endOfJob(suite, id), 'done') };
   });
 
-/** One JSON chat completion. */
+/** Makes one JSON chat completion. */
 export const completion = (suite: Suite) =>
   suite.once('chat completion', async () => {
     const answer = await postChat(suite, { body: chatBody(suite, { conversation_id: 'contract-1' }) });
     return { answer, body: expectJson(answer, 200) };
   });
 
-/** One JSON response. */
+/** Makes one JSON response. */
 export const response = (suite: Suite) =>
   suite.once('response', async () => {
     const answer = await postResponse(suite, {
@@ -169,8 +169,8 @@ export const response = (suite: Suite) =>
   });
 
 /**
- * A video from its creation to its end. A body whose prompt the sandbox fails costs nothing; `during` is called while it
- * is under way.
+ * Makes a video from creation to end. If the sandbox fails the prompt, it costs nothing. `during` is called while the
+ * video is in progress.
  */
 export const makeVideo = (
   suite: Suite,
@@ -186,21 +186,21 @@ export const makeVideo = (
     return { created, video: await endOfVideo(suite, id) };
   });
 
-/** One completed video with its last frame: the answer of the create call and its end. */
+/** Makes one completed video with its last frame. Returns the create answer and the end. */
 export const completedVideo = (suite: Suite) =>
   suite.once('video', async () => {
     const { created, video } = await makeVideo(suite, videoBody(suite, { return_last_frame: true }));
     return { created, video: done(video, 'completed') };
   });
 
-/** The whole content of that video. */
+/** Returns the whole content of that video. */
 export const videoContent = (suite: Suite): Promise<Answer> =>
   suite.once('video content', async () => {
     const { video } = await completedVideo(suite);
     return suite.call(`/v1/videos/${String(video['id'])}/content`);
   });
 
-/** An image job that the sandbox failed. */
+/** Makes an image job that the sandbox fails. */
 export const failedImage = (suite: Suite) =>
   suite.once('failed image', async () => {
     const answer = await suite.call('/v1/images/generations', {
@@ -210,7 +210,7 @@ export const failedImage = (suite: Suite) =>
     return { answer, job: done(await endOfJob(suite, id), 'failed') };
   });
 
-/** A video that the sandbox fails, as it was created: what is read from its defaults costs nothing. */
+/** Creates a video that the sandbox fails, to read its defaults at no cost. */
 export const failingVideo = async (suite: Suite, body: JsonRecord): Promise<JsonRecord> => {
   const content = Array.isArray(body['content']) ? (body['content'] as unknown[]) : [];
   const failing = { ...body, content: [{ type: 'text', text: 'Waves. [sandbox:fail]' }, ...content] };
@@ -218,7 +218,7 @@ export const failingVideo = async (suite: Suite, body: JsonRecord): Promise<Json
   return expectJson(created, 202);
 };
 
-/** Items of the newest pages of a history list that `isWanted` takes; at most ten pages are read. */
+/** Returns the items that `isWanted` accepts from the newest pages of a history list, at most ten pages. */
 export const findInHistory = async (
   suite: Suite,
   path: string,

@@ -1,9 +1,9 @@
-/** The server broke the rule; the message says what was seen. */
+/** The server broke the rule. The message says what was observed. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** The rule could not be looked at; the message says why. */
+/** The rule could not be checked. The message gives the reason. */
 export class Skipped extends Error {
   override readonly name = 'Skipped';
 }

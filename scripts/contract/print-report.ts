@@ -3,7 +3,7 @@ import type { CheckResult, ContractReport } from './run-contract.ts';
 
 const marks = { passed: ['✓', 'green'], failed: ['✗', 'red'], skipped: ['-', 'dim'] } as const;
 
-/** One line of a check, with what was seen under it. */
+/** Formats a check as one line, with its observation below. */
 export const formatResult = ({ id, title, outcome, reason, durationMs }: CheckResult): string => {
   const [mark, colour] = marks[outcome];
   const time = durationMs >= 1000 ? styleText('dim', ` (${(durationMs / 1000).toFixed(1)} s)`) : '';
@@ -16,6 +16,6 @@ export const formatSummary = ({ passed, failed, skipped, spentUsd }: ContractRep
   return `${passed} passed, ${failed} failed, ${skipped} skipped${money}`;
 };
 
-/** The balance is what is available: it rises when a hold from before the run is released during it. */
+/** The balance excludes open holds, so it rises when an earlier hold is released during the run. */
 const changeOf = (spentUsd: string): string =>
   spentUsd.startsWith('-') ? `rose by $${spentUsd.slice(1)}` : `fell by $${spentUsd}`;

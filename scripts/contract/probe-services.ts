@@ -1,13 +1,13 @@
 import type { Client } from './client.ts';
 
-/** Which of the services that a server may do without are there. */
+/** The optional services that the server has. */
 export interface Served {
   videos: boolean;
   search: boolean;
   mcp: boolean;
 }
 
-/** Asks each address for something that it must refuse: only one that is not there answers 404. */
+/** Sends each address a request that it must refuse. Only a missing service answers 404. */
 export const probeServices = async ({ call }: Pick<Client, 'call'>): Promise<Served> => {
   const [videos, search, mcp] = await Promise.all([
     call('/v1/videos', { body: {} }),

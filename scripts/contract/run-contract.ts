@@ -10,18 +10,18 @@ import { createSuite, type Suite, type SuiteSettings } from './suite.ts';
 import { fromNano, toNano } from './usd.ts';
 
 export interface ContractOptions extends SuiteSettings {
-  /** The ids of the checks to run; null: all. */
+  /** The ids of the checks to run; null for all. */
   only: readonly string[] | null;
-  /** The most that may be spent, in dollars. */
+  /** The spending limit, in dollars. */
   allowSpendUsd: string;
   webhook: { host: string; port: number; publicUrl: string | null } | null;
   checksAtOnce: number;
   requestsPerSecond: number;
   callTimeoutMs: number;
   checkTimeoutMs: number;
-  /** Of the whole run: checks that have not begun by then fail. */
+  /** Limit for the whole run. Checks that have not begun by then fail. */
   runTimeoutMs: number;
-  /** Told of each result as it comes. */
+  /** Called with each result. */
   onResult?: (result: CheckResult) => void;
 }
 
@@ -29,7 +29,7 @@ export interface CheckResult {
   id: string;
   title: string;
   outcome: 'passed' | 'failed' | 'skipped';
-  /** What was seen of a failure, why a check was skipped; null for one that passed. */
+  /** The observation of a failure or the reason for skipping; null if passed. */
   reason: string | null;
   durationMs: number;
 }
@@ -40,11 +40,11 @@ export interface ContractReport {
   passed: number;
   failed: number;
   skipped: number;
-  /** By what the balance fell, negative where it rose; null when it could not be read. */
+  /** The fall of the balance, negative if it rose; null if it could not be read. */
   spentUsd: string | null;
 }
 
-/** Asks a server for every rule of the contract, over the network alone. Throws Error when it cannot begin. */
+/** Checks a server against every rule of the contract, over the network alone. Throws Error if it cannot begin. */
 export const runContract = async (options: ContractOptions): Promise<ContractReport> => {
   const checks = chooseChecks(options.only);
   const client = createClient({
@@ -86,7 +86,7 @@ export const runContract = async (options: ContractOptions): Promise<ContractRep
 const chooseChecks = (only: readonly string[] | null): readonly Check[] => {
   if (only === null) return allChecks;
   const unknown = only.find((id) => !allChecks.some((check) => check.id === id));
-  if (unknown !== undefined) throw new Error(`there is no check ${unknown}`);
+  if (unknown !== undefined) throw new Error(`unknown check ${unknown}`);
   return allChecks.filter(({ id }) => only.includes(id));
 };
 
@@ -98,7 +98,7 @@ const readBalance = async (client: Pick<Suite, 'call'>): Promise<bigint | null> 
   return status === 200 && isRecord(json) ? toNano(json['balance_usd']) : null;
 };
 
-/** The ordinary checks several at once, then the exclusive ones one by one; results in the order of the checks. */
+/** Runs ordinary checks concurrently, then exclusive ones one by one. Returns results in check order. */
 const runAll = async (
   checks: readonly Check[],
   suite: Suite,
@@ -137,11 +137,11 @@ const runCheck = async (
   });
   const unmet = suite.unmet(check.needs ?? []);
   if (unmet !== null) return end('skipped', unmet);
-  if (timeoutMs === 0) return end('failed', 'not looked at: the run has taken all of its time');
+  if (timeoutMs === 0) return end('failed', 'not checked: the time limit of the run is over');
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new Mismatch(`no end within ${Math.round(timeoutMs / 1000)} s`)),
+      () => reject(new Mismatch(`not finished within ${Math.round(timeoutMs / 1000)} s`)),
       timeoutMs,
     );
   });
@@ -150,7 +150,7 @@ const runCheck = async (
     return end('passed', null);
   } catch (error) {
     if (error instanceof Skipped) return end('skipped', error.message);
-    // What is no Mismatch is a broken answer that the check did not foresee: a failure of the server's too.
+    // Any other error is a broken answer that the check did not foresee, so it is a failure of the server too.
     return end('failed', error instanceof Error ? error.message : String(error));
   } finally {
     clearTimeout(timer);

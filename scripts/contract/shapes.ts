@@ -1,6 +1,6 @@
 import { Mismatch } from './outcomes.ts';
 
-/** What is wrong with a value, or null. */
+/** Returns what is wrong with a value, or null. */
 export type Shape = (value: unknown) => string | null;
 
 export type JsonRecord = Record<string, unknown>;
@@ -44,7 +44,7 @@ export const timestamp = matching(
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/,
   'an ISO 8601 timestamp',
 );
-/** Two decimals at least, no exponent, no needless zeros. */
+/** At least two decimals, no exponent, no other trailing zeros. */
 export const usd = matching(/^\d+\.\d\d(?:\d*[1-9])?$/, 'a decimal amount such as "12.50"');
 export const signedUsd = matching(/^-?\d+\.\d\d(?:\d*[1-9])?$/, 'a signed decimal amount');
 
@@ -56,7 +56,7 @@ export const orNull =
   (shape: Shape): Shape =>
   (value) =>
     value === null ? null : shape(value);
-/** May be absent. */
+/** Allows the member to be absent. */
 export const maybe =
   (shape: Shape): Shape =>
   (value) =>
@@ -74,7 +74,7 @@ export const listOf =
     return null;
   };
 
-/** An object with these members; `only` refuses any other. */
+/** Checks an object with these members. `only` refuses any other. */
 export const members =
   (shapes: Record<string, Shape>, { only = false }: { only?: boolean } = {}): Shape =>
   (value) => {
@@ -92,13 +92,13 @@ export const envelope = members(
   { only: true },
 );
 
-/** Throws Mismatch when the value has not the shape. */
+/** Throws Mismatch if the value does not have the shape. */
 export const expectShape = (value: unknown, shape: Shape, what: string): void => {
   const problem = shape(value);
   if (problem !== null) throw new Mismatch(`${what}: ${problem}`);
 };
 
-/** The shape checked, then the value as a record. */
+/** Checks the shape and returns the value as a record. */
 export const readRecord = (value: unknown, shape: Shape, what: string): JsonRecord => {
   expectShape(value, shape, what);
   if (!isRecord(value)) throw new Mismatch(`${what}: is ${show(value)}, not an object`);

@@ -12,14 +12,14 @@ export interface Sku {
 }
 
 export interface VideoSku extends Sku {
-  /** The cheapest resolution that it makes. */
+  /** The cheapest resolution of the SKU. */
   resolution: string;
-  /** Of an output second. */
+  /** Per second of output. */
   priceUsd: string;
   withVideoPriceUsd: string | null;
 }
 
-/** What a run knows of the server and of what it may do; see `--help` of the script. */
+/** The options of a run; see `--help` of the script. */
 export interface SuiteSettings {
   baseUrl: string;
   apiKey: string;
@@ -27,14 +27,14 @@ export interface SuiteSettings {
   poorKey: string | null;
   sandbox: boolean;
   video: boolean;
-  /** How long the server lets a call wait for its result, in seconds; null: not known, or too long to wait for. */
+  /** How long the server lets a call wait for its result, in seconds; null if unknown or too long for a test. */
   deadlineSeconds: number | null;
   rateLimit: boolean;
-  /** The longest that a job is waited for. */
+  /** The longest wait for a job. */
   jobTimeoutMs: number;
 }
 
-/** A precondition of a check: a service, a SKU of a kind, or something that the command line was given. */
+/** A precondition of a check: a service, a SKU of a kind, or an option of the command line. */
 export type Need =
   | 'image'
   | 'chat'
@@ -49,7 +49,7 @@ export type Need =
   | 'deadline'
   | 'rate_limit';
 
-/** What checks work with. */
+/** The tools of a check. */
 export interface Suite extends Client {
   settings: SuiteSettings;
   serves: Served;
@@ -59,13 +59,13 @@ export interface Suite extends Client {
   chat: Sku | null;
   video: VideoSku | null;
   receiver: CallbackReceiver | null;
-  /** Sets money aside before it can be spent. Throws Skipped when that would be more than was allowed. */
+  /** Reserves money before it is spent. Throws Skipped if that exceeds the limit. */
   spend(nano: bigint): void;
-  /** Makes a thing once for all checks that look at it. */
+  /** Makes a value once for all checks that use it. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
-  /** Runs work that has a video under way: an account may have only few at once. */
+  /** Runs work that has a video in progress. An account may have only a few at once. */
   withVideoSlot<T>(work: () => Promise<T>): Promise<T>;
-  /** Why a check with these needs cannot run; null when it can. */
+  /** Returns why a check with these needs cannot run, or null. */
   unmet(needs: readonly Need[]): string | null;
   newKey(): string;
 }
@@ -107,7 +107,7 @@ export const createSuite = ({
     videos: serves.videos ? null : 'the server has no /v1/videos: it answers 404',
     search: serves.search ? null : 'the server has no /v1/search: it answers 404',
     mcp: serves.mcp ? null : 'the server has no /mcp: it answers 404',
-    sandbox: settings.sandbox ? null : 'needs the words that a sandbox obeys: give --sandbox',
+    sandbox: settings.sandbox ? null : 'needs sandbox models: give --sandbox',
     other_key: settings.otherKey === null ? 'needs a second account: give --other-key' : null,
     poor_key: settings.poorKey === null ? 'needs an account without money: give --poor-key' : null,
     webhook: receiver === null ? 'needs a public address: give --webhook-listen and --webhook-url' : null,
@@ -128,7 +128,7 @@ export const createSuite = ({
     spend: (nano) => {
       if (nano > left)
         throw new Skipped(
-          `would spend up to $${fromNano(nano)} and $${fromNano(left)} of --allow-spend is left`,
+          `costs up to $${fromNano(nano)}, but only $${fromNano(left)} of --allow-spend is left`,
         );
       left -= nano;
     },
@@ -143,7 +143,7 @@ export const createSuite = ({
   };
 };
 
-/** Runs at most `most` works at once; the others wait for their turn. */
+/** Runs at most `most` works at once. The others wait. */
 const createSlots = (most: number): Suite['withVideoSlot'] => {
   const waiting: (() => void)[] = [];
   let taken = 0;
@@ -153,7 +153,7 @@ const createSlots = (most: number): Suite['withVideoSlot'] => {
     try {
       return await work();
     } finally {
-      // A slot is handed on rather than freed, so that nobody can come between.
+      // Hands the slot on without freeing it, so that no other caller can take it in between.
       const next = waiting.shift();
       if (next === undefined) taken -= 1;
       else next();
@@ -194,7 +194,7 @@ const cheapestVideo = (models: readonly JsonRecord[]): VideoSku | null => {
   return first ?? null;
 };
 
-/** What a text request of some hundred bytes may cost with this output limit, in nano-dollars. */
+/** Returns the most that a text request of some hundred bytes may cost with this output limit, in nano-dollars. */
 export const textBound = ({ pricing }: Sku, outputTokens: number): bigint =>
   pricing['unit'] === 'token'
     ? tokenCharge(

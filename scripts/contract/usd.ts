@@ -1,4 +1,4 @@
-/** A decimal amount as nano-dollars. */
+/** Converts a decimal amount to nano-dollars. */
 export const toNano = (amount: unknown): bigint => {
   const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount)) ?? [];
   const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0'));
@@ -11,7 +11,7 @@ export const fromNano = (nano: bigint): string => {
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -9)}.${fraction}`;
 };
 
-/** The charge of tokens at rates per million, each a decimal, rounded up to a nano-dollar. */
+/** Returns the charge for tokens at decimal rates per million, rounded up to a nano-dollar. */
 export const tokenCharge = (
   tokens: { input: number; output: number },
   rates: { input: string; output: string },
@@ -21,7 +21,7 @@ export const tokenCharge = (
     const [whole = '0', fraction = ''] = rate.split('.');
     return BigInt(whole + fraction.slice(0, 18).padEnd(18, '0'));
   };
-  // Rates in 10^-18 dollars a million tokens; the sum divided by 10^6 tokens and 10^9 makes nano-dollars.
+  // Rates are in 10^-18 dollars per million tokens. Dividing the sum by 10^6 tokens and 10^9 gives nano-dollars.
   const sum = BigInt(tokens.input) * exact(rates.input) + BigInt(tokens.output) * exact(rates.output);
   const divisor = scale * 1_000_000_000n;
   return (sum + divisor - 1n) / divisor;

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 
-/** What a tool answered, as plain data. */
+/** Returns a tool's answer as plain data. */
 export const callTool = async (assistant: Client, name: string, input: Record<string, unknown>) => {
   const result = await assistant.callTool({ name, arguments: input });
   return {

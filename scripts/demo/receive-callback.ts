@@ -12,9 +12,9 @@ interface Callback {
   body: string;
 }
 
-/** An image whose end is announced to a receiver on this machine, which verifies the signature. */
+/** Makes an image with a webhook to a receiver on this machine, which verifies the signature. */
 export const receiveCallback = async (gateway: Gateway): Promise<void> => {
-  await step('Have an image made with a callback, and verify its signature (standardwebhooks)', async () => {
+  await step('Create an image with a webhook, and verify its signature (standardwebhooks)', async () => {
     const authorization = `Bearer ${gateway.apiKey}`;
     const balance = await fetch(`${gateway.url}/v1/balance`, { headers: { authorization } });
     const { webhook_secret: secret } = (await balance.json()) as { webhook_secret: string };
@@ -28,7 +28,7 @@ export const receiveCallback = async (gateway: Gateway): Promise<void> => {
     });
     receiver.listen(0, '127.0.0.1');
     await once(receiver, 'listening');
-    const timer = setTimeout(() => received.reject(new Error('no callback came')), callbackTimeoutMs);
+    const timer = setTimeout(() => received.reject(new Error('no webhook arrived')), callbackTimeoutMs);
     try {
       const created = await fetch(`${gateway.url}/v1/images/generations?async=true`, {
         method: 'POST',
@@ -49,7 +49,7 @@ export const receiveCallback = async (gateway: Gateway): Promise<void> => {
         event_id: string;
         custom_data: { order: string };
       };
-      must(event.id === id && event.status === 'done', 'the callback tells of this image');
+      must(event.id === id && event.status === 'done', 'the webhook is for this image');
       must(event.custom_data.order === 'A-17', 'custom_data comes back');
       say(`event ${event.event_id}: image ${event.status}, order ${event.custom_data.order}`);
     } finally {

@@ -1,11 +1,11 @@
 import { createTerminal } from '../terminal.ts';
 import type { GatewayProcess } from '../gateway-process.ts';
 
-/** Where the demo tells its story. */
+/** The demo's output. */
 export const terminal = createTerminal();
 export const { step, say } = terminal;
 
-/** Fails the demo with what was expected. */
+/** Fails the demo with the expectation as its message. */
 export const must: (claim: boolean, expectation: string) => asserts claim = (claim, expectation) => {
   if (!claim) throw new Error(`expected: ${expectation}`);
 };

@@ -7,7 +7,7 @@ import { callTool } from './call-tool.ts';
 import { receiveCallback } from './receive-callback.ts';
 import { must, say, step, terminal, type Gateway } from './stage.ts';
 
-/** Everything that a prepaid key buys: text in both forms, an image, an image with a callback, a video. */
+/** Shows everything that a prepaid key buys: text in both forms, an image, an image with a webhook, a video. */
 export const useGeneration = async (gateway: Gateway, assistant: Client, question: string): Promise<void> => {
   await askModels(gateway, assistant, question);
   await callFunction(gateway);
@@ -47,7 +47,7 @@ const askModels = async (gateway: Gateway, assistant: Client, question: string):
 };
 
 const makeImage = async (assistant: Client): Promise<void> => {
-  await step('Have an image made, and save it', async () => {
+  await step('Create an image and save it', async () => {
     const prompt = 'A quiet harbour at dawn, with fishing boats';
     const { isError, data } = await callTool(assistant, 'create_image', { model: 'imagemodel-1.0', prompt });
     must(!isError && data['status'] === 'done', 'the image job is done');
@@ -62,9 +62,9 @@ const makeImage = async (assistant: Client): Promise<void> => {
   });
 };
 
-/** A function call and its answer, in the Responses form. */
+/** Makes a function call and sends its result, in the Responses form. */
 const callFunction = async (gateway: Gateway): Promise<void> => {
-  await step('Have a function called in the Responses form (the openai package)', async () => {
+  await step('Call a function with the Responses API (the openai package)', async () => {
     const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.apiKey, maxRetries: 0 });
     const tools = [
       {
@@ -111,14 +111,14 @@ const callFunction = async (gateway: Gateway): Promise<void> => {
 };
 
 const makeVideo = async (gateway: Gateway, assistant: Client): Promise<void> => {
-  await step('Have a video made, and save it', async () => {
+  await step('Create a video and save it', async () => {
     const { isError, data } = await callTool(assistant, 'create_video', {
       model: 'videomodel-2.0',
       prompt: 'A quiet harbour at dawn; a fishing boat leaves',
       duration: 4,
       resolution: '480p',
     });
-    must(!isError && typeof data['id'] === 'string', 'the video is begun');
+    must(!isError && typeof data['id'] === 'string', 'the video was started');
     const videoId = data['id'];
     let video = data;
     for (let polls = 0; video['status'] !== 'completed' && polls < 10; polls += 1) {

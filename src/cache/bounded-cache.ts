@@ -1,31 +1,31 @@
 import { Keyv } from 'keyv';
+import { LRUCache } from 'lru-cache';
 import { atMostEvery } from '../kit/at-most-every.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createLruStore } from './lru-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
 /** Values that may be lost at any time: never a balance, a hold, a lease or a counter. */
 export interface BoundedCache {
   /**
-   * A copy of the value under `key`; undefined when there is none or the cache cannot tell. With Redis it was perhaps
-   * written by another version of this program, so the caller checks its shape.
+   * Returns a copy of the value of `key`, or undefined when there is none or the cache fails. Another version of this
+   * program may have written it to Redis, so the caller checks its shape.
    */
   get(key: string): Promise<unknown>;
-  /** Keeps the JSON of `value`. What cannot be kept is lost, and logged. */
+  /** Keeps the JSON of `value`. A value that cannot be kept is lost, and that is logged. */
   set(key: string, value: unknown): Promise<void>;
 }
 
 export interface BoundedCacheOptions {
-  /** Tells this cache's keys from those of others on the same Redis. */
+  /** Separates the keys of this cache from those of others on the same Redis. */
   namespace: string;
   ttlMs: number;
-  /** Entries in memory; in Redis, their life and Redis's own settings bound them. */
+  /** The most entries in memory. In Redis, their time to live and Redis's own settings bound them. */
   maxEntries: number;
   /** Null keeps entries in this process. */
   redis: RedisConnection | null;
   log: Log;
-  /** How long one call waits for Redis. */
+  /** The longest wait of one call for Redis. */
   timeoutMs?: number;
 }
 
@@ -36,7 +36,7 @@ const logIntervalMs = 60_000;
 export const createCache = (options: BoundedCacheOptions): BoundedCache => {
   const { namespace, ttlMs, maxEntries, redis, log, timeoutMs = defaultTimeoutMs } = options;
   const entries = new Keyv<unknown>({
-    store: withClear(redis === null ? createLruStore(maxEntries) : redis.openStore({ timeoutMs })),
+    store: withClear(redis === null ? memoryStore(maxEntries) : redis.openStore({ timeoutMs })),
     namespace: `causeway:${namespace}`,
     ttl: ttlMs,
     serialize: JSON.stringify,
@@ -63,6 +63,16 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
         reportFault(error);
       }
     },
+  };
+};
+
+/** Keyv itself drops entries after their time to live. */
+const memoryStore = (maxEntries: number): CacheStore => {
+  const entries = new LRUCache<string, string>({ max: maxEntries });
+  return {
+    get: async (key) => entries.get(key),
+    set: async (key, text) => void entries.set(key, text),
+    delete: async (key) => entries.delete(key),
   };
 };
 

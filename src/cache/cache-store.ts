@@ -1,4 +1,4 @@
-/** Where a cache keeps its entries: text by key. */
+/** The store of a cache: text by key. */
 export interface CacheStore {
   get(key: string): Promise<string | undefined>;
   set(key: string, text: string, ttlMs?: number): Promise<void>;

@@ -3,24 +3,24 @@ import KeyvRedis, { createClient } from '@keyv/redis';
 import { atMostEvery } from '../kit/at-most-every.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
-import { createCircuitBreaker } from '../kit/circuit-breaker.ts';
-import { within } from './within.ts';
+import { callWithin } from '../kit/call-within.ts';
+import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
 /**
- * What replicas share. Redis is never needed: a call that it does not answer in time gives undefined, and after a
- * few such calls it is left alone for some seconds.
+ * A connection to the Redis that replicas share. Redis is optional: a call without an answer in time returns undefined, and
+ * after a few such calls Redis is not asked for some seconds.
  */
 export interface RedisConnection {
-  /** The node-redis client, for libraries that send commands themselves; inside `attempt` only. */
+  /** The node-redis client, for libraries that send commands themselves. Used only inside `attempt`. */
   readonly client: RedisClient;
   /**
-   * The outcome of `command`, or undefined where Redis failed or took longer than `timeoutMs`. Never throws. A
-   * command given up may still be carried out.
+   * Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. A
+   * command that timed out may still be carried out.
    */
   attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
-  /** Dials now, so that the log tells at once when Redis does not answer. Never rejects. */
+  /** Connects now, so that the log tells at once when Redis does not answer. Never rejects. */
   check(): Promise<void>;
-  /** Redis as the store of a cache: a fault reads as a miss, and a write that fails is lost. */
+  /** Opens a store for a cache. A fault reads as a miss, and a write that fails is lost. */
   openStore(options: { timeoutMs: number }): CacheStore;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ const pingIntervalMs = 1_000;
 const silenceMs = 4_000;
 const breakerOpenMs = 5_000;
 const breakerMaxFailures = 5;
-/** Commands waiting to be sent or answered; beyond, a command fails at once. */
+/** The commands that may wait to be sent or answered; one more fails at once. */
 const maxPendingCommands = 20_000;
 const logIntervalMs = 60_000;
 
@@ -56,13 +56,17 @@ const openClient = (url: string) =>
 type RedisClient = ReturnType<typeof openClient>;
 
 /**
- * A connection to `url` (redis: or rediss:), dialled at the first call and dialled again for as long as it is not
- * closed. Callers wait for the first dial within their own time-out, and for no later one.
+ * Connects to `url` (redis: or rediss:) at the first call, and reconnects until it is closed. Callers wait for the first
+ * attempt to connect within their own time-out, and for no later one.
  */
 export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
   const client = openClient(url);
   const store = new KeyvRedis<string>(client, { throwOnErrors: true });
-  const breaker = createCircuitBreaker({ maxFailures: breakerMaxFailures, openMs: breakerOpenMs });
+  const breaker = createCircuitBreaker({
+    opensAfter: failuresInARow(breakerMaxFailures),
+    openMs: breakerOpenMs,
+    probeMs: breakerOpenMs,
+  });
   const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn(
       { err: error, leftOut, redis: new URL(url).host },
@@ -76,7 +80,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   const dialler = watchDialling(client, { onFault, onReady: () => breaker.succeeded() });
 
   const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
-    if (isClosed || !breaker.allows()) return undefined;
+    if (isClosed || breaker.enter() === null) return undefined;
     let isExpired = false;
     const run = async (): Promise<T> => {
       await dialler.firstDial();
@@ -85,7 +89,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
       return command();
     };
     try {
-      const value = await within(timeoutMs, run());
+      const value = await callWithin({ call: run, timeoutMs });
       breaker.succeeded();
       return value;
     } catch (error) {

@@ -1,9 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import type { ModelConfig } from './model.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatRate, formatUsd } from '../kit/money.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
 import type { RealSales } from './open-real-sales.ts';
-import { remember } from './remember.ts';
 
 /** The SKUs on sale to one account. A SKU without a price cannot be in it, so nothing is ever free by omission. */
 export interface Catalog {
@@ -59,15 +59,18 @@ export const createCatalogs = (
 
 const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
   const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
-  const byTerms = remember(mostCatalogs, (text: string) => {
-    const terms = parseAccountTerms(text);
-    return createCatalog(offered(models, terms), terms);
+  const byTerms = new LRUCache<string, Catalog>({
+    max: mostCatalogs,
+    memoMethod: (text) => {
+      const terms = parseAccountTerms(text);
+      return createCatalog(offered(models, terms), terms);
+    },
   });
   return {
     for: ({ accountId, terms }) => {
       if (terms === null) return standard;
       try {
-        return byTerms(terms);
+        return byTerms.memo(terms);
       } catch (cause) {
         throw new Error(`the terms of account ${accountId} cannot be used`, { cause });
       }

@@ -7,20 +7,16 @@ export const serverVariables = {
   PORT: wholeNumber(0, 65_535, 8402).describe('port to listen on; 0 takes a free one'),
   PUBLIC_URL: plainUrl
     .optional()
-    .describe(
-      'base of result URLs, documents and x402 resources, made from host and port when unset; ' +
-        'main networks need one that others can reach',
-    ),
+    .describe('base of all URLs in answers, from host and port when unset; main networks need a public one'),
   TRUSTED_PROXY_HOPS: wholeNumber(0, 10, 0).describe(
-    'your own proxies in front; the client address is that many entries from the end of `X-Forwarded-For`',
+    'your proxies in front; the client is that many entries from the end of `X-Forwarded-For`',
   ),
   ALLOWED_ORIGINS: commaList
     .transform((hosts) => hosts.map((host) => host.toLowerCase()))
     .pipe(z.array(z.string().regex(/^[a-z0-9.-]+$/, 'must be host names divided by commas')))
     .default([])
     .describe(
-      'host names, divided by commas, of web pages that may call `/mcp` from a browser; ' +
-        'the own host and local pages always may',
+      'host names of web pages that may call `/mcp`, divided by commas; own and local pages always may',
     ),
   BRAND: z
     .string()
@@ -33,10 +29,7 @@ export const serverVariables = {
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' })
     .optional()
-    .describe(
-      '`redis://…` shares rate limits and cached search pages between replicas; ' +
-        'while it is away each process counts for itself',
-    ),
+    .describe('`redis://…` shares rate limits and search pages; while it is away each process counts alone'),
   CAUSEWAY_CONFIG: z.string().default('causeway.yaml').describe('the file of [causeway.yaml](#causewayyaml)'),
   CAUSEWAY_API_KEY: z
     .string()
@@ -45,7 +38,7 @@ export const serverVariables = {
   CAUSEWAY_LAUNCHED: z
     .string()
     .optional()
-    .describe('set to `1` by the command `causeway` itself: the gateway then ends with its launcher'),
+    .describe('set by the command `causeway` itself: the gateway ends with its launcher'),
 };
 
 export const readServerSettings = (values: VariableValues<typeof serverVariables>) => ({

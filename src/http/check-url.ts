@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { classifyAddress, type AddressClass } from './classify-address.ts';
 import { OutboundError } from './outbound.ts';
 
-/** An address that may be looked up and, where what it resolves to is allowed too, called. */
+/** A URL whose host may be looked up. It may be called if the addresses of the host are allowed too. */
 export interface CheckedUrl {
   url: URL;
   /** An IP address without brackets, or a host name without a dot at its end. */
@@ -12,7 +12,7 @@ export interface CheckedUrl {
   allows(addressClass: AddressClass): boolean;
 }
 
-/** What no real address needs, and one answer's redirect may hold. */
+/** No real address is longer, but the redirect of an answer may be. */
 const maxCharacters = 8_192;
 
 /**
@@ -48,7 +48,7 @@ export const checkUrl = (text: string, { allowsLoopback }: { allowsLoopback: boo
 /** Names of this machine are never asked of the DNS (RFC 6761). */
 export const isLoopbackName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
 
-/** Of a host that needs no look-up; null: a name. */
+/** Classifies a host that needs no look-up. Returns null for a name. */
 export const classifyLiteral = (host: string): AddressClass | null => {
   if (isLoopbackName(host)) return 'loopback';
   return isIP(host) === 0 ? null : classifyAddress(host);

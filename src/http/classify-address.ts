@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js';
 
 export type AddressClass = 'public' | 'loopback' | 'refused';
 
-/** What of IPv6 is given out for use on the Internet; everything else is local, translated or without a meaning yet. */
+/** The part of IPv6 that is given out for the Internet. Everything else is local, translated or reserved. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Documentation (RFC 9637); ipaddr.js takes it for unicast. */
 const documentation = ipaddr.IPv6.parseCIDR('3fff::/20');
 
 /**
- * Whether an IP address may be called for a stranger. Only plain unicast is public: no private, shared, link-local,
+ * Says whether an IP address may be called for a stranger. Only plain unicast is public: no private, shared, link-local,
  * multicast, documentation or reserved range, and none that carries an IPv4 address inside (NAT64, 6to4, Teredo). A
  * mapped IPv6 address is the IPv4 address that the kernel makes of it. Anything but an address is refused.
  */

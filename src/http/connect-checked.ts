@@ -3,21 +3,21 @@ import { connect as connectTls } from 'node:tls';
 import type { CheckedUrl } from './check-url.ts';
 import { notPublic } from './check-url.ts';
 import { classifyAddress } from './classify-address.ts';
-import { OutboundError } from './outbound.ts';
+import { toConnectFailure } from './connect-failure.ts';
 import type { ResolveHost } from './resolve-host.ts';
 
 export interface ConnectOptions {
   resolve: ResolveHost;
   /** Certificate authorities (PEM) instead of the well-known ones. */
-  ca?: string;
+  ca?: string | undefined;
   signal: AbortSignal;
 }
 
-/** Of a host with more addresses, the first are tried. */
+/** So many addresses of a host are tried, the first ones. */
 const maxTried = 8;
 
 /**
- * A new connection to the host of a checked URL. Its name is looked up once; every address must be allowed, and only these
+ * Opens a new connection to the host of a checked URL. Its name is looked up once; every address must be allowed, and only these
  * are connected to, whatever the name resolves to a moment later. Throws OutboundError, or the signal's reason.
  */
 export const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Promise<Socket> => {
@@ -32,7 +32,7 @@ export const connectChecked = async (target: CheckedUrl, options: ConnectOptions
   const socket = connectTls({
     ...to,
     ...(ca === undefined ? {} : { ca }),
-    // Of an IP address there is none to name (RFC 6066).
+    // An IP address is no server name (RFC 6066).
     servername: isIP(host) === 0 ? host : '',
     ALPNProtocols: ['http/1.1'],
     minVersion: 'TLSv1.2',
@@ -60,7 +60,7 @@ const untilConnected = (
     const settle = (): void => {
       signal.removeEventListener('abort', abort);
       socket.off(event, connected).off('error', failed);
-      // What fails from now on is the next owner's to see, or nobody's.
+      // The next owner of the socket sees later failures, or nobody does.
       socket.on('error', () => undefined);
     };
     const connected = (): void => {
@@ -80,12 +80,3 @@ const untilConnected = (
     socket.on(event, connected).on('error', failed);
     signal.addEventListener('abort', abort, { once: true });
   });
-
-const certificateCode = /^(ERR_TLS_CERT|CERT_|UNABLE_TO_|DEPTH_ZERO_|HOSTNAME_MISMATCH)|SELF_SIGNED/;
-
-const toConnectFailure = (cause: Error): OutboundError => {
-  const code = 'code' in cause ? String(cause.code) : '';
-  return certificateCode.test(code)
-    ? new OutboundError('bad_certificate', 'The certificate of the host is not to be trusted.', { cause })
-    : new OutboundError('unreachable', 'The host does not accept a connection.', { cause });
-};

@@ -1,21 +1,23 @@
-import { boundedBody, tooLarge } from './bounded-body.ts';
+import type { Socket } from 'node:net';
+import { Client, type buildConnector } from 'undici';
+import { startDeadline, type Deadline } from '../kit/deadline.ts';
+import { createFairShareLimiter, type FairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
-import { startDeadline, type Deadline } from './deadline.ts';
-import { exchange, type Exchange } from './exchange.ts';
+import { connectChecked, type ConnectOptions } from './connect-checked.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { createResolveHost, type ResolveHost } from './resolve-host.ts';
-import { createSlots, type Slots } from './slots.ts';
+import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
 
 export interface OutboundOptions {
-  /** For development: lets plain http and any port on addresses of this machine in as well. */
+  /** For development: also allows addresses of this machine, over plain http and on any port. */
   allowsLoopback: boolean;
-  /** Names the service to whoever is called, where the headers of a call do not. */
+  /** The User-Agent of calls whose own headers have none. */
   userAgent: string;
-  /** How many downloads of inputs, of results, and how many posts, run at once. */
+  /** The most downloads of inputs that run at once. Downloads of results and posts have the same limit each. */
   atOnce?: number;
-  /** How many more inputs, and how many more posts, may wait; then OutboundError `busy`. */
+  /** The most inputs, and the most posts, that wait for their turn. One more fails with OutboundError `busy`. */
   waiting?: number;
-  /** How long each of these may wait; then the same. */
+  /** How long each of these waits before it fails so. */
   longestWaitMs?: number;
   resolve?: ResolveHost;
   /** Certificate authorities (PEM) instead of the well-known ones. */
@@ -31,8 +33,8 @@ interface Call {
 
 /** Calls that wait for the same places. */
 interface Lane {
-  slots: Slots;
-  /** Beside the time that the call has once it runs. */
+  limiter: FairShareLimiter;
+  /** Does not count as time of the call itself. */
   longestWaitMs: number;
 }
 
@@ -42,12 +44,12 @@ interface BeginOptions {
   accountId?: string | undefined;
 }
 
-/** For results: as long as an upstream may take to hand one over. */
+/** Results wait as long as an upstream may take to hand one over. */
 const longestResultWaitMs = 600_000;
 const maxRedirects = 3;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** HTTP to addresses that users name, over undici. Nothing is asked of proxies, and no connection is used twice. */
+/** HTTP to addresses that users name. It asks no proxy and uses no connection twice. */
 export const createOutbound = ({
   allowsLoopback,
   userAgent,
@@ -57,23 +59,31 @@ export const createOutbound = ({
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
-  // Apart, so that slow hosts that users name never keep posts waiting, nor results that are made and paid for.
+  const createLimiter = (maxWaiting: number): FairShareLimiter =>
+    createFairShareLimiter({
+      total: atOnce,
+      queue: {
+        total: maxWaiting,
+        refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+      },
+    });
+  // Each has its own limiter, so that slow hosts that users name hold up neither posts nor results that are paid for.
   const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
-    inputs: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
-    // As many as there are jobs, and none is refused.
-    results: { slots: createSlots({ atOnce, waiting: Infinity }), longestWaitMs: longestResultWaitMs },
-    posts: { slots: createSlots({ atOnce, waiting }), longestWaitMs },
+    inputs: { limiter: createLimiter(waiting), longestWaitMs },
+    // There are as many as there are jobs, and none is refused.
+    results: { limiter: createLimiter(Infinity), longestWaitMs: longestResultWaitMs },
+    posts: { limiter: createLimiter(waiting), longestWaitMs },
   };
   const closed = new AbortController();
 
   const begin = async (
-    { slots, longestWaitMs }: Lane,
+    { limiter, longestWaitMs }: Lane,
     { totalMs, signal, accountId }: BeginOptions,
   ): Promise<Call> => {
     const signals = [signal, closed.signal];
-    const turn = startDeadline({ totalMs: longestWaitMs, failure: 'busy', signals });
-    const release = await slots.take({ signal: turn.signal, accountId }).finally(turn.end);
-    const deadline = startDeadline({ totalMs, failure: 'timeout', signals });
+    const turn = startDeadline({ totalMs: longestWaitMs, toError: toFailure('busy'), signals });
+    const release = await limiter.acquire({ owner: accountId }, { signal: turn.signal }).finally(turn.end);
+    const deadline = startDeadline({ totalMs, toError: toFailure('timeout'), signals });
     return {
       deadline,
       end: () => {
@@ -83,36 +93,48 @@ export const createOutbound = ({
     };
   };
 
-  const follow = async (first: CheckedUrl, deadline: Deadline): Promise<Exchange> => {
-    const headers = { 'user-agent': userAgent, accept: '*/*' };
+  /** Over a new connection: one that is used again would skip the check of the address. */
+  const send = (target: CheckedUrl, request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
+    const client = new Client(target.url.origin, {
+      connect: (_options, callback) => {
+        void connect(target, { resolve, ca, signal: request.signal }, callback);
+      },
+      allowH2: false,
+      // The deadline is over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return sendRequest(target.url, { ...request, closes: true }, client);
+  };
+
+  const follow = async (
+    first: CheckedUrl,
+    request: HttpRequest & { signal: AbortSignal },
+  ): Promise<HttpAnswer> => {
     let target = first;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      const found = await exchange(target, { method: 'GET', headers, body: null, deadline, resolve, ca });
-      if (!redirects.has(found.answer.statusCode)) return found;
-      found.end();
+      const found = await send(target, request);
+      if (!redirects.has(found.status)) return found;
+      found.body.destroy();
       target = checkUrl(readLocation(found, target), { allowsLoopback });
     }
     throw new OutboundError('too_many_redirects', `The URL redirects more than ${maxRedirects} times.`);
   };
 
   return {
-    download: async (url, { maxBytes, lane = 'inputs', ...limits }) => {
+    download: async (url, { maxBytes, idleMs, lane = 'inputs', ...limits }) => {
       const target = checkUrl(url, { allowsLoopback });
       const call = await begin(lanes[lane], limits);
       try {
-        const found = await follow(target, call.deadline);
-        try {
-          assertWanted(found, maxBytes);
-        } catch (error) {
-          found.end();
-          throw error;
-        }
-        const onClose = (): void => {
-          found.end();
-          call.end();
-        };
-        const body = boundedBody(found.answer.body, { maxBytes, deadline: call.deadline, onClose });
-        return { contentType: readHeader(found, 'content-type'), body };
+        const found = await follow(target, {
+          headers: { 'user-agent': userAgent, accept: '*/*' },
+          timeouts: idleMs === undefined ? {} : { idleMs },
+          signal: call.deadline.signal,
+          limits: () => ({ totalBytes: maxBytes }),
+        });
+        found.body.once('close', call.end);
+        assertWanted(found, maxBytes);
+        return { contentType: readHeader(found, 'content-type'), body: found.body };
       } catch (error) {
         call.end();
         throw error;
@@ -122,18 +144,18 @@ export const createOutbound = ({
       const target = checkUrl(url, { allowsLoopback });
       const call = await begin(lanes.posts, limits);
       try {
-        const { answer, end } = await exchange(target, {
+        const answer = await send(target, {
           method: 'POST',
           headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
           body,
-          deadline: call.deadline,
-          resolve,
-          ca,
+          timeouts: {},
+          signal: call.deadline.signal,
+          limits: () => ({ totalBytes: Infinity }),
         });
-        end();
+        answer.body.destroy();
         const retryAfter = answer.headers['retry-after'];
         return {
-          status: answer.statusCode,
+          status: answer.status,
           retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
         };
       } finally {
@@ -144,30 +166,56 @@ export const createOutbound = ({
   };
 };
 
-/** Throws OutboundError unless the answer is a plain 2xx that claims to be small enough. */
-const assertWanted = (found: Exchange, maxBytes: number): void => {
-  const { statusCode } = found.answer;
-  if (statusCode < 200 || statusCode > 299) throw badStatus(found);
-  const encoding = readHeader(found, 'content-encoding') ?? 'identity';
-  if (encoding.toLowerCase() !== 'identity')
-    throw new OutboundError('encoded', 'The answer is compressed; it must be sent as it is.');
-  if (Number(readHeader(found, 'content-length')) > maxBytes) throw tooLarge(maxBytes);
+const connect = async (
+  target: CheckedUrl,
+  options: ConnectOptions,
+  callback: buildConnector.Callback,
+): Promise<void> => {
+  let socket: Socket;
+  try {
+    socket = await connectChecked(target, options);
+  } catch (error) {
+    callback(error instanceof Error ? error : new Error('the call was aborted', { cause: error }), null);
+    return;
+  }
+  callback(null, socket);
 };
 
-/** In whatever case it is written: both would be sent. */
+const toFailure =
+  (failure: 'busy' | 'timeout') =>
+  (totalMs: number): OutboundError =>
+    new OutboundError(failure, `The call took longer than ${totalMs} ms.`);
+
+/** Throws OutboundError and ends the body unless the answer is a plain 2xx that claims to be small enough. */
+const assertWanted = (found: HttpAnswer, maxBytes: number): void => {
+  const failure = refusalOf(found, maxBytes);
+  if (failure === null) return;
+  found.body.destroy();
+  throw failure;
+};
+
+const refusalOf = (found: HttpAnswer, maxBytes: number): OutboundError | null => {
+  if (found.status < 200 || found.status > 299) return badStatus(found);
+  const encoding = readHeader(found, 'content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity')
+    return new OutboundError('encoded', 'The answer is compressed; it must be sent as it is.');
+  return Number(readHeader(found, 'content-length')) > maxBytes ? tooLarge(maxBytes) : null;
+};
+
+/** Names of headers may be in any case: both would be sent. */
 const hasUserAgent = (headers: Record<string, string>): boolean =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'user-agent');
 
-const readLocation = (found: Exchange, { url }: CheckedUrl): string => {
+const readLocation = (found: HttpAnswer, { url }: CheckedUrl): string => {
   const location = readHeader(found, 'location');
   if (location === null || !URL.canParse(location, url.href)) throw badStatus(found);
   return new URL(location, url).href;
 };
 
-const badStatus = ({ answer }: Exchange): OutboundError =>
-  new OutboundError('bad_status', `The host answered with status ${answer.statusCode}.`);
+const badStatus = ({ status }: HttpAnswer): OutboundError =>
+  new OutboundError('bad_status', `The host answered with status ${status}.`);
 
-const readHeader = ({ answer }: Exchange, name: string): string | null => {
-  const value = answer.headers[name];
+const readHeader = ({ headers }: HttpAnswer, name: string): string | null => {
+  const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;
 };

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Why a call to an address that a user named came to nothing. */
+/** Says why a call came to nothing. */
 export type OutboundFailure =
   /** Not https, has credentials, or is malformed. */
   | 'bad_url'
@@ -38,10 +38,12 @@ export interface DownloadOptions {
   maxBytes: number;
   /** From the first step to the last byte; a wait for a place comes before it. */
   totalMs: number;
+  /** How long the host may send nothing. The time that the reader takes does not count. */
+  idleMs?: number;
   signal: AbortSignal;
   /** `results` for what an upstream made: it has places of its own. `inputs` unless told. */
   lane?: 'inputs' | 'results';
-  /** For whom, where that is known: nobody gets more than a share of the places. */
+  /** The account that the call is for, if that is known. No account gets more than a share of the places. */
   accountId?: string | undefined;
 }
 

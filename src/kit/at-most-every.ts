@@ -1,6 +1,6 @@
 /**
- * `act`, run at most once in `intervalMs`; the calls between are dropped and counted. For log lines that an outage
- * would repeat with every request.
+ * Runs `act` at most once in `intervalMs`; drops and counts the calls between. For log lines that an outage would repeat
+ * with every request.
  */
 export const atMostEvery = <T>(
   intervalMs: number,

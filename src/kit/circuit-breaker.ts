@@ -1,52 +1,141 @@
-export interface CircuitBreaker {
-  /** Whether a call may be made now. A `true` is to be followed by `succeeded`, `failed` or `abandoned`. */
-  allows(): boolean;
-  /** Closes the breaker. */
-  succeeded(): void;
-  failed(): void;
-  /** The call ended without telling anything; where it was the one that may try, the next one may. */
-  abandoned(): void;
+/** Which of the last outcomes open the breaker. */
+export interface OpensAfter {
+  /** How many outcomes are remembered. */
+  outcomes: number;
+  leastOutcomes: number;
+  failedShare: number;
 }
 
+/** Opens after so many failures without a success between them. */
+export const failuresInARow = (count: number): OpensAfter => ({
+  outcomes: count,
+  leastOutcomes: count,
+  failedShare: 1,
+});
+
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open it. */
-  maxFailures: number;
-  /** How long no call is made. After that one call may try, and no other until it succeeded or as long again. */
+  opensAfter: OpensAfter;
+  /** How long no call is made. After that one call probes, which closes the breaker or opens it again. */
   openMs: number;
-  /** A clock that never goes back. */
+  /** Each failed probe doubles the time up to this. By default it stays `openMs`. */
+  longestOpenMs?: number;
+  /** How long a probe may take before another call probes. By default as long as it wants. */
+  probeMs?: number;
+  /** By default a clock that never goes back. */
   nowMs?: () => number;
 }
 
-/** Stops calls to something that does not answer, so that waiting for it is paid a few times and not by every call. */
+/** Stops calls to something that fails, so that its failures are waited for a few times and not by every call. */
+export interface CircuitBreaker {
+  /** Lets one call in, whose outcome is to be told to the pass. Returns null while no call may be made. */
+  enter(): BreakerPass | null;
+  /** Milliseconds until a call may be made, as far as is known now: 0 when one may. */
+  restMs(): number;
+  /** A call succeeded, whenever it began: closes the breaker. */
+  succeeded(): void;
+  /** A call failed, whenever it began. */
+  failed(): void;
+}
+
+/**
+ * One call. Its outcome counts only while the breaker is in the state in which the call began. A call may succeed (it began to
+ * answer) and fail later; an outcome that is told twice counts twice.
+ */
+export interface BreakerPass {
+  succeeded(): void;
+  failed(): void;
+  /** The call ended without an outcome: it was aborted, or the request itself was at fault. */
+  released(): void;
+  /** The other side wants no calls for so long, a minute at most. */
+  coolDown(ms: number): void;
+}
+
+const longestCooldownMs = 60_000;
+/** How long to wait while another call probes. Its end cannot be known. */
+const restWhileProbingMs = 1_000;
+
 export const createCircuitBreaker = ({
-  maxFailures,
-  openMs,
+  opensAfter,
+  openMs: shortestOpenMs,
+  longestOpenMs = shortestOpenMs,
+  probeMs = Infinity,
   nowMs = () => performance.now(),
 }: CircuitBreakerOptions): CircuitBreaker => {
-  let failures = 0;
-  let nextTryMs = -Infinity;
-  let isTrying = false;
+  let outcomes: boolean[] = [];
+  let openMs = shortestOpenMs;
+  let state: 'closed' | 'open' | 'probing' = 'closed';
+  let restUntil = -Infinity;
+  let probeUntil = -Infinity;
+  /** Grows with each change of state. */
+  let era = 0;
+
+  const moveTo = (next: typeof state): void => {
+    state = next;
+    era += 1;
+  };
+
+  const open = (forMs: number): void => {
+    openMs = forMs;
+    restUntil = Math.max(restUntil, nowMs() + forMs);
+    moveTo('open');
+  };
+
+  const record = (isFailure: boolean): void => {
+    outcomes.push(isFailure);
+    if (outcomes.length > opensAfter.outcomes) outcomes.shift();
+    const failures = outcomes.filter(Boolean).length;
+    if (outcomes.length >= opensAfter.leastOutcomes && failures >= outcomes.length * opensAfter.failedShare)
+      open(shortestOpenMs);
+  };
+
+  const succeeded = (): void => {
+    if (state === 'closed') {
+      record(false);
+      return;
+    }
+    if (state === 'open') restUntil = -Infinity;
+    outcomes = [];
+    openMs = shortestOpenMs;
+    moveTo('closed');
+  };
+
+  const failed = (): void => {
+    if (state === 'closed') record(true);
+    else open(state === 'probing' ? Math.min(openMs * 2, longestOpenMs) : openMs);
+  };
+
+  const createPass = (passEra: number): BreakerPass => {
+    const isCurrent = (): boolean => era === passEra;
+    const giveUpProbe = (): void => {
+      if (isCurrent() && state === 'probing') moveTo('open');
+    };
+    return {
+      succeeded: () => {
+        if (isCurrent()) succeeded();
+      },
+      failed: () => {
+        if (isCurrent()) failed();
+      },
+      released: giveUpProbe,
+      coolDown: (ms) => {
+        restUntil = Math.max(restUntil, nowMs() + Math.min(ms, longestCooldownMs));
+        giveUpProbe();
+      },
+    };
+  };
+
   return {
-    allows() {
-      if (failures < maxFailures) return true;
+    enter: () => {
       const now = nowMs();
-      if (now < nextTryMs) return false;
-      nextTryMs = now + openMs;
-      isTrying = true;
-      return true;
+      if (now < (state === 'probing' ? probeUntil : restUntil)) return null;
+      if (state !== 'closed') {
+        probeUntil = now + probeMs;
+        moveTo('probing');
+      }
+      return createPass(era);
     },
-    succeeded() {
-      failures = 0;
-      isTrying = false;
-    },
-    failed() {
-      failures += 1;
-      nextTryMs = nowMs() + openMs;
-      isTrying = false;
-    },
-    abandoned() {
-      if (isTrying) nextTryMs = -Infinity;
-      isTrying = false;
-    },
+    restMs: () => (state === 'probing' ? restWhileProbingMs : Math.max(0, restUntil - nowMs())),
+    succeeded,
+    failed,
   };
 };

@@ -1,4 +1,4 @@
-/** What is read of a file or folder; null when there is none of that name. */
+/** Returns the outcome of a read, or null if there is no such file or folder (ENOENT). */
 export const nullWhenAbsent = async <T>(reading: Promise<T>): Promise<T | null> => {
   try {
     return await reading;

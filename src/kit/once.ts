@@ -1,4 +1,4 @@
-/** `make`, made once at the first call; what failed is made anew at the next. */
+/** Calls `make` at the first call and returns its result to all. After a failure the next call tries again. */
 export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | null = null;
   return async () => {

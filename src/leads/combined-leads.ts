@@ -1,8 +1,8 @@
 import { atMostEvery } from '../kit/at-most-every.ts';
-import { createCircuitBreaker } from '../kit/circuit-breaker.ts';
+import { callWithin } from '../kit/call-within.ts';
+import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 import { AppError } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
-import { callWithin } from './call-within.ts';
 import { InconclusiveError } from './inconclusive-error.ts';
 import type { Lead, LeadQuery, LeadSource, LeadStatus } from './lead-source.ts';
 
@@ -26,8 +26,8 @@ export interface CombinedLeadsOptions {
   nowMs?: () => number;
 }
 
-/** Failures in a row after which a source is left alone, and how long. */
-const breaker = { maxFailures: 5, openMs: 10_000 };
+/** A source that failed so often in a row is left alone for `openMs`. */
+const breaker = { opensAfter: failuresInARow(5), openMs: 10_000, probeMs: 10_000 };
 /** A source that was given this part of its time counts as failed when the caller leaves. */
 const fairShare = 0.9;
 const logIntervalMs = 60_000;
@@ -127,22 +127,23 @@ const createGuardedLeads = (
   );
   return {
     search: async (query, { signal }) => {
-      if (!circuit.allows()) throw new Error(`${name} failed too often lately`);
+      const pass = circuit.enter();
+      if (pass === null) throw new Error(`${name} failed too often lately`);
       const startMs = nowMs();
       try {
         const call = (inner: AbortSignal) => source.search(query, { signal: inner });
         const leads = await callWithin({ call, timeoutMs, signal });
-        circuit.succeeded();
+        pass.succeeded();
         return leads;
       } catch (error) {
         // A caller that left, or a time that other sources used up, tells nothing about this source.
         if (signal.aborted && nowMs() - startMs < fairShare * timeoutMs) {
-          circuit.abandoned();
+          pass.released();
           throw error;
         }
-        if (!(error instanceof InconclusiveError)) circuit.failed();
-        else if (error.wasAsked) circuit.succeeded();
-        else circuit.abandoned();
+        if (!(error instanceof InconclusiveError)) pass.failed();
+        else if (error.wasAsked) pass.succeeded();
+        else pass.released();
         reportFailure(error);
         throw error;
       }

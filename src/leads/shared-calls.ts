@@ -1,3 +1,5 @@
+import { unlessAborted } from '../kit/unless-aborted.ts';
+
 /** Shares one call among all callers with the same key while it runs. */
 export interface SharedCalls<T> {
   /**
@@ -45,15 +47,4 @@ export const createSharedCalls = <T>(): SharedCalls<T> => {
       }
     },
   };
-};
-
-const unlessAborted = async <T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> => {
-  const abort = Promise.withResolvers<never>();
-  const onAbort = (): void => abort.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([outcome, abort.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 };

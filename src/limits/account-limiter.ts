@@ -11,7 +11,7 @@ export interface AccountLimiter {
   close(): Promise<void>;
 }
 
-/** What of a caller its limit goes by. */
+/** The facts of a caller that decide its limit. */
 export interface LimitedCaller {
   accountId: string;
   /** `Account.terms`, which may have a limit of their own. */
@@ -23,12 +23,12 @@ export interface AccountLimiterOptions extends Pick<
   MinuteCounterOptions,
   'redis' | 'timeoutMs' | 'maxBuckets'
 > {
-  /** Calls in a minute that the account may make. */
+  /** Returns the calls that the account may make in a minute. */
   limitOf: (caller: LimitedCaller) => number;
   keyPrefix?: string;
 }
 
-/** The limit of all calls of one account. */
+/** Limits the calls of each account. */
 export const createAccountLimiter = ({
   limitOf,
   keyPrefix = 'causeway:account-limit',

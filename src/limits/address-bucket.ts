@@ -1,11 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The one bucket of all addresses that cannot be read. */
+/** The bucket of all addresses that cannot be read. */
 export const unreadableBucket = 'unreadable';
 
 /**
- * The name under which a client address is counted. An IPv4 address counts alone; IPv6 counts by /64, which is what
- * one subscriber gets; an IPv4 address within IPv6 (mapped ::ffff:0:0/96, translated 64:ff9b::/96) counts as itself.
+ * Returns the name under which a client address is counted. An IPv4 address counts alone. An IPv6 address counts by its
+ * /64, which one subscriber gets. An IPv4 address within IPv6 (mapped ::ffff:0:0/96, translated 64:ff9b::/96) counts as
+ * the IPv4 address.
  */
 export const addressBucket = (clientAddress: string): string => {
   const address = clientAddress.replace(/%.*$/, '');

@@ -12,17 +12,17 @@ export interface MinuteCounterOptions {
   /** Shared by all replicas; null counts in this process alone. The owner closes it. */
   redis: LimiterRedis | null;
   keyPrefix: string;
-  /** How long one use waits for Redis. */
+  /** The longest wait of one use for Redis. */
   timeoutMs?: number;
-  /** Buckets that are counted apart in memory. */
+  /** The buckets that are counted separately in memory. */
   maxBuckets?: number;
 }
 
 const windowSeconds = 60;
 
 /**
- * Each use is counted in this process as well as in Redis, and the count of this process decides whenever Redis does
- * not: an outage neither lifts a limit nor begins it anew.
+ * Counts each use in this process as well as in Redis. The count of this process decides whenever Redis does not answer:
+ * an outage neither lifts a limit nor begins it anew.
  */
 export const createMinuteCounter = (options: MinuteCounterOptions): MinuteCounter => {
   const { redis, keyPrefix, timeoutMs = 100, maxBuckets = 100_000 } = options;

@@ -1,10 +1,10 @@
 import type { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { WindowCount } from './window-counter.ts';
 
-/** What the counter asks of a connection to Redis; RedisConnection of src/cache is one. */
+/** The part of a connection to Redis that the counter uses; RedisConnection of src/cache has it. */
 export interface LimiterRedis {
   readonly client: object;
-  /** The outcome of `command`, or undefined where Redis failed or took longer than `timeoutMs`; never throws. */
+  /** Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. */
   attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
 }
 
@@ -16,7 +16,7 @@ export interface RedisCounterOptions {
 }
 
 export interface RedisCounter {
-  /** Undefined when Redis did not answer in time; it may have counted nevertheless. */
+  /** Returns undefined when Redis did not answer in time; it may have counted the use all the same. */
   add(bucket: string): Promise<WindowCount | undefined>;
 }
 
@@ -39,7 +39,7 @@ const loadCount = async (options: RedisCounterOptions): Promise<Count> => {
   const limiter: RateLimiterRedis = new library.RateLimiterRedis({
     storeClient: options.redis.client,
     useRedisPackage: true,
-    // The library only counts: which count is too many, the caller says, and may say anew each time.
+    // The library only counts. The caller decides which count is too many, each time anew.
     points: Number.MAX_SAFE_INTEGER,
     duration: options.windowSeconds,
     keyPrefix: options.keyPrefix,

@@ -1,20 +1,21 @@
+import type { Release } from '../kit/fair-share-limiter.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 
-/** What one request holds of the budget for memory, as its operation deals with it. */
+/** The memory that one request holds of the budget, as its operation sees it. */
 export interface RequestMemory {
-  /** Takes so many bytes more. Throws AppError `overloaded` when there are none in time, or the signal's reason. */
+  /** Takes `bytes` more. Throws AppError `overloaded` when they are not free in time, or the signal's reason. */
   take(bytes: number, signal: AbortSignal): Promise<void>;
-  /** The body has been worked up: all but this share of what it cost is given back. */
+  /** Releases everything but this share of the body's cost, once the body has been parsed. */
   settleBody(share: number): void;
-  /** Nothing of the rest is given back before this has settled as well. */
+  /** Keeps the rest until `ended` has settled as well. */
   holdUntil(ended: Promise<unknown>): void;
 }
 
-/** The same, as its transport deals with it. */
+/** The same, as its transport sees it. */
 export interface BodyMemory extends RequestMemory {
-  /** Takes what the body costs, or will cost at most; see `bodyCost`. Throws like `take`. */
+  /** Takes the cost of the body, or the most it may cost (see `bodyCost`). Throws like `take`. */
   takeBody(bytes: number): Promise<void>;
-  /** The body has come and costs no more than this. */
+  /** Releases what the body turned out not to cost. */
   measureBody(bytes: number): void;
 }
 
@@ -23,25 +24,25 @@ export interface RequestMemoryOptions {
   /** Ends the wait for the body's memory. */
   signal: AbortSignal;
   accountId: string | undefined;
-  /** Of a body's cost, what the transport holds until the answer is out. */
+  /** The share of a body's cost that the transport holds until the answer is out. */
   leastBodyShare?: number;
 }
 
-/** Gives everything back when all that it is held until has settled, and nothing before. */
+/** Releases everything when every promise given to `holdUntil` has settled. */
 export const createRequestMemory = ({
   budget,
   signal,
   accountId,
   leastBodyShare = 0,
 }: RequestMemoryOptions): BodyMemory => {
-  const releases: ((keptBytes?: number) => void)[] = [];
+  const releases: Release[] = [];
   const body = { cost: 0, bytes: 0, release: (_keptBytes: number): void => undefined };
   let moreBytes = 0;
   let users = 0;
   let isOver = false;
   let turn: Promise<unknown> = Promise.resolve();
 
-  const reserve = async (bytes: number, ended: AbortSignal): Promise<(keptBytes?: number) => void> => {
+  const reserve = async (bytes: number, ended: AbortSignal): Promise<Release> => {
     const heldBytes = body.bytes + moreBytes;
     const release = await budget.reserve(bytes, { signal: ended, accountId, heldBytes });
     if (isOver) release();
@@ -49,7 +50,7 @@ export const createRequestMemory = ({
     return release;
   };
 
-  /** One after the other: what each waits for depends on what is held. */
+  /** One after the other, as each reservation depends on the bytes already held. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
     turn = mine.catch(() => undefined);

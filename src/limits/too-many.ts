@@ -1,6 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 
-/** The refusal of what is above a limit of so many a minute. `what` begins the sentence, as in "Too many searches". */
+/** Returns the refusal of a call above a limit per minute. `what` begins the sentence, as in "Too many searches". */
 export const tooMany = (
   what: string,
   { ratePerMinute, msLeft }: { ratePerMinute: number; msLeft: number },

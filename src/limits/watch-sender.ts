@@ -6,8 +6,8 @@ export interface WatchSenderOptions {
 }
 
 /**
- * Cuts off the sender of a body of whom nothing comes in the first period, or less than `leastBytes` in a later one: memory
- * waits for the body. Ends with the body; answers the way to end it before.
+ * Cuts off the sender of a body who sends nothing in the first period, or less than `leastBytes` in a later one, as memory is
+ * reserved for that body. The watch ends with the body; the returned function ends it before.
  */
 export const watchSender = (
   request: IncomingMessage,

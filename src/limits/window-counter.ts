@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 
-/** What a bucket has used of its window, this use included. */
+/** The uses of a bucket in its window, this use included. */
 export interface WindowCount {
   count: number;
   msLeft: number;
@@ -13,19 +13,19 @@ export interface WindowCounter {
 
 export interface WindowCounterOptions {
   windowMs: number;
-  /** Buckets counted apart at one time. */
+  /** The buckets that are counted separately at one time. */
   maxBuckets: number;
   /** A clock that never goes back. */
   nowMs?: () => number;
 }
 
-/** How many shared buckets take those beyond `maxBuckets`. */
+/** The shared buckets that count all buckets beyond `maxBuckets`. */
 const overflowBuckets = 1_024;
 
 /**
- * Counts uses in fixed windows that begin with a bucket's first use. Memory holds at most `maxBuckets` and the
- * overflow: when so many windows are open, further buckets are counted together, so that a flood of addresses can
- * make the limit stricter for newcomers but lifts it for nobody.
+ * Counts uses in fixed windows that begin with a bucket's first use. Memory is bounded by `maxBuckets` and the shared
+ * buckets: further buckets are counted together, so a flood of addresses makes the limit stricter for newcomers and lifts
+ * it for nobody.
  */
 export const createWindowCounter = (options: WindowCounterOptions): WindowCounter => {
   const { windowMs, maxBuckets, nowMs = () => performance.now() } = options;
@@ -56,6 +56,6 @@ export const createWindowCounter = (options: WindowCounterOptions): WindowCounte
   };
 };
 
-/** Seeded, so that nobody can aim at another's shared bucket. */
+/** The seed is secret, so that nobody can aim at another's shared bucket. */
 const overflowName = (seed: string, bucket: string): string =>
   `overflow:${Number.parseInt(hash('sha256', seed + bucket).slice(0, 8), 16) % overflowBuckets}`;

@@ -6,34 +6,34 @@ import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { needsKey, type ToolList } from './tool-list.ts';
 import { toErrorResult, toPaymentRequiredResult, toToolResult } from './tool-result.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
-/** What of the protocol's request context a call needs. */
+/** The part of the protocol's request context that a call needs. */
 export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
 
 export type CallTool = (
   params: CallToolRequestParams,
   context: ToolCallContext,
-  visitor: Visitor,
+  identity: McpIdentity,
 ) => Promise<CallToolResult>;
 
 /**
- * Answers `tools/call` through the one path of all operations. A refusal or fault is a tool error, which the
- * model reads; only a tool that does not exist is an error of the protocol.
+ * Answers `tools/call` through `execute`. A refusal or a fault is a tool error, which the model reads. Only an unknown
+ * tool is an error of the protocol.
  */
 export const createCallTool =
   ({ tools, services }: { tools: ToolList; services: Services }): CallTool =>
-  async (params, context, visitor) => {
-    const operation = tools.find(visitor.group, params.name);
+  async (params, context, identity) => {
+    const operation = tools.find(identity.group, params.name);
     if (operation === null)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 128)}`);
-    const requestId = visitor.requestId();
+    const requestId = identity.requestId();
     try {
       const input = params.arguments ?? {};
-      const call = await toCall({ operation, input, context, visitor, requestId, services });
+      const call = await toCall({ operation, input, context, identity, requestId, services });
       const executing = execute(operation, withoutKey(input), call, services);
-      // A client that has gone may leave work behind.
-      visitor.memory.holdUntil(executing);
+      // The work may outlive the client.
+      identity.memory.holdUntil(executing);
       const answer = await executing;
       return toResult(answer, services);
     } catch (thrown) {
@@ -51,7 +51,7 @@ interface ToCallInput {
   operation: Operation;
   input: Record<string, unknown>;
   context: ToolCallContext;
-  visitor: Visitor;
+  identity: McpIdentity;
   requestId: string;
   services: Services;
 }
@@ -60,30 +60,31 @@ const toCall = async ({
   operation,
   input,
   context: { mcpReq },
-  visitor,
+  identity,
   requestId,
   services,
 }: ToCallInput): Promise<Call> => {
-  const caller = await visitor.caller();
+  const caller = await identity.caller();
   if (caller === null && needsKey(operation))
-    throw new AppError('invalid_api_key', `This tool needs an API key. ${visitor.keyHint}`);
+    throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
   const payment = mcpReq._meta?.['x402/payment'];
   const progressToken = mcpReq._meta?.progressToken;
   return {
     transport: 'mcp',
     requestId,
     caller,
-    clientAddress: visitor.clientAddress,
-    idempotencyKey: operation.payment === 'hold' ? readIdempotencyKey(input['idempotency_key']) : null,
-    proofs: operation.payment === 'x402' ? { meta: payment } : null,
-    memory: visitor.memory,
+    clientAddress: identity.clientAddress,
+    idempotencyKey:
+      operation.sale?.prepaid === undefined ? null : readIdempotencyKey(input['idempotency_key']),
+    proofs: operation.sale?.x402 === undefined ? null : { meta: payment },
+    memory: identity.memory,
     signal: mcpReq.signal,
     ...(progressToken === undefined
       ? {}
       : {
           progress: ({ elapsedMs, message }) => {
             const params = { progressToken, progress: elapsedMs / 1000, message };
-            // A client that has gone does not need to hear of progress; its call's signal is aborted as well.
+            // The client has gone; the signal of its call is aborted as well.
             mcpReq
               .notify({ method: 'notifications/progress', params })
               .catch((error: unknown) =>
@@ -110,7 +111,7 @@ const readIdempotencyKey = (value: unknown): string | null => {
   );
 };
 
-/** Without what REST takes from a header. */
+/** Removes the argument that REST reads from a header. */
 const withoutKey = ({ idempotency_key: _key, ...input }: Record<string, unknown>): Record<string, unknown> =>
   input;
 

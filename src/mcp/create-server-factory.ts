@@ -1,102 +1,101 @@
 import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
 import { brandTitle } from '../kit/brand-title.ts';
-import { areOnSale } from '../operations/search/is-on-sale.ts';
+import { createOffered } from '../operations/is-on-sale.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
 import { toInstructions } from './instructions.ts';
 import { createResources } from './resources.ts';
-import { createToolList, isTool } from './tool-list.ts';
-import type { Visitor } from './visitor.ts';
+import { createToolList, isTool, needsKey, type ToolGroup } from './tool-list.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 export interface ServerFactoryOptions {
   services: Services;
   operations: readonly Operation[];
 }
 
-/** Characters of a tool's name, which strangers may invent, in the log. */
+/** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;
 
-/**
- * How long a client may keep a tool list (protocol 2026-07-28). It changes with a new version, another key, and when
- * something goes on sale or off it.
- */
+/** How long a client may keep a tool list (protocol 2026-07-28). It changes with the version, the key and what is on sale. */
 const listLifeMs = 300_000;
 
 /**
- * Makes protocol servers over the operations, one for each HTTP request or stdio connection; all that is worth
- * keeping is made here, once. The low-level server is used because the high-level one converts every schema again
- * for each instance.
+ * Makes protocol servers over the operations, one for each HTTP request or stdio connection. Everything that is worth
+ * keeping is made here, once. The low-level server is used because the high-level one converts every schema again for
+ * each instance.
  */
 export const createServerFactory = ({
   services,
   operations,
-}: ServerFactoryOptions): ((visitor: Visitor) => Server) => {
+}: ServerFactoryOptions): ((identity: McpIdentity) => Server) => {
   const { brand } = services.config;
-  const onSale = new Set(services.config.models.map(({ kind }) => kind));
+  const soldKinds = new Set(services.config.models.map(({ kind }) => kind));
   const toolOperations = operations
     .filter(isTool)
-    .filter(({ sells }) => sells === undefined || onSale.has(sells));
-  const tools = createToolList({ operations: toolOperations });
-  const unpaidOperations = toolOperations.filter(({ payment }) => payment !== 'x402');
-  const unpaidTools = createToolList({ operations: unpaidOperations });
-  const isAllOnSale = (): boolean => areOnSale(toolOperations, services);
-  const callTool = createCallTool({ tools, services });
+    .filter(({ sells }) => sells === undefined || soldKinds.has(sells));
+  const offered = createOffered(toolOperations, services, (onSale) => ({
+    operations: onSale,
+    tools: createToolList({ operations: onSale.filter(isTool) }),
+  }));
+  const callTool = createCallTool({ tools: createToolList({ operations: toolOperations }), services });
   const resources = createResources(operations, services);
-  const identity = {
+  /** The groups with tools for accounts. Accounts have resources, too. */
+  const accountGroups = new Set<ToolGroup>([
+    'all',
+    ...toolOperations.filter(needsKey).map(({ group }) => group),
+  ]);
+  const serverInfo = {
     name: brand,
     title: brandTitle(services.config),
     version: packageJson.version,
   };
-  /** Tells the log what is called. */
+  /** Logs the name of the call. */
   const logged = async <T>(
-    visitor: Visitor,
+    identity: McpIdentity,
     call: string,
-    answer: (visitor: Visitor) => T | Promise<T>,
+    answer: (identity: McpIdentity) => T | Promise<T>,
   ): Promise<T> => {
-    if (!visitor.logsCalls) {
-      visitor.note.call = call;
-      return answer(visitor);
+    if (!identity.logsCalls) {
+      identity.note.call = call;
+      return answer(identity);
     }
-    const requestId = visitor.requestId();
+    const requestId = identity.requestId();
     const startedAt = performance.now();
     try {
-      return await answer({ ...visitor, requestId: () => requestId });
+      return await answer({ ...identity, requestId: () => requestId });
     } finally {
       const ms = Math.round(performance.now() - startedAt);
-      services.log.info({ requestId, ms, ...visitor.note, call }, 'request');
+      services.log.info({ requestId, ms, ...identity.note, call }, 'request');
     }
   };
   const cacheHint = { ttlMs: listLifeMs, cacheScope: 'private' as const };
 
-  return (visitor) => {
-    const { group, hasKey } = visitor;
-    const server = new Server(identity, {
-      capabilities: { tools: {}, ...(group === 'search' ? {} : { resources: {} }) },
-      instructions: toInstructions({
-        operations: isAllOnSale() ? toolOperations : unpaidOperations,
-        group,
-        hasKey,
-      }),
+  return (identity) => {
+    const { group, hasKey } = identity;
+    const hasResources = accountGroups.has(group);
+    const server = new Server(serverInfo, {
+      capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
+      instructions: toInstructions({ operations: offered().operations, group, hasKey }),
       cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
     });
-    if (group !== 'search') {
+    if (hasResources) {
       server.setRequestHandler('resources/list', (_request, { mcpReq }) =>
-        logged(visitor, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
+        logged(identity, 'resources/list', (known) => resources.list(known, mcpReq.signal)),
       );
       server.setRequestHandler('resources/templates/list', () =>
-        logged(visitor, 'resources/templates/list', resources.templates),
+        logged(identity, 'resources/templates/list', resources.templates),
       );
       server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
-        logged(visitor, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
+        logged(identity, 'resources/read', (known) => resources.read(params.uri, known, mcpReq.signal)),
       );
     }
     server.setRequestHandler('tools/list', () =>
-      logged(visitor, 'tools/list', () => (isAllOnSale() ? tools : unpaidTools).list(group, hasKey)),
+      logged(identity, 'tools/list', () => offered().tools.list(group, hasKey)),
     );
     server.setRequestHandler('tools/call', ({ params }, context) =>
-      logged(visitor, `tools/call ${withoutKeys(params.name).slice(0, maxShownName)}`, (known) =>
+      logged(identity, `tools/call ${withoutKeys(params.name).slice(0, maxShownName)}`, (known) =>
         callTool(params, context, known),
       ),
     );

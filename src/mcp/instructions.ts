@@ -15,7 +15,7 @@ export const toInstructions = ({ operations, group, hasKey }: InstructionsOption
   const keyed = served.filter(needsKey).map(({ name }) => name);
   return [
     keyless.length === 0 ? null : payPerCall(keyless),
-    keyed.length === 0 ? null : hasKey ? prepaid : keyOpens(keyed),
+    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed),
   ]
     .filter((line) => line !== null)
     .join('\n');
@@ -25,10 +25,12 @@ const payPerCall = (names: readonly string[]): string =>
   `${names.join(', ')}: paid for each call with USDC by x402, without an account. An unpaid call answers the terms; ` +
   'call again with the same arguments and the signed payment in _meta["x402/payment"].';
 
-const prepaid =
-  'Generation is charged to the prepaid balance of the API key, when it succeeds. list_models has the models and ' +
-  'prices. Work that takes long answers with a job that is not done: read it with get_job and wait_ms. ' +
-  'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.';
+const prepaid = (operations: readonly Operation[]): string =>
+  [
+    'Generation is charged to the prepaid balance of the API key, when it succeeds.',
+    ...operations.flatMap(({ tool }) => tool?.instruction ?? []),
+    'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.',
+  ].join(' ');
 
 const keyOpens = (names: readonly string[]): string =>
   `With an API key ("Authorization: Bearer <API_KEY>" on this server) there are also the generation tools: ` +

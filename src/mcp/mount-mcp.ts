@@ -17,18 +17,18 @@ import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
 import { refuse } from './refuse.ts';
 import type { ToolGroup } from './tool-list.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
-/** What is known of a request before it is read. */
+/** The facts of a request before it is read. */
 export interface McpRequestFacts {
   requestId: string;
   url: URL;
-  /** By the trusted proxy hops. */
+  /** The address by the trusted proxy hops. */
   clientAddress: string;
   note: RequestNote;
 }
 
-/** Serves the request when it is for one of the MCP addresses; else answers false and touches nothing. */
+/** Serves a request for one of the MCP addresses. Returns false for any other, and leaves it alone. */
 export type McpMount = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -40,7 +40,7 @@ export interface McpMountOptions {
   operations: readonly Operation[];
   /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
   authenticate: (authorization: string | undefined) => Promise<Caller | null>;
-  /** How slow the sender of a body may be. */
+  /** The limits for slow senders of a body. */
   sender?: WatchSenderOptions;
 }
 
@@ -50,30 +50,30 @@ const groups = new Map<string, ToolGroup>([
   ['/mcp/generation', 'generation'],
 ]);
 
-/** No list here ever changes, so a subscription stream stays silent; clients may open them, within this bound. */
-const mostSubscriptions = 256;
+/** The lists never change, so a subscription stream stays silent. Clients may open at most so many. */
+const maxSubscriptionStreams = 256;
 
-/** Beside the texts that were parsed, the library holds the body, and a copy, until the answer is out. */
+/** Beside the parsed texts, the library holds the body and a copy of it until the answer is sent. */
 const leastBodyShare = textJobShare;
 
 /**
- * MCP over Streamable HTTP, stateless: every POST is served by a server of its own, for the 2025 revisions of the
- * protocol and 2026-07-28 alike. The account behind the key is read on every request.
+ * Serves MCP over stateless Streamable HTTP. Each POST has a server of its own, for the 2025 revisions of the protocol
+ * and for 2026-07-28. The account of the key is read on every request.
  */
 export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions): McpMount => {
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
-  // The library hands an AuthInfo through to the factory as it is; the key itself stays out of it.
-  const visitors = new WeakMap<AuthInfo, Visitor>();
+  // The library passes an AuthInfo through to the factory unchanged. The key itself is not in it.
+  const identities = new WeakMap<AuthInfo, McpIdentity>();
   const serverFor = ({ authInfo }: McpRequestContext): Server => {
-    const visitor = authInfo === undefined ? undefined : visitors.get(authInfo);
-    if (visitor === undefined) throw new Error('an MCP request came without its visitor');
-    return createServer(visitor);
+    const identity = authInfo === undefined ? undefined : identities.get(authInfo);
+    if (identity === undefined) throw new Error('an MCP request came without its identity');
+    return createServer(identity);
   };
   const handler = createMcpHandler(serverFor, {
     onerror,
-    maxSubscriptions: mostSubscriptions,
+    maxSubscriptions: maxSubscriptionStreams,
     maxRequestBodySize: config.maxBodyBytes,
   });
   const passesOrigin = createOriginGuard({
@@ -97,7 +97,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
       if (request.method !== 'POST') throw onlyPost();
       const caller = await authenticate(request.headers.authorization);
       if (caller !== null) note.account = caller.accountId;
-      // Strangers have nothing large to say, and hold up nobody's memory.
+      // Requests without a key stay small, so that strangers use up no memory.
       const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
       const announced = request.headers['content-length'];
       const isRefused = Number(announced ?? 0) > maxBytes;
@@ -110,7 +110,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
       });
       memory.holdUntil(closed.promise);
       await memory.takeBody(cost);
-      const visitor: Visitor = {
+      const identity: McpIdentity = {
         group,
         hasKey: caller !== null,
         caller: () => Promise.resolve(caller),
@@ -124,7 +124,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
           `client; the operator of ${services.publicUrl()} issues keys.`,
       };
       const authInfo: AuthInfo = { token: '', clientId: '', scopes: [] };
-      visitors.set(authInfo, visitor);
+      identities.set(authInfo, identity);
       watchSender(request, sender);
       await toNodeHandler(
         { fetch: (webRequest, options) => handler.fetch(webRequest, { ...options, authInfo }) },

@@ -2,8 +2,8 @@ import type { Json } from '../kit/json.ts';
 import { isSchema, type JsonSchema } from './simplify-schema.ts';
 
 /**
- * The schema without these words, at any depth; it accepts all that it accepted. A tool list leaves out what every
- * conversation would pay for and a model does not need: the interface description has it, and refusals tell it.
+ * Removes words from a schema at every depth. The result accepts everything that the schema accepted. Every conversation
+ * pays for a tool list, so it leaves out what a model does not need.
  */
 export const outlineSchema = (schema: JsonSchema, words: readonly string[]): JsonSchema =>
   Object.fromEntries(

@@ -6,58 +6,58 @@ import {
   type ListResourceTemplatesResult,
   type ReadResourceResult,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
 import { AppError, toAppError } from '../kit/errors.ts';
-import type { JsonObject } from '../kit/json.ts';
 import { toJsonText } from '../kit/json-text.ts';
 import { logFailure } from '../kit/log-failure.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
-import { findVideo } from '../operations/videos/find-video.ts';
-import { giveUpVideo } from '../operations/videos/give-up-video.ts';
-import type { AccountCall, Operation, Services } from '../operations/operation.ts';
+import type { AccountCall, Operation, ResourceBinding, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 /** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
 export interface Resources {
-  list(visitor: Visitor, signal: AbortSignal): Promise<ListResourcesResult>;
-  templates(visitor: Visitor): ListResourceTemplatesResult;
-  read(uri: string, visitor: Visitor, signal: AbortSignal): Promise<ReadResourceResult>;
+  list(identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult>;
+  templates(identity: McpIdentity): ListResourceTemplatesResult;
+  read(uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult>;
 }
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
 /** What a medium in a message costs of memory for each of its bytes: as it came, in base64, in JSON, as sent. */
 const costPerByte = 6;
-const newestJobs = 20;
 const json = 'application/json';
 
-const historySchema = z.object({
-  data: z.array(z.object({ id: z.string(), kind: z.string(), status: z.string() })),
-});
+/** An operation whose answer is a resource. */
+interface Readable {
+  operation: Operation;
+  resource: ResourceBinding;
+  /** The address of a JSON answer below the brand's scheme, or of bytes below the public address. */
+  template: string;
+  pattern: RegExp;
+}
+
+const toReadable = (operation: Operation): Readable[] => {
+  const { resource, rest } = operation;
+  if (resource === undefined) return [];
+  const template = resource.path ?? rest.path.slice(1);
+  const pattern = new RegExp(`^${template.replace(/\{(\w+)\}/g, '(?<$1>[^/?#]+)')}$`);
+  return [{ operation, resource, template, pattern }];
+};
 
 export const createResources = (operations: readonly Operation[], services: Services): Resources => {
   const { store, media: library, accountLimiter, clock, publicUrl } = services;
   const scheme = `${services.config.brand}://`;
 
-  const runJson = async (name: string, input: object, call: AccountCall): Promise<JsonObject> => {
-    const operation = operations.find((candidate) => candidate.name === name);
-    if (operation === undefined) throw new Error(`there is no operation ${name}`);
-    const answer = await execute(operation, input, call, services);
-    if (answer.kind !== 'json') throw new Error(`${name} answered ${answer.kind}`);
-    return answer.body;
-  };
-
-  const asJson = async (uri: string, name: string, input: object, call: AccountCall) => ({
-    contents: [{ uri, mimeType: json, text: toJsonText(await runJson(name, input, call)) }],
-  });
+  const readables = operations.flatMap(toReadable);
+  const documents = readables.filter(({ resource }) => resource.path !== null);
+  const downloads = readables.filter(({ resource }) => resource.path === null);
 
   const asBlob = async (
     uri: string,
     media: Media,
-    { visitor, call }: Reading,
+    { identity, call }: Reading,
     whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
   ): Promise<ReadResourceResult> => {
     if (isGone(media, clock.now()))
@@ -68,7 +68,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
         `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
           (media.role === 'image' ? '' : ' with the API key as bearer token'),
       );
-    await visitor.memory.take(media.sizeBytes * costPerByte, call.signal);
+    await identity.memory.take(media.sizeBytes * costPerByte, call.signal);
     const stream = await library.read(media.id, { signal: call.signal });
     if (stream === null) throw await whenMissing();
     const bytes = Buffer.concat(await stream.toArray({ signal: call.signal }));
@@ -90,53 +90,45 @@ export const createResources = (operations: readonly Operation[], services: Serv
     return asBlob(uri, media, reading);
   };
 
-  const readVideo = async (
-    uri: string,
-    { videoId, variant }: { videoId: string; variant: string },
-    reading: Reading,
-  ): Promise<ReadResourceResult> => {
-    // It refuses what is not theirs, not completed, not made or gone.
-    await runJson('get_video_content', { video_id: videoId, variant }, reading.call);
-    const media = (await store.listMedia(videoId.toLowerCase())).find(({ role }) => role === variant);
-    if (media === undefined) throw new ResourceNotFoundError(uri);
-    const { accountId } = reading.call.caller;
-    const job = await findVideo(services, { videoId, accountId });
-    return variant === 'video'
-      ? asBlob(uri, media, reading, () => giveUpVideo(job, media, services))
-      : asBlob(uri, media, reading);
+  const readDocument = async (uri: string, { call }: Reading): Promise<ReadResourceResult> => {
+    const found = matchAddress(documents, afterStart(uri, scheme) ?? '');
+    if (found === null) throw new ResourceNotFoundError(uri);
+    const answer = await execute(found.operation, found.fields, call, services);
+    if (answer.kind !== 'json') throw new Error(`${found.operation.name} answered ${answer.kind}`);
+    return { contents: [{ uri, mimeType: json, text: toJsonText(answer.body) }] };
   };
 
   const readOwn = async (uri: string, reading: Reading): Promise<ReadResourceResult> => {
-    const { call } = reading;
-    const [, kind, id] = /^(models|jobs)(?:\/([^/?#]{1,256}))?$/.exec(afterStart(uri, scheme) ?? '') ?? [];
-    if (kind === 'models' && id === undefined) return asJson(uri, 'list_models', {}, call);
-    if (kind === 'models') return asJson(uri, 'get_model', { model: decode(id) }, call);
-    if (kind === 'jobs' && id !== undefined) return asJson(uri, 'get_job', { job_id: id }, call);
-    const path = afterStart(uri, `${publicUrl()}/`) ?? '';
-    const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(path)?.[1];
+    const address = afterStart(uri, `${publicUrl()}/`);
+    if (address === null) return readDocument(uri, reading);
+    const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address)?.[1];
     if (mediaId !== undefined) return readImage(uri, mediaId, reading);
-    const [, videoId, variant = 'video'] =
-      /^v1\/videos\/([^/?#]{1,128})\/content(?:\?variant=(video|last_frame))?$/.exec(path) ?? [];
-    if (videoId !== undefined) return readVideo(uri, { videoId, variant }, reading);
-    throw new ResourceNotFoundError(uri);
+    const [path = '', query] = address.split('?', 2);
+    const found = matchAddress(downloads, path);
+    if (found === null) throw new ResourceNotFoundError(uri);
+    const fields = { ...Object.fromEntries(new URLSearchParams(query)), ...found.fields };
+    // Over MCP the operation answers the address; over REST it answers the bytes.
+    const call = { ...reading.call, transport: 'rest' as const };
+    const answer = await execute(found.operation, fields, call, services);
+    if (answer.kind !== 'content') throw new Error(`${found.operation.name} answered ${answer.kind}`);
+    return asBlob(uri, answer.media, reading, answer.whenMissing);
   };
 
   return {
-    list: async (visitor, signal) => {
+    list: async (identity, signal) => {
       try {
-        const call = await toCall(visitor, signal);
+        const call = await toCall(identity, signal);
         if (call === null) return { resources: [] };
-        const { data } = historySchema.parse(await runJson('list_jobs', { limit: newestJobs }, call));
+        await accountLimiter.consume(call.caller);
+        const listed = documents.map(async ({ resource, template }) =>
+          template.includes('{')
+            ? ((await resource.list?.(call, services)) ?? [])
+            : [{ path: template, name: resource.name, title: resource.title }],
+        );
         return {
-          resources: [
-            { uri: `${scheme}models`, name: 'models', title: 'Models and prices', mimeType: json },
-            ...data.map((job) => ({
-              uri: `${scheme}jobs/${job.id}`,
-              name: job.id,
-              title: `${job.kind} job, ${job.status}`,
-              mimeType: json,
-            })),
-          ],
+          resources: (await Promise.all(listed))
+            .flat()
+            .map(({ path, ...shown }) => ({ uri: `${scheme}${path}`, ...shown, mimeType: json })),
         };
       } catch (thrown) {
         throw toProtocolError(`${scheme}jobs`, thrown, { signal, services });
@@ -145,27 +137,29 @@ export const createResources = (operations: readonly Operation[], services: Serv
     templates: ({ hasKey }) => ({
       resourceTemplates: hasKey
         ? [
-            { uriTemplate: `${scheme}models/{model}`, name: 'model', title: 'A model', mimeType: json },
-            { uriTemplate: `${scheme}jobs/{job_id}`, name: 'job', title: 'A job', mimeType: json },
-            {
-              uriTemplate: `${publicUrl()}/results/{name}`,
-              name: 'result',
-              title: 'An image of a job',
-            },
-            {
-              uriTemplate: `${publicUrl()}/v1/videos/{video_id}/content{?variant}`,
-              name: 'video',
-              title: 'The content of a completed video, or with variant=last_frame its last frame',
-            },
+            ...documents
+              .filter(({ template }) => template.includes('{'))
+              .map(({ template, resource: { name, title } }) => ({
+                uriTemplate: `${scheme}${template}`,
+                name,
+                title,
+                mimeType: json,
+              })),
+            { uriTemplate: `${publicUrl()}/results/{name}`, name: 'result', title: 'An image of a job' },
+            ...downloads.map(({ template, operation, resource: { name, title } }) => ({
+              uriTemplate: `${publicUrl()}/${template}{?${operation.rest.query.join(',')}}`,
+              name,
+              title,
+            })),
           ]
         : [],
     }),
-    read: async (uri, visitor, signal) => {
+    read: async (uri, identity, signal) => {
       try {
-        const call = await toCall(visitor, signal);
+        const call = await toCall(identity, signal);
         if (call === null)
-          throw new AppError('invalid_api_key', `Resources need an API key. ${visitor.keyHint}`);
-        return await readOwn(uri, { visitor, call });
+          throw new AppError('invalid_api_key', `Resources need an API key. ${identity.keyHint}`);
+        return await readOwn(uri, { identity, call });
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });
       }
@@ -175,7 +169,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
 
 /** Who reads, for the operations and for the limits of an answer. */
 interface Reading {
-  visitor: Visitor;
+  identity: McpIdentity;
   call: AccountCall;
 }
 
@@ -187,32 +181,49 @@ const unread = (mediaId: string): AppError =>
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
 
-const decode = (text: string | undefined): string => {
+/** Finds the resource at an address, with the input fields that the address names. */
+const matchAddress = (
+  readables: readonly Readable[],
+  address: string,
+): { operation: Operation; fields: Record<string, string> } | null => {
+  for (const { operation, pattern } of readables) {
+    const match = pattern.exec(address);
+    if (match === null) continue;
+    const fields = Object.entries(match.groups ?? {}).map(([name, text]) => [name, decode(text)]);
+    return { operation, fields: Object.fromEntries(fields) as Record<string, string> };
+  }
+  return null;
+};
+
+const decode = (text: string): string => {
   try {
-    return decodeURIComponent(text ?? '');
+    return decodeURIComponent(text);
   } catch {
     // Not a percent-encoding: the text as it stands names nothing.
-    return text ?? '';
+    return text;
   }
 };
 
-const toCall = async (visitor: Visitor, signal: AbortSignal): Promise<AccountCall | null> => {
-  const caller = await visitor.caller();
+const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<AccountCall | null> => {
+  const caller = await identity.caller();
   return caller === null
     ? null
     : {
         transport: 'mcp',
-        requestId: visitor.requestId(),
+        requestId: identity.requestId(),
         caller,
-        clientAddress: visitor.clientAddress,
+        clientAddress: identity.clientAddress,
         idempotencyKey: null,
         proofs: null,
-        memory: visitor.memory,
+        memory: identity.memory,
         signal,
       };
 };
 
-/** What is not there, or not theirs, is one error; every other refusal carries its envelope as a tool error does. */
+/**
+ * Turns what is not there, what is not theirs and an address with a wrong field into one error. Every other refusal
+ * carries its envelope as a tool error does.
+ */
 const toProtocolError = (
   uri: string,
   thrown: unknown,
@@ -220,7 +231,7 @@ const toProtocolError = (
 ): ProtocolError => {
   if (thrown instanceof ProtocolError) return thrown;
   const error = toAppError(thrown);
-  if (error.status === 404) return new ResourceNotFoundError(uri);
+  if (error.status === 404 || error.issues !== undefined) return new ResourceNotFoundError(uri);
   const code =
     error.status >= 500 || error.status === 429
       ? ProtocolErrorCode.InternalError

@@ -7,16 +7,16 @@ import type { Caller } from '../accounts/caller.ts';
 import { unboundedMemory } from '../limits/request-memory.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
-import type { Visitor } from './visitor.ts';
+import type { McpIdentity } from './mcp-identity.ts';
 
 export interface ServeStdioOptions {
   services: Services;
   operations: readonly Operation[];
   /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
   authenticate: (authorization: string | undefined) => Promise<Caller | null>;
-  /** The key that the assistant acts with; null serves what needs none. */
+  /** The key of the assistant; null serves only tools that need none. */
   apiKey: string | null;
-  /** Standard input and output unless told. */
+  /** Default: standard input and output. */
   input?: Readable;
   output?: Writable;
   /** Ends the connection. */
@@ -25,8 +25,8 @@ export interface ServeStdioOptions {
 
 /**
  * Serves one local assistant over standard input and output; resolves when it has gone. Nothing else may write to
- * standard output meanwhile: the log goes to standard error. Rejects with ConfigError when the key is
- * wrong; one that is revoked later turns calls into tool errors.
+ * standard output meanwhile: the log goes to standard error. Rejects with ConfigError when the key is wrong. Calls with a
+ * key that is revoked later answer tool errors.
  */
 export const serveStdio = async ({
   services,
@@ -49,7 +49,7 @@ export const serveStdio = async ({
         )
       : cause;
   });
-  const visitor: Visitor = {
+  const identity: McpIdentity = {
     group: 'all',
     hasKey: apiKey !== null,
     caller: () => authenticate(authorization),
@@ -64,7 +64,7 @@ export const serveStdio = async ({
   };
   const createServer = createServerFactory({ services, operations });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: config.maxBodyBytes });
-  const connection = serveConnection(() => createServer(visitor), {
+  const connection = serveConnection(() => createServer(identity), {
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP over stdio'),
   });
@@ -73,7 +73,7 @@ export const serveStdio = async ({
   if (signal?.aborted === true) close();
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
-    // The transport is no EventTarget; this is its only way to tell.
+    // The transport is no EventTarget; this is its only signal.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     transport.onclose = () => {
       onclose?.();

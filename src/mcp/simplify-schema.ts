@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../kit/json.ts';
+import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';
 
 /** A JSON Schema as zod writes it. */
 export type JsonSchema = JsonObject;
@@ -7,14 +8,14 @@ export const isSchema = (value: Json | undefined): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export interface SimplifyOptions {
-  /** Leaves `null` out of what may be sent: it means the same as leaving the member out. */
+  /** Leaves out `null`: for an argument it means the same as no argument. */
   isInput: boolean;
 }
 
 /**
- * The same schema in fewer words. A tool list is read by a model in every conversation, so what says nothing
- * goes: safe-integer bounds, open `additionalProperties`, definitions of "any JSON". No `$ref` is left, which
- * some assistants cannot follow.
+ * Returns the same schema in fewer words. A model reads the tool list in every conversation, so words that say nothing
+ * are left out: safe-integer bounds, open `additionalProperties`, definitions of "any JSON", and all that is marked as not for
+ * tools (`schema-marks.ts`). No `$ref` is left, which some assistants cannot follow.
  */
 export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   const { $schema: _dialect, $defs: _definitions, ...rest } = schema;
@@ -24,6 +25,7 @@ export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): Js
 const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
   // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
   if ('$ref' in schema) return {};
+  if (opaqueMark in schema) return { type: 'object' };
   const { anyOf, properties, items, ...rest } = schema;
   const kept = Object.fromEntries(Object.entries(rest).filter((entry) => !isEmptyWord(entry)));
   const result: JsonSchema = {
@@ -35,10 +37,9 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
     ...(isSchema(properties)
       ? {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([name, member]) => [
-              name,
-              isSchema(member) ? simplify(member, options) : member,
-            ]),
+            Object.entries(properties)
+              .filter(([, member]) => !isSchema(member) || !(unlistedMark in member))
+              .map(([name, member]) => [name, isSchema(member) ? simplify(member, options) : member]),
           ),
         }
       : {}),
@@ -51,11 +52,12 @@ const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
 const simplifyAll = (alternatives: Json[], options: SimplifyOptions): JsonSchema[] =>
   alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
 
-/** Words of a schema that every value satisfies. */
+/** Returns whether a word tells a model nothing. */
 const isEmptyWord = ([word, value]: [string, Json]): boolean =>
   (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
   (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   word === 'propertyNames' ||
+  word === restMark ||
   (word === 'additionalProperties' &&
     isSchema(value) &&
     (Object.keys(value).length === 0 || '$ref' in value));
@@ -83,7 +85,7 @@ const withAlternatives = (
   return { ...schema, anyOf: flat };
 };
 
-/** Whether the other words of a schema say nothing of null, so that its type may be one of two. */
+/** Returns whether no other word of a schema excludes null, so that `null` may be added to its type. */
 const isTypeAlone = (schema: JsonSchema): schema is JsonSchema & { type: string } =>
   typeof schema['type'] === 'string' && !('enum' in schema) && !('const' in schema) && !('anyOf' in schema);
 

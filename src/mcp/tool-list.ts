@@ -2,13 +2,13 @@ import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
 import type { Operation, ToolOperation } from '../operations/operation.ts';
 import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 
-/** Which tools an address serves. */
+/** The tools that an address serves. */
 export type ToolGroup = 'all' | Operation['group'];
 
 export interface ToolList {
-  /** The operation behind a tool of the group, whether or not the caller may use it; null when there is none. */
+  /** Returns the operation behind a tool of the group, even if the caller may not use it. Null when there is none. */
   find(group: ToolGroup, name: string): ToolOperation | null;
-  /** The answer to `tools/list`, in the fixed order of the operations. Without a key: what needs none. */
+  /** Returns the answer to `tools/list`, in the order of the operations. Without a key, it has the tools that need none. */
   list(group: ToolGroup, hasKey: boolean): ListToolsResult;
 }
 
@@ -16,7 +16,7 @@ export interface ToolListOptions {
   operations: readonly ToolOperation[];
 }
 
-/** Makes every list once; nothing of it depends on a request. */
+/** Makes every list once, since no list depends on a request. */
 export const createToolList = ({ operations }: ToolListOptions): ToolList => {
   const tools = operations.map((operation) => ({ operation, tool: toTool(operation) }));
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
@@ -43,8 +43,8 @@ export const createToolList = ({ operations }: ToolListOptions): ToolList => {
 
 export const isTool = (operation: Operation): operation is ToolOperation => operation.tool !== null;
 
-/** Whether an operation is for accounts; the others are paid call by call. */
-export const needsKey = ({ payment }: Operation): boolean => payment !== 'x402';
+/** Returns whether an operation needs an API key. The others can be paid for by x402. */
+export const needsKey = ({ sale }: Operation): boolean => sale?.x402 === undefined;
 
 const isIn = (group: ToolGroup, operation: Operation): boolean =>
   group === 'all' || operation.group === group;

@@ -3,13 +3,13 @@ import type { AppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json-text.ts';
 import type { JsonAnswer, PaymentRequiredAnswer } from '../operations/operation.ts';
 
-/** A result as structured content and as text, for clients that read only that. */
+/** Writes a body as structured content, and as text for clients that read only text. */
 const inBoth = (body: object): Pick<CallToolResult, 'content' | 'structuredContent'> => ({
   content: [{ type: 'text', text: toJsonText(body) }],
   structuredContent: { ...body },
 });
 
-/** The tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. */
+/** Makes the tool result of an answer: its whole body, a link for each medium, and marks in `_meta`. */
 export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): CallToolResult => {
   const { content, structuredContent } = inBoth(answer.body);
   const meta = {
@@ -34,7 +34,7 @@ export const toToolResult = (answer: JsonAnswer, { brand }: { brand: string }): 
   };
 };
 
-/** The terms of a payment, in the three places where x402 clients look (x402 MCP transport). */
+/** Writes the terms of a payment in the three places where x402 clients look (x402 MCP transport). */
 export const toPaymentRequiredResult = ({ challenge, receipt }: PaymentRequiredAnswer): CallToolResult => ({
   ...inBoth(challenge.paymentRequired),
   isError: true,
@@ -45,8 +45,8 @@ export const toPaymentRequiredResult = ({ challenge, receipt }: PaymentRequiredA
 });
 
 /**
- * A refusal: the error envelope, and in it what REST says with `Retry-After`. The receipt of a settlement whose end
- * is not known goes where a settled one goes.
+ * Makes the tool result of a refusal: the error envelope, with the value that REST sends as `Retry-After`. The receipt
+ * of a settlement with an unknown end goes where a settled one goes.
  */
 export const toErrorResult = (error: AppError): CallToolResult => {
   const { retryAfterSeconds, headers } = error;

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/execute.ts';
-import type { Operation, ToolOperation } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { outlineSchema } from './outline-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
-/** A JSON Schema whose root is an object, as MCP wants for what goes into a tool and what comes out. */
+/** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */
 export type ObjectSchema = {
   type: 'object';
   properties: Record<string, JsonSchema>;
   required?: string[];
 };
 
-/** The argument that carries what REST takes from the `Idempotency-Key` header. */
+/** The argument that stands for REST's `Idempotency-Key` header. */
 const idempotencyKeySchema: JsonSchema = {
   type: 'string',
   minLength: 1,
@@ -19,23 +19,22 @@ const idempotencyKeySchema: JsonSchema = {
   description: 'The same key again answers the same job, charged once.',
 };
 
-/** What a tool takes: the operation's input, but for what it leaves unlisted. */
-export const toInputSchema = (operation: ToolOperation): ObjectSchema => {
+/** Returns the schema of a tool's arguments: the operation's input without what is unlisted. */
+export const toInputSchema = (operation: Operation): ObjectSchema => {
   const { properties, required } = toObjectSchema(operation.input, 'input');
-  const offered = Object.entries(properties).filter(([name]) => !operation.tool.unlisted.includes(name));
   return {
     type: 'object',
     properties: {
-      ...Object.fromEntries(offered),
-      ...(operation.payment === 'hold' ? { idempotency_key: idempotencyKeySchema } : {}),
+      ...properties,
+      ...(operation.sale?.prepaid !== undefined ? { idempotency_key: idempotencyKeySchema } : {}),
     },
     ...(required === undefined || required.length === 0 ? {} : { required }),
   };
 };
 
 /**
- * What a tool answers. Nothing is required at the top level: a refusal has `error`, and an unpaid call the
- * terms of its payment, in the place of the result, and clients check those against this schema too.
+ * Returns the schema of a tool's answer. Nothing is required at the top level, because clients check refusals and payment
+ * terms against this schema too.
  */
 export const toOutputSchema = (operation: Operation): ObjectSchema => ({
   type: 'object',
@@ -49,18 +48,12 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
   const written: JsonSchema = JSON.parse(
     JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })),
   );
-  const { properties, required } = simplifySchema(written, { isInput: io === 'input' });
+  const simple = simplifySchema(written, { isInput: io === 'input' });
+  const { properties, required } = io === 'input' ? simple : outlineSchema(simple, notListed);
   return {
     type: 'object',
-    properties: isSchema(properties) ? mapMembers(properties, io === 'input' ? [] : notListed) : {},
+    // Every member that simplifySchema returns is a schema.
+    properties: isSchema(properties) ? (properties as Record<string, JsonSchema>) : {},
     ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
 };
-
-const mapMembers = (properties: JsonSchema, without: readonly string[]): Record<string, JsonSchema> =>
-  Object.fromEntries(
-    Object.entries(properties).map(([name, member]) => [
-      name,
-      isSchema(member) ? outlineSchema(member, without) : {},
-    ]),
-  );

@@ -1,7 +1,7 @@
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../kit/ids.ts';
-import { namesIn } from '../kit/names-in.ts';
+import { removeOldFiles } from '../kit/remove-old-files.ts';
 import { createMemoryBudget, type ReserveOptions } from '../limits/memory-budget.ts';
 
 export interface HoldOptions extends ReserveOptions {
@@ -16,7 +16,7 @@ export interface InputFolder {
    * of others may fill the folder: throws AppError `overloaded` after a while, and the signal's reason when it aborts.
    */
   hold<Result>(options: HoldOptions, use: (file: string) => Promise<Result>): Promise<Result>;
-  /** Removes what a killed process left behind. */
+  /** Removes files that a killed process left behind. */
   sweep(): Promise<void>;
 }
 
@@ -43,12 +43,6 @@ export const createInputFolder = ({
         await rm(file, { force: true }).finally(release);
       }
     },
-    sweep: async () => {
-      for (const name of await namesIn(directory)) {
-        const file = join(directory, name);
-        const found = await stat(file).catch(() => null);
-        if (found !== null && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true });
-      }
-    },
+    sweep: () => removeOldFiles(directory, abandonedMs),
   };
 };

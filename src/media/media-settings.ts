@@ -8,9 +8,7 @@ export const mediaVariables = {
   MEDIA_DIR: z
     .string()
     .optional()
-    .describe(
-      'folder of inputs and results, `DATA_DIR/media` when unset; replicas on one database share it, or a bucket',
-    ),
+    .describe('folder of inputs and results, `DATA_DIR/media` when unset; all replicas share it'),
   MEDIA_URL: z
     .string()
     .regex(
@@ -19,7 +17,7 @@ export const mediaVariables = {
     )
     .optional()
     .describe(
-      '`s3://BUCKET` or `s3://BUCKET/PREFIX` keeps them in a bucket; see [The place of the media](#the-place-of-the-media)',
+      '`s3://BUCKET/PREFIX` keeps them in a bucket; see [The place of the media](#the-place-of-the-media)',
     ),
   S3_ENDPOINT: plainUrl.optional().describe('an S3-compatible service other than AWS, addressed by path'),
   S3_REGION: z
@@ -33,13 +31,7 @@ export const mediaVariables = {
 
 type Values = VariableValues<typeof mediaVariables>;
 
-export interface MediaSettings {
-  mediaRetentionMs: number;
-  /** Null: in `dataDir`. */
-  mediaDir: string | null;
-  /** Null: media are kept on disk. */
-  s3: S3Config | null;
-}
+export type MediaSettings = ReturnType<typeof readMediaSettings>;
 
 export interface S3Config {
   /** The service's address without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. */
@@ -53,9 +45,11 @@ export interface S3Config {
 }
 
 /** Throws ConfigError with one line that names the setting. */
-export const readMediaSettings = (values: Values): MediaSettings => ({
+export const readMediaSettings = (values: Values) => ({
   mediaRetentionMs: values.MEDIA_RETENTION_DAYS * 86_400_000,
+  /** Null: in `dataDir`. */
   mediaDir: values.MEDIA_DIR ?? null,
+  /** Null: media are kept on disk. */
   s3: readS3(values),
 });
 

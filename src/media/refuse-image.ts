@@ -1,5 +1,5 @@
 import { AppError } from '../kit/errors.ts';
-import { mostPixels, type ImageProblem } from '../providers/image/decode-image.ts';
+import { maxPixels, type ImageProblem } from '../providers/image/decode-image.ts';
 import { refuseInput } from './refuse-input.ts';
 import { expectedInput } from './sniff-input.ts';
 
@@ -11,7 +11,7 @@ export const refuseImage = (problem: ImageProblem | 'busy', param: string): AppE
     case 'other_type':
       return refuseInput(param, `is not ${expectedInput(['image'])}`);
     case 'too_many_pixels':
-      return refuseInput(param, `has more than ${mostPixels / 1_000_000} million pixels`);
+      return refuseInput(param, `has more than ${maxPixels / 1_000_000} million pixels`);
     case 'too_many_parts':
       return refuseInput(
         param,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Adds to a refinement what `schema`, chosen by the value itself, finds wrong with a value at `path`. */
+/** Adds to a refinement the issues that `schema` finds in the value at `path`. */
 export const addIssues = (
   context: z.RefinementCtx,
   { schema, value, path = [] }: { schema: z.ZodType | undefined; value: unknown; path?: (string | number)[] },

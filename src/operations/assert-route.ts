@@ -1,6 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 
-/** Throws AppError while every route of a SKU rests, so that no job is accepted that could only fail. */
+/** Throws AppError while every route of a SKU is suspended, because a new job could only fail. */
 export const assertRoute = async (router: { restMs(): Promise<number> }): Promise<void> => {
   const restMs = await router.restMs();
   if (restMs > 0)

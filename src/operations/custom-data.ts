@@ -9,15 +9,15 @@ const isObject = (value: unknown): value is JsonObject =>
 
 const textOf = (data: JsonObject): string => sourceText(data) ?? JSON.stringify(data);
 
-/** A number that was read into a double and may have lost digits by it, such as a long order number. */
+/** Returns whether a number may have lost digits when it was read into a double, such as a long order number. */
 const hasInexactNumber = (value: unknown): boolean => {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
   return typeof value === 'object' && value !== null && Object.values(value).some(hasInexactNumber);
 };
 
 /**
- * The caller's own JSON object, with its source text (`sourceText`). The MCP library hands over values only, so there
- * a number that has lost its last digits is refused.
+ * The caller's own JSON object, with its source text (`sourceText`). The MCP library passes values without their text, so
+ * a number that lost digits there is refused.
  */
 export const customData = z
   .custom<JsonObject>(isObject, 'must be a JSON object')
@@ -32,5 +32,5 @@ export const customData = z
       });
   })
   .meta({ type: 'object', additionalProperties: true })
-  // A copy: a slice of the body's text would keep the whole body in memory as long as the job.
+  // Copied, because a slice of the body's text would keep the whole body in memory as long as the job.
   .transform((data) => parseVerbatim(Buffer.from(textOf(data)).toString()));

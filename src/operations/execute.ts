@@ -8,18 +8,18 @@ import type {
   Answer,
   Call,
   Idempotency,
-  JobOperation,
   OpenedJob,
   Operation,
-  PaidOperation,
+  PrepaidSale,
   Services,
+  X402Sale,
 } from './operation.ts';
-import { isOnSale } from './search/is-on-sale.ts';
+import { isOnSale } from './is-on-sale.ts';
 import { validate } from './validate.ts';
 
 /**
- * The one path of every operation, whatever the transport: who calls, is the input right, how is it paid, do it,
- * answer. Refusals are thrown as AppError; a missing x402 payment is an answer, as it carries terms.
+ * Runs an operation for every transport: checks the caller and the input, takes the payment, works, answers. Throws
+ * refusals as AppError. A missing x402 payment is an answer, because it carries terms.
  */
 export const execute = async (
   operation: Operation,
@@ -27,39 +27,43 @@ export const execute = async (
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  switch (operation.payment) {
-    case 'none': {
-      const account = await admit(call, services);
-      return operation.handle(validate(operation, rawInput), account, services);
-    }
-    case 'hold': {
-      const account = await admit(call, services);
-      const input = validate(operation, rawInput);
-      const opened = await openOrReplay(operation, input, account, services);
-      const answering = operation.answer(opened, input, account, services);
-      return opened.isReplayed ? markReplayed(answering) : answering;
-    }
-    case 'x402':
-      return executePaid(operation, rawInput, call, services);
+  const { sale } = operation;
+  if (sale === null) {
+    const account = await admit(call, services);
+    return operation.handle(validate(operation, rawInput), account, services);
   }
+  const byX402 = (x402: X402Sale) => sellByX402({ operation, sale: x402, rawInput }, call, services);
+  if (sale.prepaid === undefined) return byX402(sale.x402);
+  if (sale.x402 !== undefined && call.caller === null) return byX402(sale.x402);
+  const { prepaid } = sale;
+  const account = await admit(call, services);
+  const input = validate(operation, rawInput);
+  const opened = await openOrReplay({ operation, prepaid, input }, account, services);
+  const answering = prepaid.answer(opened, input, account, services);
+  return opened.isReplayed ? markReplayed(answering) : answering;
 };
 
-/** A process that ends begins no work; what is only read goes on. */
+/** Refuses new work in a process that ends. Reading goes on. */
 const assertNotDraining = ({ jobs }: Services): void => {
   if (jobs.isDraining()) throw new AppError('shutting_down', 'The service is restarting. Try again.');
 };
 
-/** What was admitted once is answered, although its SKU may be gone since, or an address that it names. */
+interface PrepaidOrder {
+  operation: Operation;
+  prepaid: PrepaidSale;
+  input: unknown;
+}
+
+/** Opens the job. A job that was admitted earlier is answered even if its SKU, or an address in its input, is gone. */
 const openOrReplay = async (
-  operation: JobOperation,
-  input: unknown,
+  order: PrepaidOrder,
   call: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
-  const idempotency = idempotencyOf(operation, input, call);
+  const idempotency = idempotencyOf(order, call);
   try {
     assertNotDraining(services);
-    return await operation.open(input, call, services, idempotency);
+    return await order.prepaid.open(order.input, call, services, idempotency);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const job = await findReplay(services, call.caller.accountId, idempotency);
@@ -68,7 +72,7 @@ const openOrReplay = async (
   }
 };
 
-/** Tells the client that this is an earlier answer. The same key only repeats a refusal, but for a transient one, which frees it. */
+/** Marks an answer as an earlier one. A refusal is final under its key unless it is transient, which frees the key. */
 const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
   const replayed = { 'idempotent-replayed': 'true' };
   try {
@@ -82,65 +86,74 @@ const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
   }
 };
 
-const executePaid = async (
-  operation: PaidOperation,
-  rawInput: unknown,
+interface X402Order {
+  operation: Operation;
+  sale: X402Sale;
+  rawInput: unknown;
+}
+
+const sellByX402 = async (
+  { operation, sale, rawInput }: X402Order,
   call: Call,
   services: Services,
 ): Promise<Answer> => {
-  await services.searchLimiter.consume(call.clientAddress);
+  const limiter = services.addressLimiters.get(operation.name);
+  if (limiter === undefined) throw new Error(`${operation.name} is sold by x402 without a limit of calls`);
+  await limiter.consume(call.clientAddress);
   // Checked before payment is asked for: nobody pays for a request that cannot run.
   const input = validate(operation, rawInput);
-  operation.check(input);
-  // Kept beside its text, so that what was just made is not parsed again.
+  sale.check(input, services);
+  // Kept beside its text, so that a fresh answer is not parsed again.
   let made: JsonObject | null = null;
   const paid = await services.x402.pay({
-    price: operation.price(input),
-    priceUnder: (pricing) => operation.priceUnder(pricing, input),
-    resource: call.transport,
+    sale: operation.name,
+    transport: call.transport,
+    price: sale.price(input, services),
+    priceUnder: (pricing) => sale.priceUnder(pricing, input, services),
     proofs: call.proofs,
     requestHash: sha256(`${operation.name}\n${canonicalJson(input)}`),
     produce: async (signal) => {
-      // After the proof was looked up: what is paid for already is still given out.
+      // Checked after the proof was looked up, so that an answer that is paid for is still given out.
       assertNotDraining(services);
-      assertOnSale(operation, services, null);
-      made = await operation.produce(input, services, signal);
-      assertOnSale(operation, services, made);
+      assertOnSale(sale, services, null);
+      made = await sale.produce(input, services, signal);
+      assertOnSale(sale, services, made);
       return JSON.stringify(made);
     },
-    isFree: () => made !== null && operation.isFree(made, services),
+    isFree: () => made !== null && sale.isFree(made, services),
     signal: call.signal,
   });
+  const { receipt } = paid;
+  const withReceipt = receipt === undefined ? {} : { receipt };
   if (paid.outcome === 'unpaid') {
-    assertOnSale(operation, services, null);
+    assertOnSale(sale, services, null);
     return {
       kind: 'payment_required',
-      isSandbox: operation.isSandbox(services, null),
+      isSandbox: sale.isSandbox(services, null),
       challenge: paid.challenge,
-      ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
+      ...withReceipt,
     };
   }
-  const result: JsonObject = made ?? JSON.parse(paid.result);
-  const { receipt } = paid;
   const body =
-    made === null ? await replay(operation, result, { services, signal: call.signal, receipt }) : result;
+    made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
   return {
     kind: 'json',
     status: 200,
     body,
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
-    isSandbox: operation.isSandbox(services, body),
+    isSandbox: sale.isSandbox(services, body),
     links: [],
-    ...(paid.receipt === undefined ? {} : { receipt: paid.receipt }),
+    ...withReceipt,
   };
 };
 
-/** `result` is what is about to be sold; null: whatever would be made now. */
-const assertOnSale = (operation: PaidOperation, services: Services, result: JsonObject | null): void => {
-  if (isOnSale(operation, services, result)) return;
+/** `result`: the answer that is about to be sold; null: an answer that would be made now. */
+const assertOnSale = (sale: X402Sale, services: Services, result: JsonObject | null): void => {
+  if (isOnSale(sale, services, result)) return;
   throw new AppError(
     'upstream_unavailable',
-    'This is not on sale now: only fictional profiles are there, which are not sold for real money. Nothing was charged.',
+    `This is not on sale now: only ${sale.sandbox.goods} are there, which are not sold for real money. ` +
+      'Nothing was charged.',
     { retryAfterSeconds: notOnSaleSeconds },
   );
 };
@@ -148,16 +161,16 @@ const assertOnSale = (operation: PaidOperation, services: Services, result: Json
 const notOnSaleSeconds = 300;
 
 const replay = async (
-  { replay: leaveOut }: PaidOperation,
+  { replay: filter }: X402Sale,
   result: JsonObject,
   { services, signal, receipt }: { services: Services; signal: AbortSignal; receipt: Receipt | undefined },
 ): Promise<JsonObject> => {
-  if (leaveOut === undefined) return result;
+  if (filter === undefined) return result;
   try {
-    return await leaveOut(result, services, signal);
+    return await filter(result, services, signal);
   } catch (cause) {
     signal.throwIfAborted();
-    // Whoever took this for a failed search, which costs nothing, would pay twice.
+    // A buyer who took this for a failed call, which costs nothing, would pay twice.
     throw new AppError(
       'payment_pending',
       'This is paid for, and its answer cannot be given out just now. Send the same request with the same payment proof ' +
@@ -180,10 +193,10 @@ const admit = async (call: Call, { accountLimiter, catalogs }: Services): Promis
   return { ...call, caller };
 };
 
-/** In characters, whatever the transport. */
+/** In characters, over every transport. */
 export const longestIdempotencyKey = 255;
 
-const idempotencyOf = (operation: JobOperation, input: unknown, call: Call): Idempotency | null => {
+const idempotencyOf = ({ operation, prepaid, input }: PrepaidOrder, call: Call): Idempotency | null => {
   const key = call.idempotencyKey;
   if (key === null) return null;
   if (key.length < 1 || key.length > longestIdempotencyKey)
@@ -193,5 +206,5 @@ const idempotencyOf = (operation: JobOperation, input: unknown, call: Call): Ide
         { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 255 characters', type: 'value_error' },
       ],
     });
-  return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(operation.idempotentPart(input))) };
+  return { endpoint: operation.name, key, bodyHash: sha256(canonicalJson(prepaid.idempotentPart(input))) };
 };

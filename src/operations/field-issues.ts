@@ -3,20 +3,20 @@ import type { z } from 'zod';
 type Issue = z.core.$ZodIssue;
 type UnionIssue = z.core.$ZodIssueInvalidUnion;
 
-/** What is wrong with one field. */
+/** One wrong field. */
 export interface FieldIssue {
-  /** Names of members, and indices of items as numbers. */
+  /** The way to the field: names of members, and indices of items as numbers. */
   path: (string | number)[];
-  /** Goes on after the field's name and says what to do. */
+  /** Follows the field's name in a sentence and says what to do. */
   msg: string;
-  /** A name that readers of FastAPI-like bodies know. */
+  /** The kind of issue, as FastAPI names it. */
   type: string;
 }
 
-/** At most `most` of the wrong fields that zod found, in plain words; sentences that a schema gives stay as they are. */
+/** Returns at most `most` of zod's issues in plain words. Messages of a schema stay as they are. */
 export const fieldIssues = (issues: readonly Issue[], most: number): FieldIssue[] => {
   const found = issues.slice(0, most).flatMap(placed).slice(0, most);
-  // A length is checked of whatever has one: of a value of the wrong type it says nothing.
+  // zod also checks the length of values of the wrong type. Such an issue says nothing.
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
   return found
     .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
@@ -29,7 +29,7 @@ export const fieldIssues = (issues: readonly Issue[], most: number): FieldIssue[
 
 const place = ({ path }: Issue): string => JSON.stringify(path);
 
-/** The issue itself, or those within the one form of several that the value was meant to have. */
+/** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
 const placed = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
   const [meant] = (issue.errors ?? [])
@@ -39,7 +39,7 @@ const placed = (issue: Issue): Issue[] => {
   return meant.flatMap((inner) => placed({ ...inner, path: [...issue.path, ...inner.path] }));
 };
 
-/** What the value would have to be instead, for a form that it does not have at all; empty where it has that form. */
+/** Returns the types that the value should have had. Empty when its type fits the form. */
 const wantedBy = (branch: readonly Issue[]): string[] =>
   branch
     .filter(({ path }) => path.length === 0)
@@ -56,7 +56,7 @@ const isMissing = ({ code, input }: Issue): boolean =>
 
 const issueText = (issue: Issue): string => {
   if (isOwnSentence(issue)) return issue.message;
-  // JSON has no such number: it came from one that is too large.
+  // JSON has no infinity: the number was too large.
   if (typeof issue.input === 'number' && !Number.isFinite(issue.input))
     return 'must be a number within the range of a double';
   switch (issue.code) {
@@ -85,7 +85,7 @@ const unionText = (issue: UnionIssue): string => {
   return wanted.length === 0 ? 'has a wrong form' : `must be ${choice([...new Set(wanted)])}`;
 };
 
-/** `a`, `a or b`, `a, b or c`. */
+/** Joins names: `a`, `a or b`, `a, b or c`. */
 const choice = (words: readonly string[]): string =>
   [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((text) => text !== '').join(' or ');
 

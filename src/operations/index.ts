@@ -16,7 +16,7 @@ import { listTransactions } from './account/list-transactions.ts';
 import type { Operation } from './operation.ts';
 import { createSearchLeads } from './search/search-leads.ts';
 
-/** Everything a gateway with these settings does, in the order that tool lists and documents show. */
+/** Returns the operations of a gateway with these settings, in the order of tool lists and documents. */
 export const createOperations = (search: SearchConfig): readonly Operation[] => [
   ...(search.isOn ? [createSearchLeads(search)] : []),
   listModels,

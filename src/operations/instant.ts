@@ -4,8 +4,8 @@ const dateTime = z.iso.datetime({ offset: true });
 const date = z.iso.date();
 
 /**
- * A point in time as a parameter: ISO 8601 with a zone, or a date alone for its midnight in UTC; read into epoch
- * milliseconds. A `+` that nobody percent-encoded in a query arrives as a space, and is taken for what it was.
+ * A point in time as a parameter, read into epoch milliseconds: ISO 8601 with a zone, or a date for its midnight in UTC.
+ * A `+` that was not percent-encoded in a query arrives as a space, and is read as `+`.
  */
 export const instant = z
   .string()

@@ -9,10 +9,10 @@ import type { JobSettings } from '../jobs/job-settings.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { Leads } from '../leads/lead-source.ts';
 import type { AccountLimiter } from '../limits/account-limiter.ts';
+import type { AddressLimiter } from '../limits/address-limiter.ts';
 import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
-import type { SearchLimiter } from '../limits/search-limiter.ts';
 import type { Log } from '../kit/log.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
@@ -23,43 +23,55 @@ import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
+import type { OperationDocs } from './operation-docs.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { SearchConfig } from './search/search-settings.ts';
 
 /**
- * One thing the gateway does, defined once: MCP tools, REST routes and the OpenAPI document are made from the
- * list of operations in index.ts. A definition is static data with functions; what it works with comes in
- * `Services`, so documents and checks over all operations need no database.
+ * One thing that the gateway does, defined once. MCP tools, REST routes, prices and documents are made from the list of
+ * operations (index.ts). A definition is static data and functions that get their `Services`, so documents and checks
+ * over all operations need no database.
  */
-export type Operation = ReadOperation | JobOperation | PaidOperation;
+export type Operation = ReadOperation | SoldOperation;
 
 interface OperationBase<Input> {
   /** The MCP tool's name and OpenAPI's operationId, in snake_case. */
   name: string;
   title: string;
-  /** For people and for models: what it does, what it costs, what comes back. */
+  /** Tells models, and people, its effect, its price and its answer. */
   description: string;
   group: 'generation' | 'search';
-  /** The kind of SKU that it sells; where the catalog has none, it is no tool (over REST it answers model_not_found). */
+  /** The kind of SKU that it sells. Without such a SKU in the catalog it is no tool, and REST answers model_not_found. */
   sells?: ModelConfig['kind'];
   input: z.ZodType<Input>;
-  /** The JSON answer. Loose where it may grow. */
+  /** The whole JSON answer; loose where it may grow. A tool's schema leaves out what is marked (schema-marks.ts). */
   output: z.ZodType;
   rest: RestBinding;
-  /** Null: no tool, as another one tells the same. */
+  /** Null: it is no tool, because another tool answers the same. */
   tool: ToolBinding | null;
+  docs: OperationDocs;
+  /** Absent: its answer is no MCP resource. */
+  resource?: ResourceBinding;
 }
 
-/** Answers from what is there; free, for the account that asks. */
+/** Answers from existing data, free of charge, for the calling account. */
 export interface ReadOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'none';
+  sale: null;
   handle(input: Input, call: AccountCall, services: Services): Promise<JsonAnswer | ContentAnswer>;
 }
 
-/** Opens a prepaid job under a hold, and answers from it. */
-export interface JobOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'hold';
+export interface SoldOperation<Input = unknown> extends OperationBase<Input> {
+  sale: Sale<Input>;
+}
+
+/** How calls are paid. Where both ways are open, a call with an API key is prepaid, and one without pays by x402. */
+export type Sale<Input = unknown> =
+  | { prepaid: PrepaidSale<Input>; x402?: X402Sale<Input> }
+  | { prepaid?: undefined; x402: X402Sale<Input> };
+
+/** Opens a job under a hold on the balance of the account, and answers from it. */
+export interface PrepaidSale<Input = unknown> {
   /** The part of the input that an idempotency key is bound to. */
   idempotentPart(input: Input): unknown;
   open(
@@ -71,44 +83,64 @@ export interface JobOperation<Input = unknown> extends OperationBase<Input> {
   answer(opened: OpenedJob, input: Input, call: AccountCall, services: Services): Promise<Answer>;
 }
 
-/** Paid for call by call with x402; no account. */
-export interface PaidOperation<Input = unknown> extends OperationBase<Input> {
-  payment: 'x402';
-  /** What the call costs by the present rule. */
-  price(input: Input): Nano;
-  /** What the cheapest and the dearest call cost by the present rule. */
+/**
+ * Sells single calls by x402, without an account. Terms, the manifest, catalogues, signed offers and paywall pages are
+ * made from this. The REST path and the tool's name are those of the operation.
+ */
+export interface X402Sale<Input = unknown> {
+  /** Names the goods in a few words, such as "Influencer search". No two operations have the same. */
+  description: string;
+  /** One call and several, such as "search" and "searches". */
+  unit: { one: string; many: string };
+  /** For catalogues: at most 5, each printable ASCII of at most 32 characters. */
+  tags: string[];
+  /** An input and its answer, for catalogues. */
+  example: { input: JsonObject; output: JsonObject };
+  /** Calls a minute that one client address may make. */
+  ratePerMinute: number;
+  /** Names the present price rule. It is stored while it is offered, so it stays the same as long as the rule does. */
+  pricing: string;
+  /** The price of a call by the present rule. */
+  price(input: Input, services: Services): Nano;
+  /** The price by the rule of that name, which may have been the present one until lately; null for an unknown rule. */
+  priceUnder(pricing: string, input: Input, services: Services): Nano | null;
+  /** The prices of the cheapest and the dearest call by the present rule. */
   priceRange: { least: Nano; most: Nano };
-  /** What it costs by the rule of that name, which may have held until lately; null for a rule that is not known. */
-  priceUnder(pricing: string, input: Input): Nano | null;
   /** Throws AppError on input that is well-formed but cannot run, before anybody pays. */
-  check(input: Input): void;
+  check(input: Input, services: Services): void;
+  /** Makes the answer, which is stored as it is. Nothing is charged when this throws. */
   produce(input: Input, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** What may still be given out of a result that was made, and paid for, earlier: the same object when all of it. */
+  /** Filters a stored answer before it is replayed. Returns the same object when nothing was removed. */
   replay?(result: JsonObject, services: Services, signal: AbortSignal): Promise<JsonObject>;
-  /** Whether a result is given away. */
+  /** Whether an answer is given away. */
   isFree(result: JsonObject, services: Services): boolean;
   /**
-   * Whether the result is marked as sandbox data; null: what would be made now. A result may have been made long ago, so
-   * it is asked itself where it can tell.
+   * Whether an answer is made up (null: an answer that would be made now). Such answers are marked, and not sold for
+   * real money. An answer may be old, so its own data decide where they can tell.
    */
   isSandbox(services: Services, result: JsonObject | null): boolean;
+  /** Texts for made-up answers. */
+  sandbox: {
+    /** Replaces `description`. */
+    description: string;
+    /** Names them, such as "fictional profiles". */
+    goods: string;
+    /** One sentence for pages. */
+    notice: string;
+  };
 }
 
 export interface RestBinding {
   method: 'GET' | 'POST';
-  /** OpenAPI's form, `/v1/jobs/{job_id}`; the names in braces are input fields. */
+  /** The path as OpenAPI writes it, `/v1/jobs/{job_id}`. The names in braces are input fields. */
   path: string;
-  /** Input fields that come from the query; on a POST the others come from the body. */
+  /** Input fields that come from the query. The other fields of a POST come from the body. */
   query: readonly string[];
-  /** Who reads a 422: the envelope, search's `detail`, or both. */
+  /** The form of a 422: the error envelope, a list in `detail`, or both. */
   validation: 'envelope' | 'detail' | 'both';
-  /** Further statuses of success beside 200. */
-  accepted?: boolean;
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
-  /** Whether `stream: true` answers server-sent events. */
-  streams?: boolean;
-  /** The error codes that the endpoint's documentation lists. */
+  /** The error codes that the documentation lists, beside those of all operations of its kind. */
   errors: readonly ErrorCode[];
 }
 
@@ -116,12 +148,22 @@ export interface RestBinding {
 export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
-  /** Input fields that the tool's schema leaves out, to be short. They are taken and checked all the same. */
-  unlisted: readonly string[];
   readOnly: boolean;
   idempotent: boolean;
-  /** Whether it reaches beyond the gateway's own data. */
+  /** True: it reaches beyond the gateway's own data. */
   openWorld: boolean;
+  /** A sentence for the instructions of the server, which a model reads before its first call. */
+  instruction?: string;
+}
+
+/** The MCP resource that an operation answers. */
+export interface ResourceBinding {
+  /** The address below `{brand}://`, with input fields in braces. Null: the answer is bytes, at its REST address. */
+  path: string | null;
+  name: string;
+  title: string;
+  /** Lists resources of this kind, when the path has fields. */
+  list?(call: AccountCall, services: Services): Promise<{ path: string; name: string; title: string }[]>;
 }
 
 /** One call, as a transport hands it to `execute`. */
@@ -129,15 +171,15 @@ export interface Call {
   transport: 'rest' | 'mcp';
   requestId: string;
   caller: Caller | null;
-  /** Of the client, by the trusted proxy hops; for rate limits. */
+  /** The client's address behind trusted proxies, for rate limits. */
   clientAddress: string;
   idempotencyKey: string | null;
-  /** x402 proofs as they came, unread. */
+  /** x402 proofs as they were sent, not yet read. */
   proofs: Proofs | null;
   memory: RequestMemory;
-  /** Aborts when the client has gone. Work that was paid for goes on. */
+  /** Aborts when the client disconnects. Paid work goes on. */
   signal: AbortSignal;
-  /** Tells a waiting MCP client that work goes on; absent when it did not ask. */
+  /** Reports progress to a waiting MCP client. Absent when the client did not ask for it. */
   progress?: (update: { elapsedMs: number; message: string }) => void;
 }
 
@@ -160,7 +202,7 @@ export interface JsonAnswer {
   body: JsonObject;
   /** Lower case names. */
   headers: Record<string, string>;
-  /** Whether the sandbox made it, or synthetic data is in it. */
+  /** True: a sandbox made it, or it contains synthetic data. */
   isSandbox: boolean;
   /** Media of the result, for MCP resource links. */
   links: MediaLink[];
@@ -171,30 +213,30 @@ export interface JsonAnswer {
 export interface MediaLink {
   url: string;
   name: string;
-  /** Null where only the bytes tell it. */
+  /** Null: unknown until the bytes are read. */
   mimeType: string | null;
 }
 
 export interface StreamAnswer {
   kind: 'stream';
   headers: Record<string, string>;
-  /** Ends when the answer ended or the client has gone. */
+  /** Ends with the answer, or when the client disconnects. */
   events: AsyncIterable<ServerSentEvent>;
 }
 
 export interface ServerSentEvent {
   event?: string;
-  /** One line of text, JSON but for `[DONE]`. */
+  /** One line of text: JSON, or `[DONE]`. */
   data: string;
 }
 
-/** The bytes of one medium; over REST only. */
+/** The bytes of one medium. Only REST answers it. */
 export interface ContentAnswer {
   kind: 'content';
   media: Media;
-  /** For a download. */
+  /** The file name of a download. */
   fileName: string;
-  /** Asked when the bytes turn out not to be there: does what has to follow and answers with the refusal. */
+  /** Called when the bytes are missing. Compensates the loss and returns the refusal. */
   whenMissing?: () => Promise<AppError>;
 }
 
@@ -220,7 +262,7 @@ export interface OperationSettings
   allowedOrigins: string[];
 }
 
-/** What handlers work with; wired in src/services.ts. */
+/** The parts of the gateway that handlers use. Wired in src/services.ts. */
 export interface Services {
   config: OperationSettings;
   clock: Clock;
@@ -230,20 +272,21 @@ export interface Services {
   jobs: JobRunner;
   leads: Leads;
   x402: X402Gate;
-  searchLimiter: SearchLimiter;
+  /** By operation: the limits of calls that are paid by x402. */
+  addressLimiters: ReadonlyMap<string, AddressLimiter>;
   accountLimiter: Pick<AccountLimiter, 'consume'>;
   historyCursors: HistoryCursors;
-  /** For large requests and the text jobs that work from them. */
+  /** The memory for large requests, and for text jobs that run from them. */
   bodyMemory: MemoryBudget;
   media: MediaLibrary;
   outbound: Outbound;
-  /** Takes in what a caller named, whole: images and audio. */
+  /** Downloads an input into memory: images and audio. */
   fetchInput: FetchInput;
-  /** Takes in what a caller named, as a stream: videos. */
+  /** Downloads an input as a stream: videos. */
   streamInput: StreamInput;
-  /** Where videos lie while they are taken in. */
+  /** The folder of videos that are being downloaded. */
   inputFolder: InputFolder;
-  /** The routes of what is sold. */
+  /** The routes of image and video SKUs. */
   providers: Pick<Providers, 'image' | 'video'>;
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;

@@ -5,16 +5,16 @@ import { fieldIssues, type FieldIssue } from './field-issues.ts';
 import type { Operation } from './operation.ts';
 
 const mostIssues = 20;
-/** Between an unknown parameter and the known one that it is taken for. */
+/** The most edits between an unknown parameter and the known one that is suggested. */
 const mostEdits = 2;
 
-/** The checked input, or a 422 that names every wrong field and where it came from. */
+/** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = (operation: Operation, raw: unknown): unknown => {
   const excess = jsonExcess(raw);
   if (excess !== null) throw new AppError('payload_too_large', `The request has ${excess}. Send less.`);
   const parsed = operation.input.safeParse(raw, { reportInput: true });
-  // Ignored like any unknown field, a slip in a name would be paid for.
-  const slips = operation.payment === 'x402' ? misspelledFields(raw, operation.rest.query) : [];
+  // A misspelled name must not be ignored here: the caller would pay for the wrong result.
+  const slips = operation.sale?.x402 !== undefined ? misspelledFields(raw, operation.rest.query) : [];
   if (parsed.success && slips.length === 0) return parsed.data;
   const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
   throw invalid(
@@ -33,7 +33,7 @@ const misspelledFields = (raw: unknown, known: readonly string[]): FieldIssue[] 
       : [{ path: [name], msg: `is not a parameter; did you mean ${meant}?`, type: 'extra_forbidden' }];
   });
 
-/** A 422 for a rule of a query parameter that a schema cannot say. */
+/** Makes a 422 for a rule of a query parameter that a schema cannot express. */
 export const invalidQuery = (field: string, msg: string): AppError =>
   invalid([{ loc: ['query', field], msg, type: 'value_error' }]);
 

@@ -1,3 +1,4 @@
+import { createHttpClient } from '../http/http-client.ts';
 import type { Log } from '../kit/log.ts';
 import { definitionOf } from './index.ts';
 import type { ProviderConfig } from './provider.ts';
@@ -32,19 +33,22 @@ export const checkProvider = async (
       { provider: name, url: `${origin}${pathname}`, ...facts },
       `the provider ${name} ${trouble} (causeway.yaml)`,
     );
+  const http = createHttpClient({ connectMs: timeoutMs });
   try {
-    const response = await fetch(url, {
+    const { status } = await http.send(url, {
       headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      timeouts: { totalMs: timeoutMs },
+      signal,
+      limits: () => ({ totalBytes: Infinity }),
     });
-    await response.body?.cancel();
-    const trouble = troubleOf(response.status, setting);
-    if (trouble !== null) warn(trouble, { status: response.status });
+    const trouble = troubleOf(status, setting);
+    if (trouble !== null) warn(trouble, { status });
   } catch (error) {
     if (signal.aborted) return;
     warn(`cannot be reached: requests to it fail until it can. Start it, or correct ${setting}.base_url`, {
       err: error,
     });
+  } finally {
+    await http.close();
   }
 };

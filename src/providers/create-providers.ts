@@ -1,13 +1,13 @@
 import { join } from 'node:path';
+import type { CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Log } from '../kit/log.ts';
-import { createBreaker, type Breaker } from './breaker.ts';
 import { checkProvider } from './check-provider.ts';
 import { definitionOf, isSandbox, isSandboxModel } from './index.ts';
 import type { Moderator } from './moderation/moderator.ts';
 import { ProviderError } from './provider-error.ts';
 import type { ModelKind, Provider, ProviderConfig, ProviderContext, RouteConfig } from './provider.ts';
 import { createRetryBudget } from './retry-budget.ts';
-import type { Route, RouterOptions } from './route-attempts.ts';
+import { createRouteBreaker, type Route, type RouterOptions } from './route-attempts.ts';
 import {
   createImageRouter,
   createTextRouter,
@@ -20,7 +20,7 @@ import type { RoutedVideo } from './video/routed-video.ts';
 import { createMovMaker } from './video/to-mov.ts';
 
 export interface Providers {
-  /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` when it is not on sale any more. */
+  /** The routes of a chat SKU. Throws ProviderError `upstream_unavailable` for a SKU that is not on sale. */
   text(sku: string): RoutedText;
   /** The routes of an image SKU. Throws like `text`. */
   image(sku: string): RoutedImage;
@@ -29,8 +29,8 @@ export interface Providers {
   /** Looks at requests that ask for moderation; null: none is configured. */
   moderator: Moderator | null;
   /**
-   * Loads what would make the first chat half a second slower, removes the files that a killed process left behind, and
-   * warns in the log of providers that do not answer.
+   * Loads the token counter, which takes half a second, removes the files that a killed process left behind, and warns in
+   * the log of providers that do not answer.
    */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
@@ -60,10 +60,10 @@ export const createProviders = async (
     return [name, { opened, isSandbox: isSandbox(provider), budget: createRetryBudget() }] as const;
   };
   const sources = new Map(await Promise.all(Object.entries(config.providers).map(open)));
-  const breakers = new Map<string, Breaker>();
+  const breakers = new Map<string, CircuitBreaker>();
 
-  const breakerOf = (name: string): Breaker => {
-    const breaker = breakers.get(name) ?? createBreaker(options.clock);
+  const breakerOf = (name: string): CircuitBreaker => {
+    const breaker = breakers.get(name) ?? createRouteBreaker(options.clock);
     breakers.set(name, breaker);
     return breaker;
   };

@@ -1,13 +1,13 @@
 /**
- * What the router may do about a failed upstream call.
- * retry_same: it surely did nothing (connection refused, 408, 5xx before any output, short 429).
- * retry_other: this route cannot serve it (our quota or key there, model missing, breaker open).
- * fatal: the request itself is at fault (400, 413, 422, content policy); no route will do better.
- * ambiguous: it may have been carried out (time-out or reset after the request was written).
+ * The class of a failed upstream call, which tells the router what it may do.
+ * retry_same: the call did nothing for sure (connection refused, 408, 5xx before any output, short 429).
+ * retry_other: this route cannot serve the call (our quota or key there, model missing, breaker open).
+ * fatal: the request itself is wrong (400, 413, 422, content policy); it would fail on every route.
+ * ambiguous: the call may have been carried out (time-out or reset after the request was written).
  */
 export type ProviderFailure = 'retry_same' | 'retry_other' | 'fatal' | 'ambiguous';
 
-/** The public face of an upstream failure. */
+/** The public code of an upstream failure. */
 export type ProviderErrorCode =
   | 'upstream_error'
   | 'upstream_unavailable'
@@ -18,14 +18,14 @@ export type ProviderErrorCode =
 export interface ProviderErrorOptions {
   failure: ProviderFailure;
   code: ProviderErrorCode;
-  /** Only for a moderated refusal: the provider's own explanation, shown to the customer. */
+  /** The provider's explanation of a refusal by its content policy, shown to the customer. */
   explanation?: string;
-  /** How long the upstream asked us to wait. */
+  /** How long the upstream asks us to wait. */
   retryAfterMs?: number;
   cause?: unknown;
 }
 
-/** An upstream call that failed. The message is for the log; customers see fixed text by `code`. */
+/** A failed upstream call. The message is for the log; customers see a fixed text by `code`. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly failure: ProviderFailure;

@@ -1,7 +1,7 @@
+import { createCircuitBreaker, type BreakerPass, type CircuitBreaker } from '../kit/circuit-breaker.ts';
 import type { Clock } from '../kit/clock.ts';
 import type { Log } from '../kit/log.ts';
 import { pause as pauseFor } from '../kit/repeat.ts';
-import type { Breaker, BreakerPass } from './breaker.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
@@ -17,7 +17,7 @@ export interface ServedRoute {
 /** A route with the state that its provider shares with other requests. */
 export interface Route<Provider> extends ServedRoute {
   source: Provider;
-  breaker: Breaker;
+  breaker: CircuitBreaker;
   budget: RetryBudget;
 }
 
@@ -36,12 +36,12 @@ export interface Served<Provider, Answer> {
   answer: Answer;
 }
 
-const longestWaitMs = 2_000;
+const maxWaitMs = 2_000;
 const firstBackoffMs = 200;
 const attemptsPerRequest = 3;
-/** With another route at hand, the same one is asked this often. */
+/** The same route is asked this often when there is another one. */
 const attemptsPerRoute = 2;
-/** How long a rate-limited route rests when the upstream does not say. */
+/** How long a route rests after a rate limit when the upstream does not say. */
 const rateLimitRestMs = 1_000;
 /** A timer may end this much early. */
 const timerErrorMs = 5;
@@ -50,19 +50,19 @@ interface Turn<Provider> {
   index: number;
   route: Route<Provider>;
   pass: BreakerPass;
-  /** How often this request has asked this route, this time included. */
+  /** How often this request has asked this route, including now. */
   tries: number;
 }
 
 /**
- * Asks the routes in order until one begins to answer: the only place that repeats an upstream call, three
- * times in all. Throws the last ProviderError, or the signal's reason.
+ * Asks the routes in order until one begins to answer, three times in all. No other code repeats an upstream call. Throws
+ * the last ProviderError, or the signal's reason.
  */
 export const createRouteAttempts = <Provider>(
   routes: readonly Route<Provider>[],
   { log, random = Math.random, pause = pauseFor }: RouterOptions,
 ) => {
-  /** A turn on the first route from `start` on that may be called. */
+  /** Takes a turn on the first route from `start` on that may be called. */
   const enterFrom = (start: number): Turn<Provider> | null => {
     for (const [offset, route] of routes.slice(start).entries()) {
       const pass = route.breaker.enter();
@@ -73,14 +73,14 @@ export const createRouteAttempts = <Provider>(
     return null;
   };
 
-  /** How long to wait before the same route is asked again; null when it is not to be asked again. */
+  /** Returns the wait before the same route is asked again; null when it must not be asked again. */
   const waitBeforeRetry = ({ index, route, tries }: Turn<Provider>, error: ProviderError): number | null => {
     if (error.failure !== 'retry_same') return null;
     const isLastRoute = index === routes.length - 1;
     if (!isLastRoute && (tries >= attemptsPerRoute || error.code === 'rate_limit_exceeded')) return null;
     const backoff = firstBackoffMs * 2 ** (tries - 1) * (0.5 + random() / 2);
     const wait = Math.ceil(Math.max(backoff, route.breaker.restMs() + timerErrorMs, error.retryAfterMs ?? 0));
-    if (wait > longestWaitMs) return null;
+    if (wait > maxWaitMs) return null;
     return route.budget.spend() ? wait : null;
   };
 
@@ -123,7 +123,19 @@ export const createRouteAttempts = <Provider>(
   };
 };
 
-/** Tells a breaker what a failure says about its upstream. */
+/**
+ * Keeps calls away from one provider's model that fails: it opens when half of at least ten of the last 64 calls failed. Each
+ * failed probe doubles the time that it stays open, from 10 seconds up to 5 minutes.
+ */
+export const createRouteBreaker = (clock: Clock): CircuitBreaker =>
+  createCircuitBreaker({
+    opensAfter: { outcomes: 64, leastOutcomes: 10, failedShare: 0.5 },
+    openMs: 10_000,
+    longestOpenMs: 300_000,
+    nowMs: () => clock.now(),
+  });
+
+/** Reports a failure to the breaker of its upstream. */
 export const settle = (pass: BreakerPass, error: unknown, signal: AbortSignal): void => {
   if (signal.aborted || !(error instanceof ProviderError) || error.failure === 'fatal') pass.released();
   else if (error.code === 'rate_limit_exceeded') pass.coolDown(error.retryAfterMs ?? rateLimitRestMs);
@@ -139,11 +151,11 @@ const logFailure = (
   log.warn({ err: error, provider, model, failure, code, attempt }, 'an upstream call failed');
 };
 
-/** How long until one of the routes may be asked: 0 when one may now. */
-export const restMsOf = (routes: readonly { breaker: Breaker }[]): number =>
+/** Returns the time until one of the routes may be asked; 0 when one may be asked now. */
+export const restMsOf = (routes: readonly { breaker: CircuitBreaker }[]): number =>
   Math.min(...routes.map(({ breaker }) => breaker.restMs()));
 
-const allResting = (routes: readonly { breaker: Breaker }[]): ProviderError =>
+const allResting = (routes: readonly { breaker: CircuitBreaker }[]): ProviderError =>
   new ProviderError('every route of the model rests after failures or rate limits', {
     failure: 'retry_other',
     code: 'upstream_unavailable',

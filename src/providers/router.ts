@@ -18,19 +18,19 @@ interface RoutedCall {
   onRoute?: (route: ServedRoute) => void;
 }
 
-/** A SKU's text, whichever route serves it. Throws ProviderError or the signal's reason. */
+/** The text of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
 export interface RoutedText {
   stream(request: Omit<TextRequest, 'model'>, call: RoutedCall): AsyncIterable<TextEvent>;
 }
 
-/** A SKU's images, whichever route serves them. Throws ProviderError or the signal's reason. */
+/** The images of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
 export interface RoutedImage {
-  /** How long until a route may be asked, by what this process knows: 0 when one may now. */
+  /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
   restMs(): Promise<number>;
   generate(request: Omit<ImageRequest, 'model'>, call: RoutedCall): Promise<GeneratedImage[]>;
 }
 
-/** Falls over to the next route only until the first event; after that, a failure is the answer's end. */
+/** Tries the next route only until the first event. A later failure ends the answer. */
 export const createTextRouter = (
   routes: readonly Route<TextProvider>[],
   options: RouterOptions,
@@ -50,7 +50,7 @@ export const createTextRouter = (
         settle(pass, error, signal);
         throw error;
       } finally {
-        // A reader that stops early stops the upstream too.
+        // When the reader stops early, the upstream is stopped too.
         await answer.stop();
       }
     },
@@ -75,7 +75,7 @@ export const createImageRouter = (
   };
 };
 
-/** A begun task is asked after on its own provider, without the breaker: whoever waits for it asks again by themselves. */
+/** Questions about a task go to the provider that began it, without the breaker: the caller repeats them anyway. */
 export const createVideoRouter = (
   routes: readonly Route<VideoProvider>[],
   { find, ...options }: RouterOptions & { find: (provider: string) => VideoProvider | null },
@@ -98,7 +98,7 @@ export const createVideoRouter = (
     resume: ({ provider, task }) => {
       const source = find(provider);
       if (source === null)
-        throw new ProviderError(`the provider ${provider} is not configured any more`, {
+        throw new ProviderError(`the provider ${provider} is no longer configured`, {
           failure: 'fatal',
           code: 'upstream_unavailable',
         });
@@ -110,7 +110,7 @@ export const createVideoRouter = (
   };
 };
 
-/** Waits for the first event. */
+/** Starts an answer and waits for its first event. */
 const begin = async (
   events: AsyncIterable<TextEvent>,
 ): Promise<{ first: TextEvent; rest: AsyncIterable<TextEvent>; stop: () => Promise<unknown> }> => {

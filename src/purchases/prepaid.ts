@@ -6,18 +6,18 @@ import type { Clock } from '../kit/clock.ts';
 /** Idempotency keys are kept this long; the contract promises at least 24 hours. */
 const idempotencyLifeMs = 48 * 3_600_000;
 
-/** What a client is told to wait while its account has too many jobs under way. */
+/** The Retry-After of an account with too many active jobs. */
 const activeRetrySeconds = 10;
 
 export interface PrepaidOrder {
   job: NewJob;
   /** The worst-case price, held until the job ends. */
   hold: Nano;
-  /** The caller's Idempotency-Key with the hash of its canonical request. */
+  /** The caller's Idempotency-Key with the hash of the canonical request. */
   idempotency: { endpoint: string; key: string; bodyHash: string } | null;
-  /** How many jobs of this kind the account may have queued or running, this one included. Default: any number. */
+  /** The most jobs of this kind that the account may have queued or running, with this one. Default: no limit. */
   activeLimit?: number;
-  /** Ids of reserved media that the job works from. */
+  /** Ids of the reserved media that the job uses. */
   inputs?: readonly string[];
 }
 
@@ -45,34 +45,27 @@ export const openPrepaid = async (
     inputs: order.inputs ?? [],
     now,
   });
-  switch (opened.outcome) {
-    case 'opened':
-    case 'replayed':
-    case 'insufficient':
-      return opened;
-    case 'conflict':
-      throw idempotencyConflict();
-    case 'too_many_active':
-      throw tooManyActive();
-    case 'forbidden':
-      throw new AppError(
-        'invalid_api_key',
-        'The API key is not valid any more. Ask the operator for a new one.',
-      );
-  }
+  if (opened.outcome === 'conflict') throw idempotencyConflict();
+  if (opened.outcome === 'too_many_active') throw tooManyActive();
+  if (opened.outcome === 'forbidden')
+    throw new AppError(
+      'invalid_api_key',
+      'The API key is not valid any more. Ask the operator for a new one.',
+    );
+  return opened;
 };
 
 const idempotencyConflict = (): AppError =>
   new AppError(
     'idempotency_conflict',
     'This Idempotency-Key was used with a different request. Use a new key for a new request.',
-    // OpenAI's clients would otherwise repeat a 409 by themselves.
+    // Without it, OpenAI's clients repeat a 409 by themselves.
     { headers: { 'x-should-retry': 'false' } },
   );
 
 /**
- * The job that this idempotency key opened before; null when the key is free. For requests whose checks reach
- * outside the gateway: a replay must not depend on an address that answered then. Throws like `openPrepaid`.
+ * Returns the job that this idempotency key opened before; null when the key is free. Used where the checks of a request
+ * reach outside the gateway: a replay must not depend on them. Throws like `openPrepaid`.
  */
 export const findReplay = async (
   { store, clock }: { store: Pick<Store, 'findReplay'>; clock: Clock },
@@ -85,7 +78,7 @@ export const findReplay = async (
   return found?.job ?? null;
 };
 
-/** The refusal of a job beside too many of its kind. */
+/** Refuses a job because too many of its kind are active. */
 export const tooManyActive = (): AppError =>
   new AppError(
     'too_many_active_jobs',
@@ -93,7 +86,7 @@ export const tooManyActive = (): AppError =>
     { retryAfterSeconds: activeRetrySeconds },
   );
 
-/** The refusal of a balance that is too low. `needed` is the least that the request holds. */
+/** Refuses a request because the balance is too low. `needed` is the smallest hold of the request. */
 export const insufficientBalance = ({ needed, available }: { needed: Nano; available: Nano }): AppError =>
   new AppError(
     'insufficient_balance',

@@ -1,16 +1,16 @@
 import type { X402NetworkConfig } from '../payments/x402-settings.ts';
 import { findNetwork } from '../payments/core/networks.ts';
 
-/** The token of a payment, as far as this service knows it. */
+/** A token that is built in or configured. */
 export interface KnownToken {
   symbol: string;
   decimals: number;
 }
 
-/** The network of that CAIP-2 or v1 name, whether it is configured or not; null for one that is not known. */
+/** Returns the network of that CAIP-2 or v1 name, configured or not; null for an unknown one. */
 export const findKnownNetwork = (name: string): { id: string; label: string } | null => findNetwork(name);
 
-/** The token of that address on that network; null for one that is neither built in nor configured. */
+/** Returns the token of that address on that network; null for one that is neither built in nor configured. */
 export type FindToken = (of: { network: string; asset: string }) => KnownToken | null;
 
 export const createFindToken =
@@ -21,14 +21,14 @@ export const createFindToken =
       findNetwork(network)?.asset ?? null,
     ].find((known) => known !== null && known.address.toLowerCase() === asset.toLowerCase()) ?? null;
 
-/** Writes an amount in the smallest unit exactly: at least two decimals, no zeros past them. */
+/** Writes an amount given in the smallest unit, exactly: at least two decimals, no trailing zeros after them. */
 export const formatTokenAmount = (amount: bigint, decimals: number): string => {
   const scale = 10n ** BigInt(decimals);
   const fraction = (amount % scale).toString().padStart(decimals, '0').replace(/0+$/, '').padEnd(2, '0');
   return `${amount / scale}.${fraction}`;
 };
 
-/** Reads `"0.10"` into the smallest unit; null for any other form, for zero, and for a finer amount than there is. */
+/** Reads `"0.10"` into the smallest unit; null for any other form, for zero, and for too many decimals. */
 export const parseTokenAmount = (text: string, decimals: number): bigint | null => {
   const [, whole, written = ''] = /^(\d{1,12})(?:\.(\d{1,30}))?$/.exec(text) ?? [];
   if (whole === undefined) return null;

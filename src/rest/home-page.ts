@@ -1,5 +1,5 @@
 import { brandTitle } from '../kit/brand-title.ts';
-import { isOnSale } from '../operations/search/is-on-sale.ts';
+import { isOnSale } from '../operations/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
@@ -11,15 +11,22 @@ export interface HomePage {
   text: string;
 }
 
-/** What the root address answers: what this service is, where its parts are, where a key goes and what a search costs. */
+/** Makes the answer of the root address: what this service is, where its parts are, where a key goes and what paid calls cost. */
 export const homePage = (operations: readonly Operation[], services: Services): HomePage => {
-  const { config, publicUrl, leads } = services;
+  const { config, publicUrl } = services;
   const brand = brandTitle(config);
   const url = publicUrl();
-  const paid = operations.filter((one) => one.payment === 'x402' && isOnSale(one, services));
+  const paid = operations.flatMap(({ name, title, description, rest, sale }) =>
+    sale?.x402 !== undefined && isOnSale(sale.x402, services)
+      ? [{ name, title, description, rest, sale: sale.x402 }]
+      : [],
+  );
+  const goods = paid.map(({ sale }) => sale.description.replace(/^./, (first) => first.toLowerCase()));
   const summary =
     'Generation of images, video and text with an API key' +
-    (paid.length === 0 ? '.' : ', and influencer search that is paid for each request, without an account.');
+    (paid.length === 0
+      ? '.'
+      : `, and ${new Intl.ListFormat('en').format(goods)} that ${goods.length === 1 ? 'is' : 'are'} paid for each request, without an account.`);
   const sections = [
     {
       title: 'Assistants (MCP)',
@@ -39,11 +46,11 @@ export const homePage = (operations: readonly Operation[], services: Services): 
       title: 'Programs (REST)',
       text: `OpenAI's clients take \`${url}/v1\` as their base URL. \`GET ${url}/v1/models\` tells models and prices.`,
     },
-    ...paid.map(({ title, description, rest }) => ({
+    ...paid.map(({ title, description, rest, sale }) => ({
       title,
       text:
-        `\`GET ${url}${rest.path}\`\n\n${description}` +
-        (leads.status().synthetic ? '\n\n**The profiles here are generated and fictional.**' : ''),
+        `\`${rest.method} ${url}${rest.path}\`\n\n${description}` +
+        (sale.isSandbox(services, null) ? `\n\n**${sale.sandbox.notice}**` : ''),
     })),
     {
       title: 'Documentation',

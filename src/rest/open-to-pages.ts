@@ -19,7 +19,7 @@ const sendable = ['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Heade
 const keptSeconds = 86_400;
 
 /** Whether a page of any origin may call the operation: it is paid with a proof, and nothing else gives rights. */
-export const isOpenToPages = ({ payment }: Operation): boolean => payment === 'x402';
+export const isOpenToPages = ({ sale }: Operation): boolean => sale?.x402 !== undefined;
 
 /** Lets a wallet in a page, wherever it comes from, read the terms, pay and read the answer (CORS). */
 export const openToPages = (response: ServerResponse): void => {

@@ -1,22 +1,15 @@
+import type { z } from 'zod';
+import { errorEnvelope } from '../operations/answer-fields.ts';
+import { imageEventSchema } from '../operations/images/image-event-schema.ts';
 import type { Operation } from '../operations/operation.ts';
-import { annotate } from './openapi/annotate.ts';
-import { headerComponents } from './openapi/header-book.ts';
+import { headerComponents } from './openapi/headers.ts';
 import { jobWebhook } from './openapi/job-webhook.ts';
-import { pascalCase, toOperationObject } from './openapi/path-item.ts';
+import { toOperationObject } from './openapi/operation-object.ts';
+import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
 import { inRestWords } from './openapi/rest-words.ts';
 import { resultsPath } from './openapi/results-path.ts';
-import { createSchemaBook, reference, type JsonSchema, type SchemaBook } from './openapi/schema-book.ts';
-import {
-  chatChunkSchema,
-  errorEnvelopeSchema,
-  errorSchema,
-  jobEventSchema,
-  paymentRequiredBodySchema,
-  responseEventSchema,
-  sandboxMarkSchema,
-  validationErrorsSchema,
-} from './openapi/shared-schemas.ts';
-import { chatCompletionSchema, responseSchema } from './openapi/text-schemas.ts';
+import { createSchemaRegistry, type SchemaRegistry } from './openapi/schema-registry.ts';
+import { errorSchema, validationErrorsSchema } from './openapi/shared-schemas.ts';
 
 /** The contract's version of the interface description. */
 const interfaceVersion = '0.1.0.2';
@@ -24,32 +17,28 @@ const interfaceVersion = '0.1.0.2';
 export interface OpenApiOptions {
   operations: readonly Operation[];
   publicUrl: string;
-  /** The brand as people read it. */
+  /** The brand, as shown to people. */
   title: string;
   /** JSON Schema of the decoded PAYMENT-REQUIRED header. */
   paymentRequiredSchema: object;
 }
 
-/** The OpenAPI 3.1 document, made from the operations. Made once, when the gateway knows its address. */
+/** Makes the OpenAPI 3.1 document from the operations. Called once, when the gateway knows its address. */
 export const createOpenApi = ({
   operations,
   publicUrl,
   title,
   paymentRequiredSchema,
 }: OpenApiOptions): object => {
-  const book = createSchemaBook();
-  book.add('ErrorEnvelope', errorEnvelopeSchema);
-  book.add('Error', errorSchema);
-  book.add('ValidationErrors', validationErrorsSchema);
-  if (operations.some(({ payment }) => payment === 'x402')) {
-    book.add('PaymentRequired', paymentRequiredBodySchema);
-    book.add('PaymentRequiredHeader', book.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
+  const schemas = createSchemaRegistry(namedSchemas(operations));
+  schemas.add('Error', errorSchema);
+  schemas.add('ValidationErrors', validationErrorsSchema);
+  if (operations.some(({ sale }) => sale?.x402 !== undefined)) {
+    schemas.add('PaymentRequired', paymentRequiredBodySchema);
+    schemas.add('PaymentRequiredHeader', schemas.lift(paymentRequiredSchema, 'PaymentRequiredHeader'));
   }
-  book.add('ChatCompletionChunk', chatChunkSchema);
-  book.add('ResponseStreamEvent', responseEventSchema);
-  book.add('ImageJobEvent', jobEventSchema);
   const groups = new Set(operations.map(({ group }) => group));
-  const paths = { ...toPaths(operations, book, title), '/results/{name}': resultsPath() };
+  const paths = { ...toPaths(operations, schemas, title), '/results/{name}': resultsPath() };
   return {
     openapi: '3.1.0',
     info: {
@@ -72,8 +61,8 @@ export const createOpenApi = ({
           description: 'An API key, `sk_…`, issued by the operator. Keep it on your servers.',
         },
       },
-      headers: headerComponents(),
-      schemas: inRestWords(book.all(), operations),
+      headers: headerComponents(operations),
+      schemas: inRestWords(schemas.all(), operations),
     },
   };
 };
@@ -89,7 +78,7 @@ same request twice at the same time.
 - Every answer carries \`X-Request-Id\`; 429 and 503 carry \`Retry-After\`.
 - Refusals are \`{"error": {type, code, message, param}}\`. A 422 of chat and responses has \`detail\` beside it, with every \
 wrong field\
-${operations.some(({ payment }) => payment === 'x402') ? '; a 422 of search is `detail` alone, and its 402 the terms of the payment' : ''}.
+${operations.some(({ sale }) => sale?.x402 !== undefined) ? '; a 422 of search is `detail` alone, and its 402 the terms of the payment' : ''}.
 - Unknown fields of a request are ignored where nothing else is said.
 - What a sandbox made, with no real model behind it, says so: \`metadata: {"sandbox": true}\` and \`X-${title}-Sandbox: true\`.`;
 
@@ -101,7 +90,7 @@ const services = (operations: readonly Operation[]): string => {
     : generation;
 };
 
-/** The ids of what has no tool, results being no operation at all. */
+/** Returns the ids of what has no tool. Result downloads are not even an operation. */
 const withoutTool = (operations: readonly Operation[]): string =>
   [...operations.filter(({ tool }) => tool === null).map(({ name }) => name), 'get_result']
     .map((name) => `\`${name}\``)
@@ -115,77 +104,29 @@ const tags: readonly { name: Operation['group']; description: string }[] = [
   },
 ];
 
+/** Returns the schemas of answers and of streamed events with their names. */
+const namedSchemas = (operations: readonly Operation[]): ReadonlyMap<z.ZodType, string> =>
+  new Map<z.ZodType, string>([
+    [errorEnvelope, 'ErrorEnvelope'],
+    [imageEventSchema, 'ImageJobEvent'],
+    ...operations.flatMap(({ output, docs: { answer, stream } }): [z.ZodType, string][] => [
+      ...(answer === null ? [] : [[output, answer] as [z.ZodType, string]]),
+      ...(stream === undefined ? [] : [[stream.event, stream.eventName] as [z.ZodType, string]]),
+    ]),
+  ]);
+
 const toPaths = (
   operations: readonly Operation[],
-  book: SchemaBook,
+  schemas: SchemaRegistry,
   brand: string,
 ): Record<string, Record<string, object>> => {
   const paths: Record<string, Record<string, object>> = {};
-  const answerNames = new Map<Operation['output'], string>();
   for (const operation of operations) {
-    const { method, path } = operation.rest;
-    const answerName =
-      answerNames.get(operation.output) ?? nameOfAnswer(operation.name, [...answerNames.values()]);
-    if (!answerNames.has(operation.output) && operation.rest.content === undefined) {
-      answerNames.set(operation.output, answerName);
-      book.add(
-        answerName,
-        wholeAnswers[answerName] ??
-          withJobMembers(
-            annotate(book.convert(operation.output, { io: 'output', name: answerName })),
-            answerName,
-          ),
-      );
-    }
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: toOperationObject(operation, { book, answerName, brand }),
+    const { rest } = operation;
+    paths[rest.path] = {
+      ...paths[rest.path],
+      [rest.method.toLowerCase()]: toOperationObject(operation, { schemas, brand }),
     };
   }
   return paths;
-};
-
-/** Answers of which an operation's own schema tells a model only the part that it reads. */
-const wholeAnswers: Readonly<Record<string, object>> = {
-  ChatCompletion: chatCompletionSchema,
-  Response: responseSchema,
-};
-
-/** Of jobs and videos what their tools do not tell: the sandbox's mark, and that a `response` is one of the text answers. */
-const withJobMembers = (schema: JsonSchema, answerName: string): JsonSchema => {
-  if (answerName !== 'Job' && answerName !== 'Video') return schema;
-  const { response, ...properties } = schema.properties ?? {};
-  return {
-    ...schema,
-    properties: {
-      ...properties,
-      ...(response === undefined
-        ? {}
-        : { response: { ...response, anyOf: [reference('ChatCompletion'), reference('Response')] } }),
-      metadata: sandboxMarkSchema,
-    },
-  };
-};
-
-/** What an operation answers, as a noun; operations that answer the same thing share its schema. */
-const answerNouns: Record<string, string> = {
-  search_leads: 'SearchResult',
-  list_models: 'ModelList',
-  get_model: 'Model',
-  get_balance: 'Balance',
-  get_usage: 'Usage',
-  list_jobs: 'JobPage',
-  list_transactions: 'TransactionPage',
-  create_chat_completion: 'ChatCompletion',
-  create_response: 'Response',
-  get_response: 'Response',
-  create_image: 'Job',
-  get_job: 'Job',
-  create_video: 'Video',
-  get_video: 'Video',
-};
-
-const nameOfAnswer = (operation: string, taken: readonly string[]): string => {
-  const noun = answerNouns[operation];
-  return noun === undefined || taken.includes(noun) ? `${pascalCase(operation)}Answer` : noun;
 };

@@ -14,7 +14,7 @@ export type ReadParameters = (
 export const createReadParameters = (operation: Operation): ReadParameters => {
   const types = fieldTypes(operation);
   return (query, path) => {
-    const names = operation.payment === 'x402' ? new Set(query.keys()) : operation.rest.query;
+    const names = operation.sale?.x402 !== undefined ? new Set(query.keys()) : operation.rest.query;
     const fields: [string, unknown][] = [];
     for (const name of names) {
       const values = query.getAll(name);

@@ -125,9 +125,10 @@ const serve = async (
 };
 
 const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
-  if (operation.payment === 'x402') return null;
+  const { sale } = operation;
+  if (sale !== null && sale.prepaid === undefined) return null;
   const caller = await context.authenticate();
-  if (caller === null)
+  if (caller === null && sale?.x402 === undefined)
     throw new AppError('invalid_api_key', 'No API key was sent. Send "Authorization: Bearer <API_KEY>".', {
       headers: { 'www-authenticate': 'Bearer' },
     });
@@ -143,10 +144,11 @@ const toCall = (
   transport: 'rest',
   requestId,
   clientAddress,
-  idempotencyKey: operation.payment === 'hold' ? (headers['idempotency-key']?.toString() ?? null) : null,
+  idempotencyKey:
+    operation.sale?.prepaid === undefined ? null : (headers['idempotency-key']?.toString() ?? null),
   proofs:
     // HEAD asks what GET would say, and buys nothing.
-    operation.payment === 'x402' && method !== 'HEAD'
+    operation.sale?.x402 !== undefined && method !== 'HEAD'
       ? {
           paymentSignature: headers['payment-signature']?.toString(),
           xPayment: headers['x-payment']?.toString(),

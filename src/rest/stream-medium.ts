@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../kit/errors.ts';
+import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import type { ByteRange } from '../media/media-files.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
-import { createPlaces } from '../kit/places.ts';
 import type { Media } from '../store/store.ts';
 import { parseByteRange } from './byte-range.ts';
 import { isIfRangeMet, isNoneMatch } from './entity-tag.ts';
@@ -50,14 +50,14 @@ export const createStreamMedium = ({
   stalledReaderMs,
   leastBytesPerSecond = usualLeastBytesPerSecond,
 }: StreamMediumOptions) => {
-  const places = createPlaces(streams);
+  const limiter = createFairShareLimiter({ total: streams });
 
   const stream = async (
     range: ByteRange,
     { media, reader, response, whenMissing }: StreamMediumInput,
     begin: () => void,
   ): Promise<void> => {
-    const release = places.take(reader);
+    const release = limiter.tryAcquire({ owner: reader });
     if (release === null)
       throw new AppError(
         'overloaded',

@@ -1,4 +1,3 @@
-import { areOnSale } from '../operations/search/is-on-sale.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 
 /** Where crawlers look: x402scan at the first, x402's own draft at the second. */
@@ -17,15 +16,14 @@ export const wellKnownHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** By their addresses, the documents that say what is sold here, who signs and what is settled; each JSON text, or null for none. */
+/** Maps addresses to the documents that tell what is sold here, who signs and what is settled: JSON text, or null for none. */
 export const createWellKnown = (
   services: Services & { operations: readonly Operation[] },
 ): ReadonlyMap<string, () => Promise<string | null>> => {
-  const { x402, operations, config } = services;
-  if (!config.search.isOn) return new Map();
-  const manifest = (): string | null => (areOnSale(operations, services) ? x402.manifest() : null);
+  const { x402, operations } = services;
+  if (operations.every(({ sale }) => sale?.x402 === undefined)) return new Map();
   return new Map([
-    ...manifestPaths.map((path) => [path, () => Promise.resolve(manifest())] as const),
+    ...manifestPaths.map((path) => [path, () => Promise.resolve(x402.manifest())] as const),
     [supportedPath, () => Promise.resolve(x402.supported())],
     ...didPaths.map((path) => [path, () => x402.didDocument()] as const),
   ]);

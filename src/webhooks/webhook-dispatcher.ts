@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../kit/clock.ts';
+import { createFairShareLimiter, type Release } from '../kit/fair-share-limiter.ts';
 import type { Log } from '../kit/log.ts';
 import type { Outbound } from '../http/outbound.ts';
 import { pause } from '../kit/repeat.ts';
@@ -7,15 +8,14 @@ import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../st
 import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
 import { delayAfter } from './retry-schedule.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
-import { createShares, type Parties, type SharesOptions } from './shares.ts';
-import { createTurns } from './turns.ts';
+import { createFairScheduler, receiverKey, type Receiver } from './fair-scheduler.ts';
 
 export interface WebhookDispatcher {
-  /** Begins to deliver what is due. */
+  /** Begins to deliver due events. */
   begin(): void;
   /** Tells that an event has just become due in this process. */
   wake(): void;
-  /** Claims no more, waits up to `timeoutMs` for what is being sent, then breaks it off; that is repeated later. */
+  /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -28,11 +28,14 @@ export interface WebhookDispatcherOptions {
   clock: Clock;
   log: Log;
   brand: string;
-  /** How many deliveries run at once. */
-  sending?: SharesOptions;
-  /** What a receiver has for its answer. */
+  /**
+   * How many deliveries run at once, in all, of one account, to one host, and of one account to one host. The last is less than
+   * `perHost`, which leaves something to other accounts there.
+   */
+  sending?: { total: number; perAccount: number; perHost: number; perReceiver: number };
+  /** How long a receiver may take to answer. */
   timeoutMs?: number;
-  /** How often due events are looked for when nobody wakes. */
+  /** The time between two looks for due events when nobody wakes the dispatcher. */
   pollMs?: number;
   /** In [0, 1), for the jitter. */
   random?: () => number;
@@ -40,16 +43,22 @@ export interface WebhookDispatcherOptions {
 
 /** How long claimed events are this process's: enough for the time-out and, before and after it, the store. */
 const leaseMs = 30_000;
-/** How long broken-off deliveries have to end. */
+/** The time that aborted deliveries have to end. */
 const lastWordsMs = 1_000;
 
-/** An event that a receiver waits for. */
-type Waiting = DueWebhook & Parties;
+/** A receiver with a slot among the deliveries that run. */
+interface Entered {
+  receiver: Receiver;
+  release: Release;
+}
+
+/** An event that is due, and its receiver. */
+type Delivery = DueWebhook & Receiver;
 
 /**
- * Delivers webhooks at least once: an event is claimed under a lease, sent, and what came of it written down. A crash
- * between the two repeats the same bytes under the same `event_id`. Only what can be sent at once is claimed, so what
- * waits for its share stays free for every process.
+ * Delivers webhooks at least once: claims an event under a lease, sends it and records the outcome. A crash between the last
+ * two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that other
+ * processes may take those that wait for a share.
  */
 export const createWebhookDispatcher = ({
   store,
@@ -63,9 +72,12 @@ export const createWebhookDispatcher = ({
   random = Math.random,
 }: WebhookDispatcherOptions): WebhookDispatcher => {
   const owner = randomUUID();
-  const lanes = createShares(sending);
-  const turns = createTurns();
-  /** What is being sent, by event. */
+  const limiter = createFairShareLimiter({
+    total: sending.total,
+    perOwner: { account: sending.perAccount, host: sending.perHost, receiver: sending.perReceiver },
+  });
+  const scheduler = createFairScheduler();
+  /** The deliveries under way, by event. */
   const running = new Map<string, Promise<void>>();
   const draining = new AbortController();
   const ended = new AbortController();
@@ -78,7 +90,7 @@ export const createWebhookDispatcher = ({
     rouse();
   };
 
-  const send = async (event: WebhookEvent, { host, accountId }: Parties): Promise<void> => {
+  const send = async (event: WebhookEvent, { host, accountId }: Receiver): Promise<void> => {
     const at = clock.now();
     const secrets = await ensureWebhookSecret(store, accountId);
     const { signal } = ended;
@@ -96,33 +108,39 @@ export const createWebhookDispatcher = ({
     else if (next.state === 'stopped') log.info(facts, 'the receiver of a webhook wants it no more');
   };
 
-  const start = (event: WebhookEvent, parties: Parties): void => {
-    const sent = send(event, parties)
+  const start = (event: WebhookEvent, { receiver, release }: Entered): void => {
+    const sent = send(event, receiver)
       .catch((error: unknown) => {
-        // Nothing is written down: its lease ends, and it is sent again.
+        // Nothing is recorded: the lease of the event ends, and it is sent again.
         if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
       })
       .finally(() => {
         running.delete(event.id);
-        lanes.leave(parties);
+        release();
         wake();
       });
     running.set(event.id, sent);
   };
 
-  /** Takes a place for each of those who wait and whose share is not full, in the order of their turns. */
-  const enter = (waiting: readonly Waiting[]): Map<string, Waiting> => {
-    const entered = turns.order(waiting).filter((due) => !running.has(due.id) && lanes.enter(due));
-    for (const due of entered) turns.take(due);
-    return new Map(entered.map((due) => [due.id, due]));
+  /** Takes slots for deliveries within the shares of their receivers, in the order of their turns. */
+  const enter = (deliveries: readonly Delivery[]): Map<string, Entered> => {
+    const entered = new Map<string, Entered>();
+    for (const due of scheduler.order(deliveries)) {
+      if (running.has(due.id)) continue;
+      const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
+      const release = limiter.tryAcquire(owners);
+      if (release !== null) entered.set(due.id, { receiver: due, release });
+    }
+    for (const { receiver } of entered.values()) scheduler.take(receiver);
+    return entered;
   };
 
-  /** Begins to send one event to each receiver that can have one; whether there may be more to send now. */
+  /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
   const startSome = async (): Promise<boolean> => {
-    if (lanes.free === 0) return false;
+    if (limiter.free === 0) return false;
     const now = clock.now();
     const waiting = (await store.listDueWebhooks(now)).map(withHost);
-    // What is sent here although its lease ran out gets a new one, and is not sent beside itself.
+    // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
     const lapsed = waiting.filter(({ id }) => running.has(id));
     const entered = enter(waiting);
     const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
@@ -135,10 +153,10 @@ export const createWebhookDispatcher = ({
         entered.delete(event.id);
         start(event, due);
       }
-      // None when another process was quicker: it goes on from there.
+      // Empty when another process was faster.
       return claimed.length > 0;
     } finally {
-      for (const due of entered.values()) lanes.leave(due);
+      for (const { release } of entered.values()) release();
     }
   };
 
@@ -181,9 +199,9 @@ export const createWebhookDispatcher = ({
   };
 };
 
-const withHost = (due: DueWebhook): Waiting => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
+const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
-/** Any 2xx ends it, 410 stops it, everything else is tried again while there are attempts left. */
+/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
 const nextState = ({
   answer,
   askedMs,

@@ -90,7 +90,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           const text = await response.text();
           expect([response.status < 500, text]).toEqual([true, text]);
           if (!response.ok) errorBody.parse(JSON.parse(text));
-          expect(operation.payment === 'none' || !response.ok).toBe(true);
+          expect(operation.sale === null || !response.ok).toBe(true);
         }),
         { numRuns: 120, interruptAfterTimeLimit: 20_000 },
       );
@@ -122,7 +122,7 @@ describe.each(toolOperations.map((operation) => [operation.name, operation] as c
 );
 
 /** Without video: what is right would be filmed. */
-const bought = operations.filter(({ payment, name }) => payment === 'hold' && name !== 'create_video');
+const bought = operations.filter(({ sale, name }) => sale?.prepaid !== undefined && name !== 'create_video');
 
 describe('all that sells, with input of every kind and money', () => {
   it('leaves no hold behind and charges what came to a good end only', async () => {

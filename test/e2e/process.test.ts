@@ -124,7 +124,7 @@ describe('a start', () => {
       [],
       /^DATBASE_URL: there is no such setting; rename it to DATABASE_URL, or unset it .*\n$/,
     ],
-    [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: must be a Solana address\n$/],
+    [{ X402_SOLANA_PAY_TO: 'me' }, [], /^X402_SOLANA_PAY_TO: me is not a Solana address\n$/],
   ])('with the wrong setting %j %j ends with one line and exit code 2', async (environment, args, line) => {
     const { code, stderr, stdout } = await run([...gatewayArguments, ...args], environment);
     expect(stderr).toMatch(line);

@@ -7,6 +7,7 @@ import { parseUsd } from '../../src/kit/money.ts';
 import { startChains, type Chains } from '../chains/start-chains.ts';
 import { createBuyer } from '../payments/support/buyer.ts';
 import { startTestGateway, whenSearchReady, type TestGateway } from './start-test-gateway.ts';
+import { overRest } from '../payments/extensions/sale.ts';
 
 let chains: Chains;
 let dataDir: string;
@@ -32,7 +33,7 @@ describe('an operator who changes prices and starts anew', () => {
   it('keeps the price that buyers were told minutes ago, for the same request only', async () => {
     const buyer = await createBuyer(chains);
     const cheap = await start('dynamic');
-    const told = cheap.services.x402.challenge({ price: parseUsd('0.12'), resource: 'rest' });
+    const told = cheap.services.x402.challenge({ price: parseUsd('0.12'), ...overRest });
     const proofs = [await buyer.prove(told, 'base'), await buyer.prove(told, 'base')];
     await vi.waitUntil(
       async () => (await cheap.services.store.listOfferedTerms({ since: 0 })).length > 0,

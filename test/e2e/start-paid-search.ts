@@ -8,6 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from './start-test-gateway.ts';
+import { overRest } from '../payments/extensions/sale.ts';
 
 export interface PaidSearch {
   chains: Chains;
@@ -45,7 +46,7 @@ export const startPaidSearch = async (options: TestGatewayOptions = {}): Promise
     chains,
     gateway,
     prove: async (version = 2, chain = 'base') => {
-      const challenge = x402.challenge({ price: parseUsd('0.10'), resource: 'rest' });
+      const challenge = x402.challenge({ price: parseUsd('0.10'), ...overRest });
       const { paymentSignature, xPayment } = await buyer.prove(challenge, chain, version);
       const proof = version === 2 ? paymentSignature : xPayment;
       if (proof === undefined) throw new Error(`the client signed no proof of version ${version}`);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { openFirstAccount } from '../../src/first-start.ts';
+import type { Operation } from '../../src/operations/operation.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
 
@@ -32,6 +33,8 @@ export interface TestGatewayOptions {
   environment?: Record<string, string>;
   yaml?: string | null;
   log?: Log;
+  /** In place of all. */
+  operations?: readonly Operation[];
 }
 
 /** The whole gateway in this process, on a free port and a temporary folder, wired as `npm start` wires it. */
@@ -41,7 +44,7 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
     { PORT: '0', DATA_DIR: dataDir, SYNTHETIC_PROFILES: '500', DRAIN_MS: '2000', ...options.environment },
     options.yaml ?? null,
   );
-  const services = await createServices(config, options.log ?? silentLog);
+  const services = await createServices(config, options.log ?? silentLog, options.operations);
   const app = createApp(services);
   app.server.listen(0, '127.0.0.1');
   await once(app.server, 'listening');

@@ -1,65 +1,71 @@
 import { describe, expect, it } from 'vitest';
-import { createCircuitBreaker } from '../../src/kit/circuit-breaker.ts';
+import { createCircuitBreaker, failuresInARow } from '../../src/kit/circuit-breaker.ts';
 
 const setUp = () => {
   const time = { nowMs: 0 };
-  const breaker = createCircuitBreaker({ maxFailures: 3, openMs: 1_000, nowMs: () => time.nowMs });
+  const breaker = createCircuitBreaker({
+    opensAfter: failuresInARow(3),
+    openMs: 1_000,
+    probeMs: 1_000,
+    nowMs: () => time.nowMs,
+  });
+  const allows = (): boolean => breaker.enter() !== null;
   const failTimes = (count: number): void => {
     for (let call = 0; call < count; call += 1) breaker.failed();
   };
-  return { time, breaker, failTimes };
+  return { time, breaker, allows, failTimes };
 };
 
-describe('a circuit breaker', () => {
+describe('a circuit breaker for failures in a row', () => {
   it('stays closed below its failures in a row', () => {
-    const { breaker, failTimes } = setUp();
+    const { breaker, allows, failTimes } = setUp();
     failTimes(2);
-    expect(breaker.allows()).toBe(true);
+    expect(allows()).toBe(true);
     breaker.succeeded();
     failTimes(2);
-    expect(breaker.allows()).toBe(true);
+    expect(allows()).toBe(true);
   });
 
   it('opens for its time, then lets one call try', () => {
-    const { time, breaker, failTimes } = setUp();
+    const { time, allows, failTimes } = setUp();
     failTimes(3);
     time.nowMs = 999;
-    expect(breaker.allows()).toBe(false);
+    expect(allows()).toBe(false);
     time.nowMs = 1_000;
-    expect([breaker.allows(), breaker.allows()]).toEqual([true, false]);
+    expect([allows(), allows()]).toEqual([true, false]);
   });
 
   it('opens again when the try fails, and closes when it succeeds', () => {
-    const { time, breaker, failTimes } = setUp();
+    const { time, breaker, allows, failTimes } = setUp();
     failTimes(3);
     time.nowMs = 1_000;
-    breaker.allows();
+    allows();
     breaker.failed();
     time.nowMs = 1_999;
-    expect(breaker.allows()).toBe(false);
+    expect(allows()).toBe(false);
     time.nowMs = 2_000;
-    expect(breaker.allows()).toBe(true);
+    expect(allows()).toBe(true);
     breaker.succeeded();
-    expect([breaker.allows(), breaker.allows()]).toEqual([true, true]);
+    expect([allows(), allows()]).toEqual([true, true]);
   });
 
   it('lets another call try when the last one never came back', () => {
-    const { time, breaker, failTimes } = setUp();
+    const { time, allows, failTimes } = setUp();
     failTimes(3);
     time.nowMs = 1_000;
-    expect(breaker.allows()).toBe(true);
+    expect(allows()).toBe(true);
     time.nowMs = 2_000;
-    expect(breaker.allows()).toBe(true);
+    expect(allows()).toBe(true);
   });
 
   it('lets the next call try at once when the one that tried was given up', () => {
-    const { time, breaker, failTimes } = setUp();
+    const { time, breaker, allows, failTimes } = setUp();
+    const early = breaker.enter();
     failTimes(3);
-    breaker.abandoned();
-    expect(breaker.allows()).toBe(false);
+    early?.released();
+    expect(allows()).toBe(false);
     time.nowMs = 1_000;
-    breaker.allows();
-    breaker.abandoned();
-    expect([breaker.allows(), breaker.allows()]).toEqual([true, false]);
+    breaker.enter()?.released();
+    expect([allows(), allows()]).toEqual([true, false]);
   });
 });

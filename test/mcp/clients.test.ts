@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 const searchResult = z.object({ results: z.array(z.record(z.string(), z.unknown())), count: z.int() });
-const keyless = operations.filter(({ payment }) => payment === 'x402').map(({ name }) => name);
+const keyless = operations.filter(({ sale }) => sale?.x402 !== undefined).map(({ name }) => name);
 const textOf = ({ content }: ToolResult): unknown => JSON.parse(content[0]?.text ?? '');
 
 const profilesOf = ({ structuredContent }: ToolResult): Record<string, unknown>[] =>

@@ -11,11 +11,19 @@ const define = (
   title: name,
   description: `For tests: ${name}.`,
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input: z.object({ text: z.string().optional() }),
   output: z.looseObject({ text: z.string() }),
   rest: { method: 'GET', path: `/v1/${name}`, query: ['text'], validation: 'envelope', errors: [] },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Text',
+    description: null,
+    examples: [{ summary: name, status: 200, answer: { text: '' } }],
+    wrong: { text: 1 },
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle,
 });
 

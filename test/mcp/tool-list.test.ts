@@ -1,17 +1,20 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { countTokens } from 'gpt-tokenizer';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { AppError, errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { createToolList } from '../../src/mcp/tool-list.ts';
 import { toErrorResult } from '../../src/mcp/tool-result.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
+import type { Operation } from '../../src/operations/operation.ts';
+import { opaqueMark, restMark, unlistedMark } from '../../src/operations/schema-marks.ts';
 import { operations as allOperations, toolOperations as operations } from '../operations/test-operations.ts';
 
 const tools = createToolList({ operations });
 const all = tools.list('all', true).tools;
 const namesOf = (group: 'all' | 'search' | 'generation', hasKey: boolean): string[] =>
   tools.list(group, hasKey).tools.map(({ name }) => name);
-const keyed = operations.filter(({ payment }) => payment !== 'x402').map(({ name }) => name);
+const keyed = operations.filter(({ sale }) => sale?.x402 === undefined).map(({ name }) => name);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -76,6 +79,12 @@ const describedFields = (name: string): Record<string, unknown> => {
   };
 };
 
+/** The fields that an operation marks as not for tools. */
+const unlistedFields = ({ input }: Operation): string[] =>
+  Object.entries(z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }).properties ?? {})
+    .filter(([, schema]) => isObject(schema) && unlistedMark in schema)
+    .map(([name]) => name);
+
 const isErrorCode = (code: string): code is ErrorCode => code in errorTable;
 
 describe('the tool lists', () => {
@@ -109,6 +118,15 @@ describe('the tool lists', () => {
   ])('have for %s the tool %s', (endpoint, name) => {
     const served = operations.filter(({ rest }) => `${rest.method} ${rest.path}` === endpoint);
     expect(served.map((operation) => operation.name)).toEqual([name]);
+  });
+
+  it('leave out what is marked as not for tools, of what is taken and of what is answered', () => {
+    expect(operations.flatMap(unlistedFields).length).toBeGreaterThan(20);
+    const shown = JSON.stringify(all);
+    for (const mark of [restMark, unlistedMark, opaqueMark]) expect(shown).not.toContain(mark);
+    expect(
+      Object.keys(all.find(({ name }) => name === 'get_response')?.outputSchema?.properties ?? {}),
+    ).toEqual(['id', 'status', 'output', 'output_text']);
   });
 
   it('are made once', () => {
@@ -149,8 +167,8 @@ describe.each(all)('the tool $name', (tool) => {
 
   it('offers no member that is for REST only, and an idempotency key where something is bought', () => {
     const offered = Object.keys(tool.inputSchema.properties ?? {});
-    for (const name of operation.tool.unlisted) expect(offered).not.toContain(name);
-    expect(offered.includes('idempotency_key')).toBe(operation.payment === 'hold');
+    for (const name of unlistedFields(operation)) expect(offered).not.toContain(name);
+    expect(offered.includes('idempotency_key')).toBe(operation.sale?.prepaid !== undefined);
   });
 
   it('takes the fields of its call within the bounds that the interface description has', () => {

@@ -75,7 +75,9 @@ describe('the check of a provider', () => {
 
   it('tells of an address that never answers, after a while', async () => {
     const url = await serve(() => {});
-    expect(await check('openai', url)).toMatchObject([{ level: 40, err: { type: 'DOMException' } }]);
+    expect(await check('openai', url)).toMatchObject([
+      { level: 40, err: { type: 'OutboundError', failure: 'timeout' } },
+    ]);
   }, 20_000);
 
   it('says nothing when the gateway ends meanwhile', async () => {

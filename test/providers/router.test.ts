@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
-import { createBreaker } from '../../src/providers/breaker.ts';
+import { createRouteBreaker } from '../../src/providers/route-attempts.ts';
 import type { GeneratedImage, ImageProvider } from '../../src/providers/image/image-provider.ts';
 import { ProviderError, type ProviderErrorOptions } from '../../src/providers/provider-error.ts';
 import { createRetryBudget } from '../../src/providers/retry-budget.ts';
@@ -56,7 +56,7 @@ const setUp = (providers: TextProvider[]) => {
     model: `model-${index}`,
     isSandbox: index === providers.length - 1,
     source,
-    breaker: createBreaker(clock),
+    breaker: createRouteBreaker(clock),
     budget: createRetryBudget(),
   }));
   const options = {
@@ -264,7 +264,7 @@ describe('an image router', () => {
       model: 'm',
       isSandbox: false,
       source,
-      breaker: createBreaker(clock),
+      breaker: createRouteBreaker(clock),
       budget: createRetryBudget(),
     });
     const router = createImageRouter(

@@ -59,7 +59,7 @@ export const authenticationChecks: readonly Check[] = [
       const keys = [suite.settings.apiKey, suite.settings.otherKey, suite.settings.poorKey];
       expectThat(
         keys.every((key) => key === null || /^sk_[a-z0-9-]+_[^_]+$/.test(key)),
-        'a key has another form',
+        'a key has a wrong form',
       );
     },
   },

@@ -459,7 +459,7 @@ export const chatChecks: readonly Check[] = [
         messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
       });
       const answer = await postChat(suite, { body });
-      // Whether a model can see is not promised: its upstream may refuse what was sent to it.
+      // The contract does not promise that a model accepts images. Its upstream may refuse them.
       if (answer.status === 200) expectShape(expectJson(answer, 200), completionShape, 'the completion');
       else expectError(answer, { status: [400, 502] });
       expectThat((suite.receiver?.pictureFetches('chat.png') ?? 0) > 0, 'nobody fetched the image');

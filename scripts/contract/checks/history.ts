@@ -110,7 +110,7 @@ const refuseLimits = async (suite: Suite, path: keyof typeof lists): Promise<voi
     expectError(await suite.call(`${path}?cursor=${cursor}`), { status: 422, param: 'cursor' });
 };
 
-/** Another list, to take cursors from. */
+/** Maps each list to the other one, to take cursors from. */
 const sister = { '/v1/jobs': '/v1/transactions', '/v1/transactions': '/v1/jobs' } as const;
 
 const refuseCursors = async (suite: Suite, path: keyof typeof lists): Promise<void> => {

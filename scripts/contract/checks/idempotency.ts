@@ -21,7 +21,7 @@ import { parseData, readEvents } from './server-sent-events.ts';
 
 const conflict = { status: 409, code: 'idempotency_conflict' };
 
-/** Two different requests under one key: the second is refused. */
+/** Sends two different requests under one key and expects the second to be refused. */
 const expectConflict = async (
   suite: Suite,
   path: string,
@@ -34,7 +34,7 @@ const expectConflict = async (
   expectHeader(refused, 'x-should-retry', 'false');
 };
 
-/** A refusal by content policy is free, and keeps its key. */
+/** A refusal by content policy costs nothing and keeps its key. */
 const triggers = ['[sandbox:moderated] one', '[sandbox:moderated] two'] as const;
 
 export const idempotencyChecks: readonly Check[] = [

@@ -68,7 +68,7 @@ export const imageChecks: readonly Check[] = [
       expectEqual(new URL(url).origin, new URL(suite.settings.baseUrl).origin, 'the origin of the result');
       expectStatus(answer, 200);
       expectHeader(answer, 'content-type', /^image\/(?:png|jpeg|webp)$/);
-      expectThat(isPicture(answer.bytes), 'the bytes are no picture');
+      expectThat(isPicture(answer.bytes), 'the bytes are not a picture');
     },
   },
   {

@@ -7,7 +7,7 @@ export interface Refusal {
   param?: string;
 }
 
-/** Posts each body and expects the same refusal of all. */
+/** Posts each body and expects the same refusal for all. */
 export const expectRefusals = async (
   suite: Suite,
   path: string,
@@ -19,8 +19,8 @@ export const expectRefusals = async (
 };
 
 /**
- * Posts each body with a SKU that does not exist: a server that finds nothing else wrong says so, and nothing is
- * made or charged.
+ * Posts each body with an unknown SKU. The server reports that if it finds nothing else wrong. Nothing is made or
+ * charged.
  */
 export const expectWellFormed = async (
   suite: Suite,
@@ -34,7 +34,7 @@ export const expectWellFormed = async (
   }
 };
 
-/** Posts the body for the account without money. */
+/** Posts the body with the key of the account without money. */
 export const expectTooDear = async (suite: Suite, path: string, body: object): Promise<void> => {
   expectError(await suite.call(path, { key: suite.settings.poorKey, body }), {
     status: 402,

@@ -58,7 +58,7 @@ interface Terms extends JsonRecord {
   accepts: { network: string; amount: string }[];
 }
 
-/** The terms in the PAYMENT-REQUIRED header. */
+/** Returns the terms in the PAYMENT-REQUIRED header. */
 const termsOf = (answer: Answer): Terms => {
   expectStatus(answer, 402);
   const header = expectHeader(answer, 'payment-required', /^[A-Za-z0-9+/]+=*$/);
@@ -79,7 +79,7 @@ const detailShape = members(
   { only: true },
 );
 
-/** A 422 of search that names these parameters. */
+/** Expects a 422 of search that names these parameters. */
 const expectInvalid = (answer: Answer, ...names: readonly string[]): void => {
   const body = expectJson(answer, 422);
   expectShape(body, detailShape, describeAnswer(answer));

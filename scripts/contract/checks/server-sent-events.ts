@@ -7,7 +7,7 @@ export interface SentEvent {
   data: string;
 }
 
-/** The events of a streamed answer. Throws Mismatch when it is no stream. */
+/** Returns the events of a streamed answer. Throws Mismatch if it is not a stream. */
 export const readEvents = (answer: Answer): SentEvent[] => {
   expectStatus(answer, 200);
   expectHeader(answer, 'content-type', /^text\/event-stream\b/);

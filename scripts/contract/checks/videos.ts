@@ -69,7 +69,7 @@ const videoShape = members({
   usage: members({ billed_seconds: count, balance_remaining_usd: usd, cost_usd: maybe(usd) }),
 });
 
-/** The SKU with the contract's own rules of duration; skipped where the account has none. */
+/** Selects the SKU with the contract's own rules of duration. The check is skipped if the account lacks it. */
 const named = (suite: Suite, sku: string): JsonRecord => {
   const model = suite.models.find(({ id }) => id === sku);
   if (model === undefined) throw new Skipped(`the account has no ${sku}`);
@@ -82,7 +82,7 @@ const contentPath = (id: unknown, query = ''): string => `${path}/${String(id)}/
 const brandOfContainer = (bytes: Buffer): string => bytes.subarray(8, 12).toString('latin1');
 const isContainer = (bytes: Buffer): boolean => bytes.subarray(4, 8).toString('latin1') === 'ftyp';
 
-/** The video made before as a reference for others. */
+/** Returns the completed video as a reference for others. */
 const referenceVideo = async (suite: Suite): Promise<JsonRecord> => {
   const { bytes } = await videoContent(suite);
   return {
@@ -149,7 +149,10 @@ export const videoChecks: readonly Check[] = [
       expectHeader(content, 'content-length', String(content.bytes.length));
       expectHeader(content, 'accept-ranges', 'bytes');
       expectHeader(content, 'etag');
-      expectThat(isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ', 'it is no MP4');
+      expectThat(
+        isContainer(content.bytes) && brandOfContainer(content.bytes) !== 'qt  ',
+        'it is not an MP4 file',
+      );
     },
   },
   {
@@ -224,7 +227,7 @@ export const videoChecks: readonly Check[] = [
       const content = await suite.call(contentPath(id));
       expectStatus(content, 200);
       expectHeader(content, 'content-type', /^video\/quicktime\b/);
-      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is no MOV');
+      expectThat(brandOfContainer(content.bytes) === 'qt  ', 'it is not a MOV file');
       expectError(await suite.call(contentPath(id, '?variant=last_frame')), { status: 404 });
     },
   },
@@ -509,11 +512,11 @@ export const videoChecks: readonly Check[] = [
         }
         expectError(answer, { status: 429, code: 'too_many_active_jobs', type: 'rate_limit_exceeded' });
         expectThat(Number(expectHeader(answer, 'retry-after')) >= 1, 'Retry-After is below a second');
-        // Their holds end with them, and the account is left as it was.
+        // Waits until their holds are released, so that the account is as before.
         for (const id of made) await endOfJob(suite, id);
         return;
       }
-      throw new Skipped(`the account may have more than ${most} videos under way`);
+      throw new Skipped(`the account may have more than ${most} videos in progress`);
     },
   },
 ];

@@ -45,7 +45,7 @@ const eventShape = (status: 'done' | 'failed') =>
     { only: true },
   );
 
-/** A job with a callback to an address of its own, and the callback's first delivery. */
+/** Makes a job with a webhook to its own address. Returns the job and the first delivery. */
 const callBack = async (
   suite: Suite,
   { name, body, failures = 0 }: { name: string; body: JsonRecord; failures?: number },
@@ -59,7 +59,7 @@ const callBack = async (
   const { id } = expectJson(created, 202);
   const job = await endOfJob(suite, id);
   const delivery = await receiver.delivery(name, 1, deliveryTimeoutMs);
-  if (delivery === null) throw new Mismatch(`no callback came within ${deliveryTimeoutMs / 1000} s`);
+  if (delivery === null) throw new Mismatch(`no webhook arrived within ${deliveryTimeoutMs / 1000} s`);
   return { job, delivery, event: JSON.parse(delivery.body.toString('utf8')) as JsonRecord };
 };
 
@@ -77,7 +77,7 @@ const secretOf = async (suite: Suite): Promise<string> =>
 const sameText = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-/** The documented receiver: raw body, clock, digest in constant time. Throws Mismatch when it would refuse. */
+/** The documented receiver: raw body, clock, constant-time digest. Throws Mismatch if it would refuse. */
 const verify = (delivery: Delivery, secret: string, brand: string): void => {
   const header = delivery.headers[`x-${brand}-signature`];
   if (typeof header !== 'string') throw new Mismatch(`the header X-${brand}-Signature is missing`);
@@ -139,7 +139,7 @@ export const webhookChecks: readonly Check[] = [
         .digest('base64');
       expectThat(
         header('webhook-signature').split(' ').includes(`v1,${digest}`),
-        'webhook-signature has no right v1',
+        'webhook-signature has no valid v1',
       );
     },
   },
@@ -161,7 +161,7 @@ export const webhookChecks: readonly Check[] = [
       const body = imageBody(suite, { prompt: 'A harbour. [sandbox:fail]' });
       const { delivery: first } = await callBack(suite, { name: 'again', body, failures: 1 });
       const second = await suite.receiver?.delivery('again', 2, deliveryTimeoutMs);
-      if (second === null || second === undefined) throw new Mismatch('it did not come again');
+      if (second === null || second === undefined) throw new Mismatch('it was not sent again');
       expectThat(first.body.equals(second.body), 'the bytes differ');
       const secret = await secretOf(suite);
       for (const delivery of [first, second]) verify(delivery, secret, brandOf(suite));

@@ -44,7 +44,7 @@ const withGate = async (
     clock,
     log: silentLog,
     owner: `operator/${newId()}`,
-    pricing: config.search.pricing,
+    sales: [],
   });
   try {
     return await work(gate, networks);

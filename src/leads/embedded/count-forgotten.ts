@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { forgottenFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';
 
-/** How many people are on the list in `folder`; 0 where there is none. Throws what SQLite says of one it cannot read. */
+/** Returns the number of people on the list in `folder`; 0 without a list. Throws SQLite's error. */
 export const countForgotten = (folder: string): number => {
   const file = forgottenFile(folder);
   if (!existsSync(file)) return 0;

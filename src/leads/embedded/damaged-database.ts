@@ -1,7 +1,7 @@
-/** SQLITE_ERROR (the tables are not those that are asked for), SQLITE_CORRUPT and SQLITE_NOTADB. */
+/** SQLITE_ERROR (unexpected tables), SQLITE_CORRUPT and SQLITE_NOTADB. */
 const damageCodes = [1, 11, 26];
 
-/** Whether `error` is SQLite's word for a file that is not what was written. */
+/** Returns true if SQLite's `error` means that the file is not as it was written. */
 export const isDamagedDatabase = (error: unknown): boolean =>
   error instanceof Error &&
   'errcode' in error &&

@@ -6,13 +6,13 @@ import { forgottenDigest, readSalt } from './forgotten-people.ts';
 import { forgottenFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';
 
-/** A change locks the list for some milliseconds, one of a million names for a second; whoever looks then looks again. */
+/** A change locks the list for some milliseconds, or a second for a million names. Readers try again this often. */
 const looks = 80;
 const lookAgainMs = 25;
 
 /**
- * Asks the list in `folder`, which may be made, changed or removed at any time: it is opened for each question, so that
- * somebody who is forgotten is so at once. Nobody is forgotten where there is none and the manifest names none.
+ * Reads the list in `folder`, which may be created, changed or removed at any time. It is opened for each question, so
+ * a change takes effect at once. If there is no list and the manifest names none, nobody is forgotten.
  */
 export const openForgottenList = (folder: string): ForgottenList => ({
   isKnown: () => true,

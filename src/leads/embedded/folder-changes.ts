@@ -4,29 +4,29 @@ import { pause } from '../../kit/repeat.ts';
 import { hasRealSegments, searchedFiles } from './lead-folder.ts';
 import { readableManifest } from './manifest.ts';
 
-/** How often a folder is looked at. */
+/** The interval between two checks of a folder. */
 const lookMs = 250;
 
-/** What tells whether the manifest or a file it may name was changed. */
+/** Changes when the manifest, or a file that it may name, is changed. */
 export const folderStamp = async (folder: string): Promise<string> => {
   const found = await Promise.all(
     searchedFiles(folder)
       .toSorted()
       .map(async (name) => {
         const stats = await stat(join(folder, name)).catch(() => null);
-        // A copy that keeps times, over a damaged file, changes its ctime alone.
+        // A copy that keeps times, over a damaged file, changes only its ctime.
         return `${name} ${stats?.ino} ${stats?.mtimeMs} ${stats?.ctimeMs} ${stats?.size}`;
       }),
   );
   return found.join('\n');
 };
 
-/** Resolves when the folder's stamp is not `stamp` any more, or when `signal` aborts. */
+/** Resolves when the folder's stamp differs from `stamp`, or when `signal` aborts. */
 export const whenChanged = async (folder: string, stamp: string, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted && (await folderStamp(folder)) === stamp) await pause(lookMs, signal);
 };
 
-/** Does `work` until it ends or real profiles are there, which abort its signal: it resolves then, too. */
+/** Runs `work` until it ends or real profiles appear, which abort its signal. Resolves in both cases. */
 export const unlessReal = async (
   folder: string,
   { signal, work }: { signal: AbortSignal; work: (signal: AbortSignal) => Promise<void> },
@@ -51,15 +51,15 @@ export const unlessReal = async (
 };
 
 /**
- * Whether real profiles are there, or a part of them where the manifest is missing or unreadable: a backup that is being
- * restored, or what a first import wrote. Never throws.
+ * Returns true if there are real profiles, or parts of them without a readable manifest: a backup that is being
+ * restored, or the output of a first import. Never throws.
  */
 export const holdsReal = (folder: string): boolean => {
   try {
     const manifest = readableManifest(folder);
     return manifest === null ? hasRealSegments(folder) : !manifest.synthetic;
   } catch {
-    // The folder is read again, and told about, by what is done next.
+    // The next step reads the folder again and reports the problem.
     return false;
   }
 };

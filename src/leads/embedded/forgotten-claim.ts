@@ -4,17 +4,17 @@ import { forgottenFile } from './lead-folder.ts';
 import { ManifestUnreadableError, readManifest } from './manifest.ts';
 
 /**
- * What the manifest in a folder tells of the list of forgotten people there. To be read before the list is: a list is
- * named when it is on the disk.
+ * The manifest's facts about the list of forgotten people. Read it before the list: the manifest names a list only
+ * after the list is on the disk.
  */
 export interface ForgottenClaim {
-  /** Whether there is a list. Throws ForgottenListDamagedError where there must be one and is none, or an empty file. */
+  /** Returns true if there is a list. Throws ForgottenListDamagedError if a required list is missing or empty. */
   hasList(): boolean;
-  /** Throws ForgottenListDamagedError when a list with this salt, in hexadecimal, is not the one that must be there. */
+  /** Throws ForgottenListDamagedError if the list with this salt, in hexadecimal, is not the required one. */
   checkSalt(salt: string): void;
 }
 
-/** What a manifest knows a list by; `salt` is its salt in hexadecimal. */
+/** Returns the mark that a manifest stores for a list; `salt` is the list's salt in hexadecimal. */
 export const markOfSalt = (salt: string): string => hash('sha256', salt);
 
 export const readForgottenClaim = (folder: string): ForgottenClaim => {
@@ -22,7 +22,7 @@ export const readForgottenClaim = (folder: string): ForgottenClaim => {
   const { isNamed, mark } = readNamed(folder);
   return {
     hasList: () => {
-      // What is there and may not be entered throws.
+      // Throws if this user may not enter the folder.
       const found = statSync(file, { throwIfNoEntry: false });
       if (isNamed && (found === undefined || found.size === 0)) throw new ForgottenListDamagedError(file);
       return found !== undefined;
@@ -44,7 +44,7 @@ const readNamed = (folder: string): { isNamed: boolean; mark: string | null } =>
   }
 };
 
-/** The list of forgotten people in `file` is not what was written, or is not there any more. */
+/** The list of forgotten people in `file` is missing or not as it was written. */
 export class ForgottenListDamagedError extends Error {
   readonly file: string;
 

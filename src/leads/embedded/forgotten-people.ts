@@ -5,23 +5,23 @@ import { isDamagedDatabase } from './damaged-database.ts';
 import { ForgottenListDamagedError, markOfSalt, readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenFile } from './lead-folder.ts';
 
-/** The people who asked to be forgotten, known by digests of their names alone. */
+/** The people who asked to be forgotten. Only digests of their names are stored. */
 export interface ForgottenPeople {
-  /** What a manifest knows this list by. */
+  /** The mark that a manifest stores for this list. */
   readonly mark: string;
   count(): number;
-  /** Fast: it is asked for each profile of an import. */
+  /** Fast: called for each profile of an import. */
   includes(username: string): boolean;
   /** On the disk when it returns. */
   add(usernames: readonly string[]): void;
-  /** How many of them were there. */
+  /** Returns how many of them were on the list. */
   remove(usernames: readonly string[]): number;
   close(): void;
 }
 
 /**
- * A digest is salted, so that a list of digests of all names, made beforehand, opens none; the salt stands in the same
- * file, so who has the file can still try names one by one. The tally tells whether all digests are what was written.
+ * Digests are salted, so a precomputed list of all names is useless. The salt is in the same file, so somebody with the
+ * file can still try single names. The tally shows whether all digests are as written.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS salt (id INTEGER PRIMARY KEY CHECK (id = 1), bytes BLOB NOT NULL) STRICT;
@@ -29,16 +29,16 @@ const schema = `
   CREATE TABLE IF NOT EXISTS tally (
     id INTEGER PRIMARY KEY CHECK (id = 1), people INTEGER NOT NULL, digests BLOB NOT NULL) STRICT;`;
 
-/** What a person is known by in the list; `salt` is its salt in hexadecimal. */
+/** Returns the digest of a person; `salt` is the list's salt in hexadecimal. */
 export const forgottenDigest = (username: string, salt: string): Buffer =>
   hash('sha256', `${salt} ${usernameKey(username)}`, 'buffer');
 
-/** One bit for each value of a digest's first three bytes: most who are not there are known by it at once. */
+/** One bit for each value of a digest's first three bytes. It rules out most people who are not on the list. */
 const sieveBytes = 2 ** 21;
 
 /**
- * Opens the list in `folder`, and makes an empty one where there is none. Throws ForgottenListDamagedError when it is not
- * what was written, or when the manifest names a list that is not there.
+ * Opens the list in `folder`, and creates an empty one if there is none. Throws ForgottenListDamagedError if it is
+ * damaged, or if the manifest names a list that is missing.
  */
 export const openForgottenPeople = (folder: string): ForgottenPeople => {
   const claim = readForgottenClaim(folder);
@@ -56,7 +56,7 @@ export const openForgottenPeople = (folder: string): ForgottenPeople => {
       claim.checkSalt(salt);
       const { sieve, tally } = readDigests(database, salt);
       const stored = readTally(database);
-      // Lists of earlier versions have none.
+      // Lists of earlier versions have no tally.
       if (stored === null) writeTally(database, tally);
       else if (!isSameTally(stored, tally)) throw new ForgottenListDamagedError(file);
       return { salt, sieve, tally };
@@ -84,14 +84,14 @@ const createTransactions =
     }
   };
 
-/** In hexadecimal. Throws when the list in `database` is not whole. */
+/** Returns the salt in hexadecimal. Throws if the list in `database` is incomplete. */
 export const readSalt = (database: DatabaseSync): string => {
   const salt = database.prepare('SELECT hex(bytes) AS hex FROM salt').get()?.['hex'];
   if (typeof salt !== 'string') throw new Error('the list of forgotten people has no salt');
   return salt;
 };
 
-/** How many people are in the list, and all their digests, with one of the salt, added without carry. */
+/** The number of people, and the sum without carry of all digests and a digest of the salt. */
 interface Tally {
   people: number;
   digests: Buffer;
@@ -99,7 +99,7 @@ interface Tally {
 
 const emptyTally = (salt: string): Tally => ({ people: 0, digests: Buffer.from(markOfSalt(salt), 'hex') });
 
-/** Adds a digest to `tally`, or takes it out. */
+/** Adds a digest to `tally`, or removes it. */
 const changeTally = (tally: Tally, digest: Uint8Array, by: 1 | -1): void => {
   tally.people += by;
   for (let index = 0; index < digest.length; index += 1)
@@ -138,7 +138,7 @@ const describe = (
   const remove = database.prepare('DELETE FROM people WHERE digest = ?');
   const digestOf = (username: string): Buffer => forgottenDigest(username, salt);
 
-  /** Returns how many of the people `statement` changed anything for. */
+  /** Returns the number of people for whom `statement` changed something. */
   const change = (usernames: readonly string[], statement: StatementSync, by: 1 | -1): number => {
     const next = { people: tally.people, digests: Buffer.from(tally.digests) };
     const changed = inTransaction(() => {
@@ -172,7 +172,7 @@ interface Sieve {
   lets(digest: Uint8Array): boolean;
 }
 
-/** The sieve and the tally of all who are in the list now. */
+/** Computes the sieve and the tally from all people on the list. */
 const readDigests = (database: DatabaseSync, salt: string): { sieve: Sieve; tally: Tally } => {
   const sieve = createSieve();
   const tally = emptyTally(salt);

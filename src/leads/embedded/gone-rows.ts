@@ -3,18 +3,18 @@ import { crc32 } from 'node:zlib';
 import { createRowSet, rowsOf, type RowSet } from './segment/row-set.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** Rows that no search finds any more: superseded by a row of the delta, or of a person who was forgotten. */
+/** Rows that searches skip: replaced by a row of the delta, or of a forgotten person. */
 export interface GoneRows {
   base: RowSet;
   delta: RowSet;
 }
 
 /*
- * The file: 32-bit words, little-endian. How many rows of the base, how many of the delta, those of the base, those of
- * the delta, and the CRC-32 of all of it.
+ * The file has 32-bit words, little-endian: the number of rows of the base, the number of the delta, the rows of the
+ * base, the rows of the delta, and the CRC-32 of all of it.
  */
 
-/** Writes `gone` to `file`, which must not exist; on the disk when it returns. */
+/** Writes `gone` to `file`, which must not exist. It is on the disk when the call returns. */
 export const writeGoneRows = (file: string, { base, delta }: GoneRows): void => {
   const words = new Uint32Array(base.size + delta.size + 3);
   words.set([base.size, delta.size]);
@@ -31,7 +31,7 @@ export const writeGoneRows = (file: string, { base, delta }: GoneRows): void => 
   }
 };
 
-/** Reads what `writeGoneRows` wrote. Throws SegmentDamagedError when it is anything else. */
+/** Reads the output of `writeGoneRows`. Throws SegmentDamagedError for anything else. */
 export const readGoneRows = (file: string, capacity: { base: number; delta: number }): GoneRows => {
   if (!existsSync(file)) throw new SegmentDamagedError(`${file} is missing`);
   const bytes = readFileSync(file);

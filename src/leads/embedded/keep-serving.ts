@@ -10,9 +10,9 @@ import { IndexDamagedError, openReader, type Reader, type ReaderLimits } from '.
 import type { SyntheticSet } from './synthetic-set.ts';
 
 export interface ServingLimits extends ReaderLimits {
-  /** The whole of building an index. */
+  /** Limit for building an index. */
   buildTimeoutMs: number;
-  /** The wait before the first new attempt after a failure, doubled with every further one. */
+  /** The wait before the first retry after a failure. It doubles with every further failure. */
   firstRetryMs: number;
   maxRetryMs: number;
 }
@@ -23,34 +23,34 @@ export interface KeepServingInput {
   limits: ServingLimits;
   log: Log;
   signal: AbortSignal;
-  /** Told of each reader that serves from now on, and with null when none does. */
+  /** Called with each new reader, and with null when none is left. */
   onReader: (reader: Reader | null) => void;
   /**
-   * Told why nothing can be served until somebody changes the folder: there are no profiles yet, which holds until the
-   * first ones are served, or something is wrong with them. Null when neither is so any more.
+   * Called with the reason why nothing can be served until somebody changes the folder: there are no profiles yet
+   * (until the first ones are served), or they have a fault. Called with null when neither holds any more.
    */
   onWaiting: (reason: 'empty' | 'fault' | null) => void;
   startReadWorker: ((folder: string) => Worker) | undefined;
 }
 
-/** A reader that has lived so long starts the row of failures anew. */
+/** A reader that lives this long resets the retry delay. */
 const steadyAfterMs = 60_000;
 
 /**
- * Has the profiles in a folder served until `signal` aborts: waits for what is missing, builds what is fictional,
- * replaces threads that die, with growing waits between failures. Never rejects.
+ * Keeps the profiles in a folder served until `signal` aborts. Waits for missing files, builds fictional profiles, and
+ * replaces dead threads, with growing waits between failures. Never rejects.
  */
 export const keepServing = async (input: KeepServingInput): Promise<void> => {
   const { folder, limits, log, signal } = input;
   const building = { folder, timeoutMs: limits.buildTimeoutMs, signal, log };
   const refold = createRefolding(building);
   let failures = 0;
-  /** The folder, as it was before something in it proved damaged: while it is so again, it is not tried again. */
+  /** The folder's stamp before something in it proved damaged. The same state is not tried again. */
   let damagedStamp: string | null = null;
   let hadReal = false;
-  /** Whether there have been no profiles so far; while the first ones are written, there are none yet. */
+  /** True while there have been no profiles so far. While the first ones are being written, there are still none. */
   let isEmpty = false;
-  /** What is waited for, as the operator was told. */
+  /** The last reported reason for waiting. */
   let toldReason: string | null = null;
 
   const onServed = (served: ServedGeneration): void => {
@@ -68,7 +68,7 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
         return serve(input, onServed);
       case 'build':
         if (step.reason === null) log.info({ folder }, 'building the lead index in the background');
-        else log.warn({ folder, reason: step.reason }, 'the lead index cannot be used and is built anew');
+        else log.warn({ folder, reason: step.reason }, 'the lead index is unusable and is being rebuilt');
         return unlessReal(folder, {
           signal,
           work: (until) =>
@@ -109,7 +109,7 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
   await refold.ended();
 };
 
-/** Serves until the signal aborts; rejects when the reader ends before. */
+/** Serves until the signal aborts. Rejects if the reader ends earlier. */
 const serve = async (
   { folder, limits, log, signal, onReader, startReadWorker }: KeepServingInput,
   onServed: (served: ServedGeneration) => void,
@@ -118,11 +118,11 @@ const serve = async (
     folder,
     limits,
     onSwitched: (served) => {
-      log.info({ folder, ...served }, 'other profiles are searched from now on');
+      log.info({ folder, ...served }, 'searches use new profiles from now on');
       onServed(served);
     },
     onNotSwitched: (err) =>
-      log.error({ err, folder }, 'new profiles cannot be opened; the ones before are searched on'),
+      log.error({ err, folder }, 'the new profiles cannot be opened; searches use the former ones'),
     startWorker: startReadWorker,
   });
   if (signal.aborted) return reader.close();

@@ -1,10 +1,10 @@
-/** Where the keeping of profiles trades one cost for another. */
+/** Limits that trade one cost of changing profiles for another. */
 export interface KeeperLimits {
-  /** Up to so many profiles, or a tenth of the base, are kept beside the base; more are a reason to write it anew. */
+  /** A delta has at most this many profiles, or a tenth of the base. Beyond that, a new base is written. */
   deltaProfiles: number;
-  /** A checkpoint of an import's reading at the latest after so much. */
+  /** An import writes a checkpoint at least after this many bytes. */
   checkpointBytes: number;
-  /** The memory in which the rows of one part of an import are sorted. */
+  /** The memory for sorting the rows of one partition. */
   arenaBytes: number;
 }
 

@@ -5,13 +5,13 @@ import { toKeeperError } from './changing/to-keeper-error.ts';
 import { lockFile } from './lead-folder.ts';
 import { openExisting } from './segment/open-existing.ts';
 
-/** How long a change waits for another one, that may be as short as a switch of generations. */
+/** How long a change waits for another one, which may be as short as a switch of generations. */
 const waitMs = 500;
 
 /**
- * Takes the profiles in `folder` for one change. The lock is SQLite's own, on a file of its own, so the operating
- * system gives it back however the process ends; nothing is written, so it is given on a full disk too. Throws
- * LeadKeeperError, `busy` where another change is under way. Waits synchronously.
+ * Locks the profiles in `folder` for one change. The lock is SQLite's own, on a separate file, so the operating system
+ * releases it however the process ends. It writes nothing, so it works on a full disk too. Throws LeadKeeperError
+ * `busy` while another change runs. Waits synchronously.
  */
 export const lockKeeper = (folder: string): { release(): void } => {
   let database: DatabaseSync | null = null;
@@ -33,9 +33,9 @@ const busy = (cause: unknown): LeadKeeperError =>
     { cause },
   );
 
-/** Whether a change is under way in `folder`, by this process or another. Throws LeadKeeperError. */
+/** Returns true while this or another process changes `folder`. Throws LeadKeeperError. */
 export const isKeeperLocked = (folder: string): boolean => {
-  // Where nothing was ever changed, looking makes no file, so that it can be done where none can be made.
+  // Before the first change there is no lock file, and the folder may be read-only, so a check creates none.
   if (!existsSync(lockFile(folder))) return false;
   let database: DatabaseSync | null = null;
   try {

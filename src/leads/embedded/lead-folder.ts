@@ -6,16 +6,14 @@ import { manifestFile, type Manifest } from './manifest.ts';
 /*
  * The folder of the embedded profiles:
  *
- * - `current.json`, the manifest: names the files that are searched. To replace it is the only thing that makes a
- *   change visible.
- * - `base-*.db`, `delta-*.db`: segments of real profiles, and `gone-*.bin`: their rows that no search finds any more.
- *   None is changed under its name, but that rows of forgotten people are erased in place.
- * - `fictional-*.db`: the segment of fictional profiles.
- * - `forgotten.db`: digests of the names of people who asked to be forgotten. The manifest tells which list it must
- *   be.
- * - `staging/`: the import under way, or one that was interrupted. `building-*`: fictional profiles under
- *   way. `refolding-*`: real ones that a gateway writes anew.
- * - `keeper.lock`: one change at a time.
+ * - `current.json`, the manifest, names the files that are searched. A change becomes visible only by replacing it.
+ * - `base-*.db`, `delta-*.db` are segments of real profiles, and `gone-*.bin` their rows that searches skip. These
+ *   files are immutable, except that rows of forgotten people are erased in place.
+ * - `fictional-*.db` is the segment of fictional profiles.
+ * - `forgotten.db` has digests of the names of forgotten people. The manifest says which list it must be.
+ * - `staging/` is the running or interrupted import. `building-*` are fictional profiles in progress. `refolding-*` are
+ *   real ones that a gateway is rewriting.
+ * - `keeper.lock` allows one change at a time.
  */
 export const stagingFolder = (folder: string): string => join(folder, 'staging');
 export const forgottenFile = (folder: string): string => join(folder, 'forgotten.db');
@@ -26,36 +24,36 @@ export const fictionalMark = 'fictional-';
 /** Files that a manifest may name. */
 const searched = /^(?:base|delta|gone|fictional)-/;
 const realSegment = /^(?:base|delta)-/;
-/** What only gateways make. */
+/** Files that only gateways create. */
 const ofGateways = /^(?:fictional|refolding)-/;
 
-/** A name no file or generation had before. */
+/** Returns a name that no file or generation has had. */
 export const newId = (): string => randomBytes(8).toString('hex');
 
-/** The manifest and the files it may name; none where the folder is missing. */
+/** Returns the manifest and the files it may name; none if the folder is missing. */
 export const searchedFiles = (folder: string): string[] =>
   namesIn(folder).filter((name) => name === basename(manifestFile(folder)) || searched.test(name));
 
-/** Whether segments of real profiles are there, be they named by a manifest or not. */
+/** Returns true if there are segments of real profiles, named by a manifest or not. */
 export const hasRealSegments = (folder: string): boolean =>
   namesIn(folder).some((name) => realSegment.test(name));
 
 const namesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
 /**
- * Removes the segments and row lists that `manifest` does not name: replaced ones, and what a change or a writing anew
- * left that did not end. Does nothing without a manifest. For a keeper that holds the lock. What cannot be removed now,
- * as a file that is open on Windows, is at a later change.
+ * Removes the segments and row lists that `manifest` does not name: replaced ones, and the output of unfinished
+ * changes. Does nothing without a manifest. The caller must hold the lock. A file that cannot be removed now (open on
+ * Windows) is removed by a later change.
  */
 export const removeUnnamed = (folder: string, manifest: Manifest | null): void => {
-  // Without one the folder may be a backup that is only half there.
+  // Without a manifest the folder may be an incomplete backup.
   if (manifest === null) return;
   removeFiles(folder, { kept: manifest, isOld: (name) => searched.test(name) || ofGateways.test(name) });
 };
 
 /**
- * Removes what `before` names and `now` does not, and what gateways left. For a gateway that holds the lock: any other
- * file may be of a backup that is being restored.
+ * Removes the files that `before` names and `now` does not, and files of gateways. For a gateway that holds the lock.
+ * Other files may belong to a backup that is being restored.
  */
 export const removeReplaced = (
   folder: string,
@@ -81,8 +79,8 @@ const removeFiles = (
 };
 
 /**
- * Whether a file is named by `manifest`, or is SQLite's own beside a segment: a journal holds what an interrupted
- * erasure needs to be undone.
+ * Returns true if `manifest` names the file, or if it is SQLite's own file beside a segment. A journal is needed to
+ * undo an interrupted erasure.
  */
 const isOf = (name: string, { base, delta, gone }: Manifest): boolean =>
   name === gone?.file ||
@@ -92,13 +90,13 @@ const isOf = (name: string, { base, delta, gone }: Manifest): boolean =>
 
 const changeFile = /^(?:base|delta|gone)-/;
 
-/** The names of the segments and row lists in `folder`. */
+/** Returns the names of the segments and row lists in `folder`. */
 export const changeFiles = (folder: string): Set<string> =>
   new Set(namesIn(folder).filter((name) => changeFile.test(name)));
 
 /**
- * Removes the segments and row lists that were not there `before` and that `manifest` does not name: what a change made
- * that failed. For whoever holds the lock since before.
+ * Removes the output of a failed change: segments and row lists that are not in `before` and that `manifest` does not
+ * name. The caller must have held the lock since `before`.
  */
 export const removeMade = (
   folder: string,

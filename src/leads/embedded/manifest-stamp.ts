@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { manifestFile } from './manifest.ts';
 
-/** Another one when the manifest was replaced; null when there is none. */
+/** Returns a value that changes with the manifest; null without a manifest. */
 export const manifestStamp = (folder: string): string | null => {
   const found = statSync(manifestFile(folder), { throwIfNoEntry: false, bigint: true });
   return found === undefined ? null : `${found.ino} ${found.mtimeNs} ${found.size}`;

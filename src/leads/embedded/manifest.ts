@@ -6,39 +6,39 @@ const manifestFormat = 1;
 export const manifestFile = (folder: string): string => join(folder, 'current.json');
 
 export interface SegmentFile {
-  /** Its name in the folder. */
+  /** The file name in the folder. */
   file: string;
   profiles: number;
 }
 
-/** Which files are searched. A row of `delta` stands for the rows of the same person in `base`, which are gone. */
+/** The files that are searched. A row of `delta` replaces the rows of the same person in `base`, which are gone. */
 export interface Manifest {
   format: typeof manifestFormat;
-  /** Whether all profiles are generated and fictional. */
+  /** True if all profiles are generated and fictional. */
   synthetic: boolean;
-  /** Where the profiles come from; for generated ones everything that decides what they are. */
+  /** The origin of the profiles. For generated ones: everything that determines them. */
   source: string;
-  /** Another one with every change. */
+  /** Changes with every change. */
   generation: string;
   /** Milliseconds since 1970. */
   updatedAt: number;
   base: SegmentFile;
   delta: SegmentFile | null;
-  /** The rows no search finds any more, and how many they are in each segment. */
+  /** The rows that searches skip, and their number in each segment. */
   gone: { file: string; base: number; delta: number } | null;
   /**
-   * Whether the segments have rows of forgotten people, erased, or still to be where the forgetting did not end; their
-   * lists tell which words such a row had. The next import writes everything anew.
+   * True if segments contain rows of forgotten people, erased or (after an interrupted deletion) not yet. Their lists
+   * still tell which words such a row had. The next import rewrites everything.
    */
   hasErased: boolean;
-  /** The mark of the list of forgotten people, which must be there then; null where none is known of. */
+  /** The mark of the list of forgotten people, which must then exist; null if no list is known. */
   forgotten: string | null;
 }
 
 /** The source of real profiles. */
 export const importedSource = 'imported';
 
-/** The manifest in `folder`; null when there is none. Throws ManifestUnreadableError. */
+/** Returns the manifest in `folder`, or null without one. Throws ManifestUnreadableError. */
 export const readManifest = (folder: string): Manifest | null => {
   const file = manifestFile(folder);
   let value: object | null;
@@ -54,7 +54,7 @@ export const readManifest = (folder: string): Manifest | null => {
   return { forgotten: null, ...value } as Manifest;
 };
 
-/** As `readManifest`; null also where there is one that cannot be read. */
+/** Like `readManifest`, but also returns null for an unreadable manifest. */
 export const readableManifest = (folder: string): Manifest | null => {
   try {
     return readManifest(folder);
@@ -64,14 +64,14 @@ export const readableManifest = (folder: string): Manifest | null => {
   }
 };
 
-/** Makes `manifest` the one that is searched by; on the disk when it returns. */
+/** Makes `manifest` the current one. It is on the disk when the call returns. */
 export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>): Manifest => {
   const written: Manifest = { format: manifestFormat, ...manifest };
   writeSealedJson(manifestFile(folder), written);
   return written;
 };
 
-/** How many profiles are searched. */
+/** Returns the number of profiles that are searched. */
 export const profilesIn = ({ base, delta, gone }: Manifest): number =>
   base.profiles - (gone?.base ?? 0) + (delta?.profiles ?? 0) - (gone?.delta ?? 0);
 

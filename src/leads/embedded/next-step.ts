@@ -4,25 +4,25 @@ import { syntheticSource, type SyntheticSet } from './synthetic-set.ts';
 
 export type NextStep =
   | { kind: 'serve' }
-  /** To make the fictional profiles. `reason`: why those that are there do not serve; null when there are none. */
+  /** Builds the fictional profiles. `reason` is the fault of the existing ones, or null if there are none. */
   | { kind: 'build'; reason: string | null }
   /**
-   * Nothing can be served until somebody changes the folder. `isEmpty`: as nobody was imported yet. `reason`: for the
+   * Nothing can be served until somebody changes the folder. `isEmpty`: nobody was imported yet. `reason` is for the
    * operator.
    */
   | { kind: 'wait'; isFault: boolean; isEmpty?: true; reason: string };
 
 export interface NextStepInput {
   folder: string;
-  /** What is wanted where there are no real profiles; with 0 of them nothing is. */
+  /** The fictional profiles to serve if there are no real ones. With 0 of them none are served. */
   synthetic: SyntheticSet;
-  /** Whether what is there proved damaged. */
+  /** True if the files proved damaged. */
   isDamaged: boolean;
-  /** Whether real profiles were here since this process began. */
+  /** True if this process has seen real profiles here. */
   hadReal: boolean;
 }
 
-/** What is to be done with the profiles in a folder. Real ones are served or waited for, whatever happens. */
+/** Decides what to do with the profiles in a folder. Real ones are always served or waited for. */
 export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInput): NextStep => {
   let manifest: Manifest | null;
   try {
@@ -42,14 +42,15 @@ export const nextStep = ({ folder, synthetic, isDamaged, hadReal }: NextStepInpu
   if (isDamaged) return { kind: 'build', reason: 'it is damaged' };
   return manifest.source === syntheticSource(synthetic)
     ? { kind: 'serve' }
-    : { kind: 'build', reason: 'it holds another set of profiles, or was made by another version' };
+    : { kind: 'build', reason: 'it has another set of profiles, or another version made it' };
 };
 
 const remedy = 'restore a backup of the folder, or import all profiles again with `leads import --replace`';
-const notImported = 'no profiles were imported, so every search finds nobody; `leads import` imports them';
+const notImported =
+  'no profiles were imported, so every search finds nobody; import some with `leads import`';
 const unnamed =
-  'there are files of imported profiles, but no current.json, which names them: ' +
-  'waiting until a backup is restored whole, or an import ends';
+  'there are imported profiles, but no current.json, which names their files; ' +
+  'waiting until a backup is completely restored, or an import ends';
 const missing =
-  'the imported profiles that were here are gone: waiting until they are back, or others are imported; ' +
-  'generated ones do not take their place before a restart';
+  'the imported profiles are gone; waiting until they are restored, or others are imported; ' +
+  'fictional ones do not replace them before a restart';

@@ -19,15 +19,15 @@ import { createSegmentPool } from './segment-pool.ts';
 import { mergeRows } from './sorting/merge-rows.ts';
 
 export interface EmbeddedKeeperOptions {
-  /** The profiles' own folder. */
+  /** The folder of the profiles. */
   folder: string;
   limits?: Partial<KeeperLimits>;
   readRoom?: ReadDiskRoom;
 }
 
 /**
- * The keeping of the profiles in `folder`, which is made where it is missing. Works in the calling thread, for long
- * stretches: for a process of its own, beside a gateway that serves the same folder.
+ * Changes the profiles in `folder`, which is created if it is missing. Blocks the calling thread for long periods, so
+ * use a separate process beside a gateway that serves the same folder.
  */
 export const openEmbeddedKeeper = async ({
   folder,
@@ -53,7 +53,7 @@ const measure = async (folder: string): Promise<LeadStats> => {
     return await readStats(folder);
   } catch (error) {
     throw toKeeperError(error, folder, {
-      describe: (reason) => `The stored profiles cannot be told of (${reason}).`,
+      describe: (reason) => `The stored profiles cannot be read (${reason}).`,
     });
   }
 };
@@ -112,7 +112,7 @@ const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T
   }
 };
 
-/** Of all files below `folder`; those that are removed meanwhile count as nothing. */
+/** Sums the sizes of all files below `folder`. Files removed meanwhile count as nothing. */
 const bytesIn = async (folder: string): Promise<number> => {
   const entries = (await nullWhenAbsent(readdir(folder, { withFileTypes: true }))) ?? [];
   const sizes = await Promise.all(

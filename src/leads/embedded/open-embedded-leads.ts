@@ -9,25 +9,25 @@ import { keepServing, type ServingLimits } from './keep-serving.ts';
 import type { Reader } from './read/open-reader.ts';
 
 export interface EmbeddedLeadsOptions {
-  /** The profiles' own folder, which is made when it is missing. */
+  /** The folder of the profiles, created if it is missing. */
   folder: string;
-  /** How many fictional profiles are made where no real ones were imported; with 0 none are, and none are served. */
+  /** The number of fictional profiles if no real ones were imported; with 0 none are made or served. */
   syntheticProfiles: number;
-  /** Decides, with their number, who the fictional profiles are. */
+  /** Determines the fictional profiles, together with their number. */
   seed?: number;
   log: Log;
   limits?: Partial<EmbeddedLimits>;
-  /** Starts the thread that answers searches; tests keep hold of it. */
+  /** Starts the thread that answers searches. Tests replace it. */
   startReadWorker?: (folder: string) => Worker;
 }
 
 interface EmbeddedLimits extends ServingLimits {
-  /** How long a search waits for an index that is being prepared, before it is refused. */
+  /** How long a search waits for an index in preparation before it is refused. */
   readyWaitMs: number;
 }
 
 export interface EmbeddedLeads extends LeadSource {
-  /** Resolves when searches can be answered, now or later; rejects when the source is closed before. */
+  /** Resolves when searches can be answered, now or later. Rejects if the source is closed first. */
   whenReady(): Promise<void>;
 }
 
@@ -43,12 +43,11 @@ const defaultLimits: EmbeddedLimits = {
 };
 
 /**
- * The profiles in `folder`: the imported ones, or fictional ones, which are built in the background where they are
- * wanted and missing, outdated or damaged. Imports and other changes by other processes are followed within a second.
- * Resolves at once. Where neither were imported nor are wanted, searches find nobody. Until something serves that is
- * there or being built, searches are refused with `upstream_error` and `status().ready` is false.
- * A thread that dies is replaced. Real profiles that are damaged or taken away are waited for and never replaced here.
- * Rejects only when the folder cannot be made.
+ * Opens the profiles in `folder`: the imported ones, or fictional ones. Missing, outdated or damaged fictional profiles
+ * are built in the background. Changes by other processes are picked up within a second. Resolves at once. If there are
+ * neither real nor fictional profiles, searches find nobody. Until the first profiles can be served, searches are
+ * refused with `upstream_error` and `status().ready` is false. A dead thread is replaced. Damaged or missing real
+ * profiles are waited for, never replaced. Rejects only if the folder cannot be created.
  */
 export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<EmbeddedLeads> => {
   const { folder, log, startReadWorker } = options;
@@ -57,9 +56,9 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   const closing = new AbortController();
   let reader: Reader | null = null;
   let ready = newGate();
-  /** Why nothing will be ready by itself; null where something will. */
+  /** The reason why nothing will be ready without the operator, or null. */
   let waiting: 'empty' | 'fault' | null = null;
-  /** What is served, else what was last or is to be. */
+  /** Describes the served profiles, or else the last or next ones. */
   let isSynthetic = options.syntheticProfiles > 0 && !holdsReal(folder);
 
   const serving = keepServing({
@@ -119,7 +118,7 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   };
 };
 
-/** A promise to be settled from outside, whose rejection nobody has to wait for. */
+/** Creates a promise that is settled from outside. Its rejection may stay unhandled. */
 const newGate = (): PromiseWithResolvers<void> => {
   const gate = Promise.withResolvers<void>();
   gate.promise.catch(() => undefined);
@@ -127,7 +126,7 @@ const newGate = (): PromiseWithResolvers<void> => {
 };
 
 const nothingThere = (): AppError =>
-  new AppError('upstream_error', 'There are no profiles to search at present. Try again later.', {
+  new AppError('upstream_error', 'There are no profiles to search now. Try again later.', {
     retryAfterSeconds: 300,
   });
 

@@ -9,13 +9,13 @@ import type { Segment } from './segment/open-segment.ts';
 import type { RowSet } from './segment/row-set.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** A segment of a generation, with its rows that are not searched. */
+/** A segment of a generation, with the rows to skip. */
 export interface GenerationPart {
   segment: Segment;
   gone: RowSet | null;
 }
 
-/** The files a manifest names, open. Synchronous; everything on it throws SegmentDamagedError. */
+/** The open files of a manifest. Synchronous. Every method throws SegmentDamagedError. */
 export interface Generation {
   manifest: Manifest;
   base: GenerationPart;
@@ -24,22 +24,22 @@ export interface Generation {
 }
 
 /**
- * Whether an earlier version of Unicode or of the folding than this process's made a segment's terms. One that a later
- * version made is left to whoever runs that: two gateways would write it anew in turns.
+ * Returns true if a segment's terms were folded by an earlier version of Unicode or of the folding. A segment of a
+ * later version is left alone: two gateways would otherwise rewrite it in turns.
  */
 export const isFoldedEarlier = ({ base, delta }: Generation): boolean =>
   [base, delta].some((part) => part !== null && isEarlierFolding(part.segment.folding));
 
-/** Whether the segments' terms were folded as the searches of this process are. */
+/** Returns true if the segments' terms are folded like the searches of this process. */
 export const isFoldedAlike = ({ base, delta }: Generation): boolean =>
   [base, delta].every((part) => part === null || part.segment.folding === foldingVersion);
 
-/** Times that a generation is looked for: each time it was replaced while its files were opened. */
+/** Attempts to open a generation. Each failed one was replaced while its files were being opened. */
 const mostAttempts = 5;
 
 /**
- * Opens what is searched in `folder` now, out of `pool`; null when there is nothing. What was open for an earlier
- * generation stays open, for the caller to close. Throws ManifestUnreadableError or SegmentDamagedError.
+ * Opens the current generation of `folder` from `pool`; null if there is none. Files of an earlier generation stay
+ * open, for the caller to close. Throws ManifestUnreadableError or SegmentDamagedError.
  */
 export const openCurrentGeneration = (folder: string, pool: SegmentPool): Generation | null => {
   for (let attempt = 1; ; attempt += 1) {
@@ -48,7 +48,7 @@ export const openCurrentGeneration = (folder: string, pool: SegmentPool): Genera
     try {
       return openGeneration(folder, { manifest, pool });
     } catch (error) {
-      // The files of a generation are removed when the next one is there.
+      // The files of a generation are removed after the next one is published.
       const isReplaced = readManifest(folder)?.generation !== manifest.generation;
       if (!isReplaced || attempt === mostAttempts) throw error;
     }
@@ -88,14 +88,14 @@ const readGone = (folder: string, { base, delta, gone }: Manifest): GoneRows | n
     delta: delta?.profiles ?? 0,
   });
   if (rows.base.size !== gone.base || rows.delta.size !== gone.delta)
-    throw new SegmentDamagedError(`${gone.file} has other rows than the manifest says`);
+    throw new SegmentDamagedError(`${gone.file} does not match the manifest`);
   return rows;
 };
 
 const searchPart = ({ segment, gone }: GenerationPart, query: LeadQuery): Lead[] =>
   segment.search(query, gone);
 
-/** Both are sorted, and of people who are not in the other. */
+/** Both are sorted and have no person in common. */
 const mergeFound = (some: readonly Lead[], others: readonly Lead[]): Lead[] => {
   if (others.length === 0 || some.length === 0) return [...some, ...others];
   return [...some, ...others].sort(compareLeads);

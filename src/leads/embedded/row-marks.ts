@@ -5,7 +5,7 @@ export interface RowMarks extends RowSet {
   add(row: number): void;
 }
 
-/** Marks for rows below `capacity`, those of `from` set already; `from` itself is not changed. */
+/** Creates marks for rows below `capacity`, starting with a copy of `from`. */
 export const createRowMarks = (capacity: number, from: RowSet | null = null): RowMarks => {
   const words = new Uint32Array(Math.ceil(capacity / 32));
   if (from !== null) words.set(from.words);

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 
 /**
- * Puts `value` in the place of `file` in one step, on the disk when it returns: whatever happens, `file` holds the old
- * value or the new one, whole. One writer at a time.
+ * Replaces `file` by `value` in one step. It is on the disk when the call returns. At any time `file` has the complete
+ * old or new value. One writer at a time.
  */
 export const writeSealedJson = (file: string, value: object): void => {
   const temporary = `${file}.new`;
@@ -20,8 +20,8 @@ export const writeSealedJson = (file: string, value: object): void => {
 };
 
 /**
- * What was written to `file`, so that its shape need not be doubted; null when there is no such file. Throws when it
- * is anything else than what was written.
+ * Reads a value that `writeSealedJson` wrote, so its shape needs no check; null without the file. Throws for any other
+ * content.
  */
 export const readSealedJson = (file: string): object | null => {
   const text = textOf(file);
@@ -34,9 +34,9 @@ export const readSealedJson = (file: string): object | null => {
   return rest;
 };
 
-/** Makes new names in `folder`, and those that are gone, last through a loss of power. */
+/** Makes new and removed names in `folder` survive a loss of power. */
 export const syncFolder = (folder: string): void => {
-  // Windows has no such call: a folder cannot be opened there.
+  // Windows cannot open a folder for this.
   if (process.platform === 'win32') return;
   const descriptor = openSync(folder, 'r');
   try {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { openSegment, type Segment } from './segment/open-segment.ts';
 import { SegmentDamagedError } from './segment/segment-format.ts';
 
-/** Open segments of a folder, so that what two generations share is opened once. */
+/** Open segments of a folder. A segment that two generations share is opened once. */
 export interface SegmentPool {
   /**
-   * The segment that now stands under this name: a restored backup has the names of the files it replaces, which stay
+   * Opens the segment that is now under this name. A restored backup reuses the names of replaced files, which stay
    * open. Throws SegmentDamagedError.
    */
   open(file: string): Segment;
@@ -37,7 +37,7 @@ export const createSegmentPool = (folder: string): SegmentPool => {
   };
 };
 
-/** Which file stands under a name, whatever is written to it; null when none does. */
+/** Identifies the file under a name, independent of its content; null without a file. */
 export const fileIdentity = (path: string): string | null => {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? null : `${found.dev} ${found.ino}`;

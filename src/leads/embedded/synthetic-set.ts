@@ -2,13 +2,13 @@ import { generatorVersion } from '../synthetic/generate-leads.ts';
 import { foldingVersion } from '../query/fold-text.ts';
 import { segmentFormat } from './segment/segment-format.ts';
 
-/** What decides who the fictional profiles are. */
+/** Determines the fictional profiles. */
 export interface SyntheticSet {
   seed: number;
   profiles: number;
 }
 
-/** A manifest's source for this set, with everything its files depend on: with another one they are built anew. */
+/** Returns the manifest's source of this set: everything that its files depend on. */
 export const syntheticSource = ({ seed, profiles }: SyntheticSet): string =>
   `generator ${generatorVersion}, seed ${seed}, ${profiles} profiles; ` +
   `format ${segmentFormat}, folding ${foldingVersion}`;

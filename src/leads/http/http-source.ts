@@ -36,19 +36,8 @@ export interface HttpLeadsConfig extends UpstreamLeadsConfig {
 }
 
 /** Headers that HTTP or the gateway sets. */
-const ownHeaders = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const ownHeaders =
+  /^(?:accept-encoding|connection|content-length|content-type|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 
 const section = z.strictObject({
   url: httpUrl
@@ -129,7 +118,7 @@ const readHeaders = (headers: Record<string, string>, origin: TemplateOrigin): R
     const name = written.toLowerCase();
     if (!/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name))
       throw new ConfigError(`${setting}: is no name of a header`);
-    if (ownHeaders.has(name)) throw new ConfigError(`${setting}: is set by the gateway itself`);
+    if (ownHeaders.test(name)) throw new ConfigError(`${setting}: is set by the gateway itself`);
     const value = readFixedText(text, { ...origin, setting });
     if (!/^[\t\x20-\x7e]{0,4096}$/.test(value))
       throw new ConfigError(`${setting}: must be one line of plain characters, 4096 at most`);

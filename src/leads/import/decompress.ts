@@ -34,17 +34,20 @@ const damage = (
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'Z_BUF_ERROR')
     return new LeadInputError(
-      `${file} ends in the middle of its ${compression} data; get it again as a whole.`,
+      `${file} ends in the middle of its ${compression} data; get the complete file again.`,
       {
         cause: error,
       },
     );
   if (code.includes('windowTooLarge') || code.includes('frameParameter_windowTooLarge'))
-    return new LeadInputError(`${file} was packed with a window above 128 MiB; pack it without --long.`, {
-      cause: error,
-    });
+    return new LeadInputError(
+      `${file} was compressed with a window above 128 MiB; compress it without --long.`,
+      {
+        cause: error,
+      },
+    );
   return code.startsWith('Z_') || code.startsWith('ZSTD_')
-    ? new LeadInputError(`${file} is damaged: its ${compression} data cannot be unpacked (${code}).`, {
+    ? new LeadInputError(`${file} is damaged: its ${compression} data cannot be decompressed (${code}).`, {
         cause: error,
       })
     : error;
@@ -70,7 +73,7 @@ async function* unzstd(chunks: AsyncIterable<Buffer>, file: string): AsyncGenera
         yield* unpacker.write(rest);
         const used = unpacker.usedBytes() - usedBefore;
         if (used === 0 && usedBefore === 0)
-          throw new LeadInputError(`${file} is damaged: its zstd data cannot be unpacked.`);
+          throw new LeadInputError(`${file} is damaged: its zstd data cannot be decompressed.`);
         rest = rest.subarray(used);
         if (rest.length === 0) break;
         unpacker.close();

@@ -15,11 +15,11 @@ export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString
 const unreadable: readonly (readonly [magic: string, what: string])[] = [
   ['504b0304', 'is a ZIP archive or an Excel workbook; unpack it, or save the sheet as CSV (UTF-8)'],
   ['d0cf11e0', 'is an old Excel workbook; save the sheet as CSV (UTF-8)'],
-  ['425a68', 'is packed with bzip2; unpack it first, as with: bunzip2'],
-  ['fd377a585a00', 'is packed with xz; unpack it first, as with: unxz'],
-  ['04224d18', 'is packed with LZ4; unpack it first, as with: unlz4'],
-  ['fffe', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
-  ['feff', 'is UTF-16; convert it first, as with: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['425a68', 'is compressed with bzip2; decompress it first: bunzip2'],
+  ['fd377a585a00', 'is compressed with xz; decompress it first: unxz'],
+  ['04224d18', 'is compressed with LZ4; decompress it first: unlz4'],
+  ['fffe', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
+  ['feff', 'is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW'],
   ['4f626a01', 'is an Avro file; convert it to Parquet or JSON Lines'],
   ['4f5243', 'is an ORC file; convert it to Parquet or JSON Lines'],
   ['4152524f5731', 'is an Arrow file; convert it to Parquet or JSON Lines'],
@@ -44,10 +44,10 @@ const problemOfZeros = (head: Buffer): string | null => {
   const [first, second] = zeros;
   if (first === undefined) return null;
   if (second === undefined)
-    return `has a NUL character (byte ${first + 1}) and is no clean text; remove it first, as with: tr -d '\\000' < OLD > NEW`;
+    return `has a NUL character (byte ${first + 1}) and is not plain text; remove it first: tr -d '\\000' < OLD > NEW`;
   if (zeros.every((place) => place % 2 === first % 2))
-    return `is no UTF-8; it looks like UTF-16. Convert it first, as with: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
-  return 'is no text.';
+    return `is not UTF-8 and looks like UTF-16. Convert it first: iconv -f UTF-16${first % 2 === 0 ? 'BE' : 'LE'} -t UTF-8 OLD > NEW`;
+  return 'is not a text file.';
 };
 
 /** Returns the format by the first bytes of a text. Throws LeadInputError for a JSON array. */
@@ -55,7 +55,7 @@ export const formatOfText = (file: string, head: Buffer): 'csv' | 'jsonl' => {
   const begin = head.toString('latin1').replace(/^(?:\u00EF\u00BB\u00BF)?\s*/, '')[0];
   if (begin === '[')
     throw new LeadInputError(
-      `${file} is a JSON array; make JSON Lines of it, one object a line, as with: jq -c '.[]' OLD > NEW`,
+      `${file} is a JSON array; convert it to JSON Lines, one object per line: jq -c '.[]' OLD > NEW`,
     );
   return begin === '{' ? 'jsonl' : 'csv';
 };

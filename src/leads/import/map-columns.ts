@@ -113,12 +113,12 @@ const findColumn = (
   const [first, second] = same;
   if (second !== undefined)
     throw new LeadInputError(
-      `${file} has ${same.length} columns named ${column}; say which by its place, as --column ${field}=#${(first ?? 0) + 1}.`,
+      `${file} has ${same.length} columns named ${column}; choose one by its position: --column ${field}=#${(first ?? 0) + 1}.`,
     );
   if (first !== undefined) return first;
   const place = /^#([1-9][0-9]{0,4})$/.exec(column)?.[1];
   if (place !== undefined && Number(place) <= names.length) return Number(place) - 1;
-  const hint = /^[1-9][0-9]{0,4}$/.test(column) ? ` By its place, a column is named as #${column}.` : '';
+  const hint = /^[1-9][0-9]{0,4}$/.test(column) ? ` To name a column by its position, write #${column}.` : '';
   throw new LeadInputError(
     `${file} has no column ${column} (for ${field}). Its columns: ${listed(names)}.${hint}`,
   );

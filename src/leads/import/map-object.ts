@@ -110,7 +110,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
         byValue.set(value, name);
     }
     return (
-      `There is more than one value for ${tie.field}: ${[...byValue.values()].slice(0, 2).map(shownValue).join(' and ')}. ` +
+      `Several members have a value for ${tie.field}: ${[...byValue.values()].slice(0, 2).map(shownValue).join(' and ')}. ` +
       `Choose with --column ${tie.field}=NAME.`
     );
   };

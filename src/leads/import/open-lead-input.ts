@@ -120,13 +120,13 @@ const describeFile = async (file: string): Promise<FileDescription> => {
 };
 
 const checkOptions = ({ files, columns = {}, delimiter }: LeadInputOptions): void => {
-  if (files.length === 0) throw new LeadInputError('No file is named; - stands for standard input.');
+  if (files.length === 0) throw new LeadInputError('No file is given; - is standard input.');
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) throw new LeadInputError(`${twice} is named twice.`);
   if (delimiter !== undefined && !/^[^"\r\n\uD800-\uDFFF]$/.test(delimiter))
-    throw new LeadInputError('A delimiter is one character, and no quote or line break.');
+    throw new LeadInputError('The delimiter must be one character, and not a quote or a line break.');
   const known: readonly string[] = leadFields;
   const unknown = Object.keys(columns).find((field) => !known.includes(field));
   if (unknown !== undefined)
-    throw new LeadInputError(`There is no field ${unknown}. The fields: ${known.join(', ')}.`);
+    throw new LeadInputError(`Unknown field ${unknown}. The fields are: ${known.join(', ')}.`);
 };

@@ -32,8 +32,8 @@ export const fileProblem = (file: string, error: unknown): LeadInputError => {
   if (error instanceof LeadInputError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const why: Record<string, string> = {
-    ENOENT: 'there is no such file',
-    ENOTDIR: 'there is no such file',
+    ENOENT: 'the file does not exist',
+    ENOTDIR: 'the file does not exist',
     EACCES: 'this user may not read it',
     EPERM: 'this user may not read it',
     EISDIR: 'it is a folder; name the files in it',
@@ -108,7 +108,7 @@ const rawRegularFile = async (
     async checkUnchanged() {
       const now = await handle.stat();
       if (now.size !== opened.size || now.mtimeMs !== opened.mtimeMs)
-        throw new LeadInputError(`${file} changed while it was read; start again when nothing writes to it.`);
+        throw new LeadInputError(`${file} changed during the import; start again when nothing writes to it.`);
     },
     close: () => handle.close(),
   };
@@ -153,7 +153,7 @@ export const rawStream = async (
     head: Buffer.from(Buffer.concat(first).subarray(0, headBytes)),
     size: null,
     chunks,
-    slice: () => Promise.reject(new LeadInputError(`${file} cannot be read at any place.`)),
+    slice: () => Promise.reject(new LeadInputError(`${file} cannot be read from the middle.`)),
     checkUnchanged: () => Promise.resolve(),
     close: async () => {
       signal.removeEventListener('abort', abort);

@@ -34,7 +34,7 @@ export function* slicesOf(
     }
     if (unpacked > mostGroupBytes)
       throw new LeadInputError(
-        `${file} has ${unpacked} bytes in row group ${index + 1}; ${mostGroupBytes} are the most that is read. ` +
+        `${file} has ${unpacked} bytes in row group ${index + 1}; ${mostGroupBytes} is the maximum. ` +
           'Write it again with smaller row groups, 100,000 rows each.',
       );
     const size = rows <= 2 * sliceRows ? rows : sliceRows;

@@ -60,8 +60,8 @@ export async function* readCsv(
   if (rows === null)
     throw new LeadInputError(
       unread === null || !unread.text.includes('"')
-        ? `${options.file} is empty: it has not even a header line.`
-        : `${options.file} has a quote in its header that is not closed.`,
+        ? `${options.file} is empty; it does not even have a header line.`
+        : `${options.file} has an unclosed quote in its header.`,
     );
   yield* rows.end();
 }
@@ -72,13 +72,13 @@ const readBeginning = (
 ): { place: CsvPlace; rest: TextBlock } | null => {
   const { file } = options;
   if (block.isCut)
-    throw new LeadInputError(`${file} is no CSV: its first line is longer than ${longestLine} bytes.`);
+    throw new LeadInputError(`${file} is not CSV: its first line is longer than ${longestLine} bytes.`);
   if (block.notUtf8?.has(block.start.line) === true)
     throw new LeadInputError(`${file}, line ${block.start.line}: ${notUtf8Problem}`);
   const header = readCsvHeader(block.text, options);
   if (header === null) {
     if (block.text.length > longestRow)
-      throw new LeadInputError(`${file} has a quote in its header that is not closed.`);
+      throw new LeadInputError(`${file} has an unclosed quote in its header.`);
     return null;
   }
   const { names, delimiter, end, breaks } = header;
@@ -101,7 +101,7 @@ const createCsvRows = (
   const { indexes, unused } = mapColumns(names, {
     file,
     columns,
-    ...(hasHeader ? { missingHint: ' If the first line is a row already, add --no-header.' } : {}),
+    ...(hasHeader ? { missingHint: ' If the first line is already a row, add --no-header.' } : {}),
   });
   if (unused.length > 0) onUnusedColumns(unused);
   const batch = createBatchBuilder<CsvPlace>(begin, defaults);
@@ -115,9 +115,9 @@ const createCsvRows = (
   const problemOf = (row: CsvRow): string | null => {
     switch (row.state) {
       case 'open':
-        return `A quote is opened in this row and not closed within ${longestRow} characters.`;
+        return `A quote in this row is not closed within ${longestRow} characters.`;
       case 'wrong':
-        return 'Text follows a closing quote; a quote within quotes is written twice.';
+        return 'Text follows a closing quote. Write a quote inside a quoted cell twice.';
       case 'row':
         return row.cells.length === names.length
           ? null

@@ -94,12 +94,14 @@ const checkParquet = (
   { file, compression }: { file: string; compression: string | null },
 ): void => {
   if (compression !== null)
-    throw new LeadInputError(`${file} is Parquet packed with ${compression} as a whole; unpack it first.`);
+    throw new LeadInputError(
+      `${file} is a Parquet file compressed with ${compression}; decompress it first.`,
+    );
   if (raw.size === null)
     throw new LeadInputError(
-      `${file} gives Parquet, which is not read from standard input or a pipe; name a file.`,
+      `${file} is Parquet, which cannot be read from standard input or a pipe; use a file.`,
     );
-  if (!isParquet(raw.head)) throw new LeadInputError(`${file} is no Parquet file.`);
+  if (!isParquet(raw.head)) throw new LeadInputError(`${file} is not a Parquet file.`);
 };
 
 const lookedAtBytes = 64;
@@ -125,8 +127,8 @@ const lookAtText = async (
     if (isParquet(head))
       throw new LeadInputError(
         isPacked
-          ? `${file} is Parquet packed as a whole; unpack it first.`
-          : `${file} is Parquet; leave --format out, or write --format parquet.`,
+          ? `${file} is a compressed Parquet file; decompress it first.`
+          : `${file} is Parquet; omit --format, or use --format parquet.`,
       );
     const found = format === 'csv' ? 'csv' : formatOfText(file, head.subarray(0, 4096));
     return { format: format ?? found, openAt: () => withHead(head, iterator) };

@@ -25,8 +25,7 @@ export interface JsonlOptions {
 const rowsOfMapping = 500;
 
 /**
- * Reads the objects of a JSON Lines file, one per line; blank lines are skipped. `openAt` gives its unpacked bytes from
- * a position on.
+ * Reads the objects of a JSON Lines file and skips blank lines. `openAt` gives its unpacked bytes from a position on.
  */
 export async function* readJsonl(
   openAt: (byte: number) => AsyncIterable<Buffer>,
@@ -105,7 +104,7 @@ const parseObject = (text: string): Record<string, unknown> | string => {
     value = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return `The line is no JSON: ${shownValue(why).slice(1, -1)}.`;
+    return `The line is not JSON: ${shownValue(why).slice(1, -1)}.`;
   }
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

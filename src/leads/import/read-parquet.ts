@@ -80,7 +80,7 @@ async function* rowsOf(
       compressors: parquetCompressors,
     });
     if (rows.length !== slice.end - start)
-      throw new LeadInputError(`${file} is damaged: it has fewer rows than it says.`);
+      throw new LeadInputError(`${file} is damaged: it has fewer rows than declared.`);
     for (const [index, row] of rows.entries()) {
       const cells = paths.map((path, column) => (used.has(column) ? cellOf(row, path) : undefined));
       const line = start + index + 1;
@@ -110,12 +110,10 @@ const readMetadata = async (buffer: AsyncBuffer, file: string): Promise<FileMeta
   const length = tail.getUint32(0, true);
   if (tail.getUint32(4, false) !== 0x50415231 || length > buffer.byteLength - 12)
     throw new LeadInputError(
-      `${file} does not end as a Parquet file does; it may be cut off. Get it again as a whole.`,
+      `${file} does not end like a Parquet file; it may be cut off. Get the complete file again.`,
     );
   if (length > mostMetadataBytes)
-    throw new LeadInputError(
-      `${file} has ${length} bytes of metadata; ${mostMetadataBytes} are the most that is read.`,
-    );
+    throw new LeadInputError(`${file} has ${length} bytes of metadata; ${mostMetadataBytes} is the maximum.`);
   return parquetMetadataAsync(buffer, { geoparquet: false });
 };
 

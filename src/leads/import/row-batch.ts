@@ -46,7 +46,12 @@ export const createBatchBuilder = <P extends { byte: number } | { row: number }>
       const checked = checkLead(fields, defaults);
       if ('lead' in checked) leads.push(checked.lead);
       else if (checked.lacks === undefined) reject(checked.problem, line, row);
-      else reject(`${checked.problem} --default ${checked.lacks}=VALUE names one for such rows.`, line, row);
+      else
+        reject(
+          `${checked.problem} Set a value for such rows with --default ${checked.lacks}=VALUE.`,
+          line,
+          row,
+        );
     },
     reject,
     isFull: () => rows() >= mostRows,

@@ -1,9 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/**
- * A position in a text file between two lines: the byte in the unpacked file, and the number of the line that begins
- * there.
- */
+/** A position in a text file between two lines: the unpacked byte, and the number of the line after it. */
 export interface TextPlace {
   byte: number;
   /** From 1. */
@@ -148,5 +145,5 @@ export const countBytes = ({ text, start }: TextBlock): ((index: number) => numb
 };
 
 export const notUtf8Problem =
-  'The row is not UTF-8. Convert the file first, as with: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
+  'The row is not UTF-8. Convert the file first: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
 export const tooLongProblem = `The line is longer than ${longestLine} bytes.`;

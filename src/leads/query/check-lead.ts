@@ -119,7 +119,7 @@ const readProse = (value: unknown, field: string, most: number): string | Wrong 
   else return wrong(field, value, 'text');
   if (text.includes('\0')) text = text.replaceAll('\0', '').trim();
   if (text.length > most)
-    return wrong(field, text, `${most} characters at most (this has ${text.length}; is a quote not closed?)`);
+    return wrong(field, text, `at most ${most} characters (it has ${text.length}; is a quote not closed?)`);
   if (text === '\\N') return '';
   return text.isWellFormed() ? text : text.toWellFormed();
 };
@@ -135,12 +135,9 @@ const readText = (value: unknown, field: string, most: number): string | Wrong =
 };
 
 const plainUsername = /^[A-Za-z0-9_.]{1,200}$/;
-/**
- * Includes characters that surround and separate names in files: a name with a trailing comma would be another
- * person's.
- */
+/** Includes characters around and between names in files: a trailing comma would name another person. */
 const notInUsername = /[\s\p{Cc}\p{Cf}/\uFFFD@"',;|\\]/u;
-const usernameForm = `the name alone, 1 to ${longestUsername} characters without spaces, slashes, quotes and commas`;
+const usernameForm = `only the name, 1 to ${longestUsername} characters without spaces, slashes, quotes or commas`;
 
 const readUsername = (value: unknown): string | Wrong => {
   if (typeof value === 'string' && plainUsername.test(value)) return value;
@@ -161,7 +158,7 @@ const digitsOnly = /^[0-9]{1,10}$/;
  * which is 25 to some and 25,000 to others.
  */
 const writtenCount = /^(?![0-9]{1,3}\.000$)(?:[0-9]{1,16}|[0-9]{1,3}(?:,[0-9]{3}){1,5})(?:\.0{1,6})?$/;
-const countForm = `a whole number from 0 to ${mostCounted}, as 1234 or 1,234, not 1.234`;
+const countForm = `a whole number from 0 to ${mostCounted}, such as 1234 or 1,234, not 1.234`;
 
 const readCount = (value: unknown, field: string): number | undefined | Wrong => {
   let count: number;
@@ -234,7 +231,7 @@ const readCountry = (value: unknown): string | Wrong => {
   // No upper-casing first: it turns one letter into two, such as the ligature fl.
   return /^[A-Za-z]{2}$/.test(text)
     ? text.toUpperCase()
-    : wrong('country', value, 'a country code of two letters (ISO 3166), as US');
+    : wrong('country', value, 'a country code of two letters (ISO 3166), such as US');
 };
 
 const readEmail = (value: unknown): string | Wrong => {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { characterKind, characterKinds, foldedLetter } from './character-kinds.ts';
 import { foldText, isAscii } from './fold-text.ts';
 import { words } from './word-patterns.ts';
@@ -27,9 +28,7 @@ const eachWordOfAscii = (text: string, take: TakeWord): void => {
   if (start !== -1) take(text.slice(start), false);
 };
 
-/**
- * Works character by character. Around an entangled character it folds the whole stretch between two ASCII dividers.
- */
+/** Works character by character, but folds the whole stretch between ASCII dividers around an entangled one. */
 const eachWordOfAny = (text: string, take: TakeWord): void => {
   /** The start of the current word; -1 between words. */
   let start = -1;
@@ -102,8 +101,8 @@ interface Word {
 
 const mostKeptStretches = 10_000;
 const longestKeptStretch = 32;
-/** Caches words of Indic scripts, which repeat often. */
-const keptStretches = new Map<string, Word[]>();
+/** Words of Indic scripts, which come again and again. */
+const keptStretches = new LRUCache<string, Word[]>({ max: mostKeptStretches });
 
 const wordsOfStretch = (stretch: string): readonly Word[] => {
   const kept = keptStretches.get(stretch);
@@ -112,10 +111,7 @@ const wordsOfStretch = (stretch: string): readonly Word[] => {
     text: match[0],
     isUnspaced: match.groups?.['unspaced'] !== undefined,
   }));
-  if (stretch.length <= longestKeptStretch) {
-    if (keptStretches.size >= mostKeptStretches) keptStretches.clear();
-    keptStretches.set(stretch, found);
-  }
+  if (stretch.length <= longestKeptStretch) keptStretches.set(stretch, found);
   return found;
 };
 

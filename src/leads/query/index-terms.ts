@@ -21,9 +21,7 @@ export const indexTerms = (lead: Lead): Set<string> => {
   return terms;
 };
 
-/**
- * Returns the terms that a profile needs to match `query`, without its range of followers; null if nothing can match.
- */
+/** Returns the terms that `query` requires, without its range of followers; null if nothing can match. */
 export const queryConditions = (query: LeadQuery): QueryTerm[] | null => {
   const conditions = query.query === undefined ? [] : queryTerms(query.query);
   if (query.query !== undefined && conditions.length === 0) return null;

@@ -17,10 +17,7 @@ export const categoryKey = (category: string): string =>
     ? category.toLowerCase()
     : category.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 
-/**
- * Returns true if `lead` passes every filter of `query`, not counting its words. A profile without a field passes no
- * filter on it.
- */
+/** Returns true if `lead` passes every filter of `query`. A missing field passes no filter on it. */
 export const passesFilters = (lead: Lead, query: LeadQuery): boolean =>
   (query.country === undefined || sameCountry(lead.country, query.country)) &&
   (query.category === undefined ||

@@ -9,9 +9,7 @@ const wordCharacters = String.raw`[\p{L}\p{N}\p{M}]`;
 const unspaced = `[${wordCharacters}&&${unspacedLetters}]`;
 const spaced = `[${wordCharacters}--${unspacedLetters}]`;
 
-/**
- * Matches each word. The group `unspaced` matches a script without spaces; other words end where such a script begins.
- */
+/** Matches each word. `unspaced` matches a script without spaces; other words end where such a script begins. */
 export const words = new RegExp(`(?<unspaced>${unspaced}+)|${spaced}+`, 'gv');
 
 export const onlyUnspaced = new RegExp(`^${unspaced}+$`, 'v');

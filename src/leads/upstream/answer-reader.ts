@@ -1,9 +1,9 @@
-import { createWorkerPool } from '../../providers/worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { readAnswer, type AnswerToRead, type ReadAnswer } from './read-answer.ts';
 
 /** Reads answers of upstreams without blocking the event loop: large ones are read in a thread. */
 export interface AnswerReader {
-  /** Null when the answer is not JSON with the list. Throws WorkerPoolError, or the signal's reason. */
+  /** Returns null if the answer is not JSON with the list. Throws ThreadError, or the signal's reason. */
   read(answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const queueLimit = 128;
 const maxHeapMb = 512;
 
 export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): AnswerReader => {
-  const pool = createWorkerPool<AnswerToRead, ReadAnswer | null>({
+  const pool = createThreadPool<AnswerToRead, ReadAnswer | null>({
     file: new URL('./worker.ts', import.meta.url),
     size: threads,
     queueLimit,

@@ -4,7 +4,7 @@ import type { Lead } from '../lead-source.ts';
 import { follow, parsePointer } from './json-pointer.ts';
 
 /** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
-const usualPointers: Record<LeadField, string[]> = {
+const defaultPointers: Record<LeadField, string[]> = {
   username: ['/username', '/user_name', '/userName', '/handle'],
   full_name: ['/full_name', '/fullName', '/name'],
   followers: [
@@ -57,7 +57,7 @@ export interface LeadFieldReader {
 
 /** Reads rows by `own` pointers, and other fields by their usual names. */
 export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader => {
-  const ways = Object.entries({ ...usualPointers, ...own }).map(
+  const ways = Object.entries({ ...defaultPointers, ...own }).map(
     ([field, pointers]) => [field, pointers.map(parsePointer)] as const,
   );
   const members = ways.flatMap(([, each]) => each.flatMap((way) => way.slice(0, 1)));

@@ -1,7 +1,8 @@
 import { createHash, webcrypto } from 'node:crypto';
-import { addAbortSignal, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import { Agent, request as send, type Dispatcher } from 'undici';
+import { createHttpClient } from '../../http/http-client.ts';
+import type { HttpAnswer, HttpTimeouts } from '../../http/send-request.ts';
 import type { S3Config } from '../media-settings.ts';
 import { pause } from '../../kit/repeat.ts';
 import { S3Error } from './s3-error.ts';
@@ -36,14 +37,14 @@ export interface S3Client {
 
 export interface S3Limits {
   connectMs: number;
-  /** Of one attempt, up to the end of a short answer or the beginning of a streamed one. */
+  /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
   attemptMs: number;
-  /** The same for an attempt that carries bytes there. */
+  /** The same for an attempt that uploads bytes. */
   uploadMs: number;
-  /** Silence within a streamed answer. */
+  /** The longest silence within a streamed answer. */
   idleMs: number;
   attempts: number;
-  /** Before the second attempt; four times as long before each further one. */
+  /** The pause before the second attempt. Each further one is four times as long. */
   pauseMs: number;
 }
 
@@ -58,49 +59,36 @@ export const defaultS3Limits: S3Limits = {
 
 const largestAnswer = 2 * 1024 ** 2;
 
-type Exchange<T> = (answer: Dispatcher.ResponseData) => Promise<T> | T;
-
 export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => {
-  const dispatcher = new Agent({
-    connect: { timeout: limits.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: limits.idleMs,
-    // Shorter than what services commonly allow, so that few requests meet a closing connection.
-    keepAliveTimeout: 4_000,
-  });
+  const http = createHttpClient(limits);
   const sign = createSign(config);
 
-  /** One attempt: everything up to the end of `use` within its time. */
-  const attempt = async <T>(request: S3Request, use: Exchange<T>): Promise<T> => {
-    const deadline = startDeadline(request, request.body === undefined ? limits.attemptMs : limits.uploadMs);
+  const attempt = async <T>(request: S3Request, { timeouts, maxBytes, use }: Exchange<T>): Promise<T> => {
+    const { method, body = null, signal } = request;
     try {
       const { url, headers } = await sign(request);
-      const answered = send(url, {
-        dispatcher,
-        method: request.method,
+      const answer = await http.send(url, {
+        method,
         headers,
-        body: request.body ?? null,
-        signal: deadline.signal,
+        body,
+        timeouts: timeouts(body === null ? limits.attemptMs : limits.uploadMs),
+        signal,
+        limits: ({ status }) => ({ totalBytes: isGood(status) ? maxBytes : largestAnswer }),
       });
-      // While it connects, undici does not hear an abort.
-      const answer = await Promise.race([answered, deadline.expired]);
-      if (answer.statusCode < 200 || answer.statusCode > 299)
-        throw toS3Error(request, answer.statusCode, await readText(answer.body));
-      return await Promise.race([use(answer), deadline.expired]);
+      if (!isGood(answer.status)) throw toS3Error(request, answer.status, await answer.body.text());
+      return await use(answer);
     } catch (error) {
-      if (deadline.signal.aborted) throw deadline.signal.reason;
+      signal?.throwIfAborted();
       if (error instanceof S3Error) throw error;
       throw new S3Error(`${nameOf(request)} was not answered`, { status: null, code: null, cause: error });
-    } finally {
-      deadline.end();
     }
   };
 
-  const retrying = async <T>(request: S3Request, use: Exchange<T>): Promise<T> => {
+  const retrying = async <T>(request: S3Request, exchange: Exchange<T>): Promise<T> => {
     for (let count = 1; ; count += 1) {
       request.signal?.throwIfAborted();
       try {
-        return await attempt(request, use);
+        return await attempt(request, exchange);
       } catch (error) {
         if (!(error instanceof S3Error) || !error.isTemporary || count >= limits.attempts) throw error;
       }
@@ -110,23 +98,35 @@ export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => 
 
   return {
     call: (request) =>
-      retrying(request, async (answer) => {
-        const text = await readText(answer.body);
-        // S3 begins some answers before it knows the outcome: a 200 may carry an error.
-        if (rootIsError.test(text)) throw toS3Error(request, answer.statusCode, text);
-        return { ...toAnswer(answer), text };
+      retrying(request, {
+        timeouts: (totalMs) => ({ totalMs }),
+        maxBytes: largestAnswer,
+        use: async (answer) => {
+          const text = await answer.body.text();
+          // S3 begins some answers before it knows the outcome: a 200 may carry an error.
+          if (rootIsError.test(text)) throw toS3Error(request, answer.status, text);
+          return { ...toAnswer(answer), text };
+        },
       }),
     open: (request) =>
-      retrying(request, (answer) => {
-        const { body } = answer;
-        // Whoever reads hears of an error; one who leaves before the end need not.
-        body.on('error', () => {});
-        if (request.signal !== undefined) addAbortSignal(request.signal, body);
-        return { ...toAnswer(answer), body };
+      retrying(request, {
+        timeouts: (firstByteMs) => ({ firstByteMs, idleMs: limits.idleMs }),
+        maxBytes: Infinity,
+        use: async (answer) => ({ ...toAnswer(answer), body: answer.body }),
       }),
-    close: () => dispatcher.destroy(),
+    close: () => http.close(),
   };
 };
+
+interface Exchange<T> {
+  /** Makes the time-outs of an attempt from its time. */
+  timeouts: (attemptMs: number) => HttpTimeouts;
+  /** The limit of a good answer. */
+  maxBytes: number;
+  use: (answer: HttpAnswer) => Promise<T>;
+}
+
+const isGood = (status: number): boolean => status >= 200 && status <= 299;
 
 /** Signature version 4. The body's hash goes in, so that the service refuses what was changed on its way. */
 const createSign = ({ endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Config) => {
@@ -157,40 +157,8 @@ const hashOf = async (body: Uint8Array | undefined): Promise<string> =>
     ? hashOfNothing
     : Buffer.from(await webcrypto.subtle.digest('SHA-256', body)).toString('hex');
 
-interface Deadline {
-  signal: AbortSignal;
-  /** Rejects with the signal's reason. */
-  expired: Promise<never>;
-  end(): void;
-}
-
-const startDeadline = (request: S3Request, attemptMs: number): Deadline => {
-  const controller = new AbortController();
-  const expired = Promise.withResolvers<never>();
-  // Nobody may be waiting for it any more.
-  expired.promise.catch(() => {});
-  const stop = (reason: unknown): void => {
-    controller.abort(reason);
-    expired.reject(reason);
-  };
-  const timer = setTimeout(
-    () => stop(new S3Error(`${nameOf(request)} took too long`, { status: null, code: null })),
-    attemptMs,
-  );
-  const giveUp = (): void => stop(request.signal?.reason);
-  request.signal?.addEventListener('abort', giveUp, { once: true });
-  return {
-    signal: controller.signal,
-    expired: expired.promise,
-    end: () => {
-      clearTimeout(timer);
-      request.signal?.removeEventListener('abort', giveUp);
-    },
-  };
-};
-
-const toAnswer = ({ statusCode, headers }: Dispatcher.ResponseData): S3Answer => ({
-  status: statusCode,
+const toAnswer = ({ status, headers }: HttpAnswer): S3Answer => ({
+  status,
   header: (name) => headers[name]?.toString() ?? null,
 });
 
@@ -201,17 +169,6 @@ const toS3Error = (request: S3Request, status: number, text: string): S3Error =>
   const code = found !== null && /^\w{1,64}$/.test(found) ? found : null;
   const words = [nameOf(request), 'was answered with', status, code ?? ''];
   return new S3Error(words.join(' ').trim(), { status, code });
-};
-
-const readText = async (body: Readable): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.byteLength;
-    if (length > largestAnswer) throw new RangeError('an answer of the bucket is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 };
 
 /** For the log: what was asked, without the address and its ids, which are authorities. */

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
+import { usd } from '../answer-fields.ts';
+import { getBalanceExamples } from './account-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const input = z.object({});
 
 const output = z.looseObject({
-  balance_usd: z.string().describe('Available: the ledger less open holds. A decimal string.'),
+  balance_usd: usd.describe('Available: the ledger less open holds. A decimal string.'),
   currency: z.literal('USD'),
   webhook_secret: z
     .string()
@@ -19,7 +22,7 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
   title: 'Read the balance',
   description: 'The prepaid balance in USD that is available now. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {
@@ -27,21 +30,26 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/balance',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+    errors: [],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
-  handle: async (_input, { caller, transport }, { store }) => ({
-    kind: 'json',
-    status: 200,
-    body: {
-      balance_usd: formatUsd(caller.available),
-      currency: 'USD',
-      ...(transport === 'rest'
-        ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
-        : {}),
-    },
-    headers: { 'cache-control': 'no-store' },
-    isSandbox: false,
-    links: [],
-  }),
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Balance',
+    description: null,
+    examples: getBalanceExamples,
+    wrong: null,
+    headers: {},
+    mayBeSandbox: false,
+  },
+  handle: async (_input, { caller, transport }, { store }) =>
+    jsonAnswer(
+      {
+        balance_usd: formatUsd(caller.available),
+        currency: 'USD',
+        ...(transport === 'rest'
+          ? { webhook_secret: (await ensureWebhookSecret(store, caller.accountId)).current }
+          : {}),
+      },
+      { headers: { 'cache-control': 'no-store' } },
+    ),
 };

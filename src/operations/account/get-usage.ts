@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { totalUsage } from '../../ledger/total-usage.ts';
+import { time, usd } from '../answer-fields.ts';
 import { instant } from '../instant.ts';
+import { opaque } from '../schema-marks.ts';
+import { getUsageExamples } from './account-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
@@ -13,15 +17,17 @@ const input = z.object({
 });
 
 const totals = {
-  jobs: z.partialRecord(z.enum(['total', 'queued', 'running', 'done', 'failed']), z.int()),
-  charged_usd: z.string(),
-  refunded_usd: z.string(),
-  net_spent_usd: z.string(),
+  jobs: opaque(
+    z.looseObject({ total: z.int(), queued: z.int(), running: z.int(), done: z.int(), failed: z.int() }),
+  ),
+  charged_usd: usd,
+  refunded_usd: usd,
+  net_spent_usd: usd,
 };
 
 const output = z.looseObject({
-  from: z.string(),
-  to: z.string(),
+  from: time,
+  to: time,
   currency: z.literal('USD'),
   ...totals,
   by_model: z.array(z.looseObject({ model: z.string(), ...totals })),
@@ -35,7 +41,7 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
   description:
     'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {
@@ -43,9 +49,17 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/usage',
     query: ['from', 'to'],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_range', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['invalid_range'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Usage',
+    description: null,
+    examples: getUsageExamples,
+    wrong: { from: 'x' },
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle: async (asked, { caller }, { store, clock }) => {
     const now = clock.now();
     const { from = now - defaultSpanMs, to = now } = asked;
@@ -54,13 +68,9 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
         param: 'from',
       });
     const sums = await store.sumUsage({ accountId: caller.accountId, from, to });
-    return {
-      kind: 'json',
-      status: 200,
-      body: { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
-      headers: { 'cache-control': 'no-store' },
-      isSandbox: false,
-      links: [],
-    };
+    return jsonAnswer(
+      { from: toIso(from), to: toIso(to), currency: 'USD', ...totalUsage(sums) },
+      { headers: { 'cache-control': 'no-store' } },
+    );
   },
 };

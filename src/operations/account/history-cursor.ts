@@ -3,14 +3,14 @@ import { AppError } from '../../kit/errors.ts';
 import { once } from '../../kit/once.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 
-/** What a cursor is good for. */
+/** The list and the account that a cursor belongs to. */
 export interface CursorScope {
   accountId: string;
-  /** The operation whose pages it divides. */
+  /** The name of the operation that lists. */
   list: string;
 }
 
-/** Where a page ended, as text that only this deployment can make and that only its account and list can use. */
+/** Turns the end of a page into signed text and back. Only the same account and list can use it. */
 export interface HistoryCursors {
   write(position: HistoryPosition, scope: CursorScope): Promise<string>;
   /** Throws AppError `invalid_cursor` on text that `write` did not make for this scope. */
@@ -21,8 +21,8 @@ const signatureBytes = 32;
 const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
 
 /**
- * `loadSecret` answers the same secret in all replicas and after every restart, so that a cursor outlives its
- * process; it is asked once, at the first use.
+ * `loadSecret` returns the same secret in all replicas and after every restart, so that a cursor outlives its process.
+ * It is called once, at the first use.
  */
 export const createHistoryCursors = (loadSecret: () => Promise<string>): HistoryCursors => {
   const secret = once(loadSecret);

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
+import type { OperationDocs } from '../operation-docs.ts';
+import { forRest } from '../schema-marks.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
-/** What both history lists take. */
+/** The input of both history lists. */
 const pageInput = z.object({
-  limit: z.int().min(1).max(100).default(50),
+  limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
 });
 
@@ -16,12 +19,15 @@ const pageSchema = (item: z.ZodType) =>
   z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
 
 export interface HistoryList<Row extends HistoryPosition> {
-  /** Its cursors are bound to it. */
+  /** The operation's name. Cursors are bound to it. */
   name: string;
   title: string;
   description: string;
   path: string;
   item: z.ZodType;
+  /** The name of a page's schema. */
+  answer: string;
+  examples: OperationDocs['examples'];
   read(
     position: { accountId: string; limit: number; before: HistoryPosition | null },
     services: Services,
@@ -29,7 +35,7 @@ export interface HistoryList<Row extends HistoryPosition> {
   toItem(row: Row): JsonObject;
 }
 
-/** The operation that answers such a list page by page. */
+/** Makes the operation that answers a list page by page. */
 export const historyOperation = <Row extends HistoryPosition>(
   list: HistoryList<Row>,
 ): ReadOperation<PageInput> => ({
@@ -37,7 +43,7 @@ export const historyOperation = <Row extends HistoryPosition>(
   title: list.title,
   description: list.description,
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input: pageInput,
   output: pageSchema(list.item),
   rest: {
@@ -45,13 +51,21 @@ export const historyOperation = <Row extends HistoryPosition>(
     path: list.path,
     query: ['limit', 'cursor'],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'invalid_cursor', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['invalid_cursor'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: list.answer,
+    description: null,
+    examples: list.examples,
+    wrong: { limit: 101 },
+    headers: {},
+    mayBeSandbox: false,
+  },
   handle: (input, call, services) => answerPage(list, input, call, services),
 });
 
-/** Answers one page, newest first. Rows that arrive later stand above every page that was begun, and shift none. */
+/** Answers one page, newest first. Later rows come before the first page and shift none. */
 const answerPage = async <Row extends HistoryPosition>(
   { name, read, toItem }: HistoryList<Row>,
   { limit, cursor }: PageInput,
@@ -64,16 +78,12 @@ const answerPage = async <Row extends HistoryPosition>(
   const rows = await read({ accountId, limit: limit + 1, before }, services);
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  return {
-    kind: 'json',
-    status: 200,
-    body: {
+  return jsonAnswer(
+    {
       data: page.map(toItem),
       has_more: last !== undefined,
       next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
     },
-    headers: { 'cache-control': 'no-store' },
-    isSandbox: false,
-    links: [],
-  };
+    { headers: { 'cache-control': 'no-store' } },
+  );
 };

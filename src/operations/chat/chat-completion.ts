@@ -2,7 +2,7 @@ import type { FinishReason, TextEvent, TextUsage } from '../../providers/text/te
 import type { JsonObject } from '../../kit/json.ts';
 import { createExtrasAccumulator } from './chat-extras.ts';
 
-/** The longest answer kept, in UTF-16 units: far above 65,536 tokens of anything sane. */
+/** The longest answer, in UTF-16 units. It is far above 65,536 tokens of any sane text. */
 export const longestAnswer = 8 * 1024 * 1024;
 
 interface ToolCall {
@@ -21,9 +21,9 @@ export interface CompleteChat {
 
 /** Gathers the events of one answer into the message and usage of a chat completion. */
 export interface ChatAccumulator {
-  /** The event as it was kept: without extras that are too long. Throws RangeError when the answer itself has no end. */
+  /** Returns the event without extras that are too long. Throws RangeError when the answer is too long. */
   add(event: TextEvent): TextEvent;
-  /** Null until both finish and usage have come. */
+  /** Returns null until both finish and usage were added. */
   complete(): CompleteChat | null;
 }
 
@@ -112,7 +112,7 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
   };
 };
 
-/** Usage in the contract's wire form. */
+/** Returns usage in the contract's wire form. */
 export const toWireUsage = (usage: TextUsage): JsonObject => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,

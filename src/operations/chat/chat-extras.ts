@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextExtras } from '../../providers/text/text-provider.ts';
 
-/** The most that is kept beside an answer's words, in UTF-16 units of JSON: two minutes of speech as PCM. */
+/** The limit of extras in one answer, in UTF-16 units of JSON: two minutes of speech as PCM. */
 const longestExtras = 8 * 1024 * 1024;
 
-/** Gathers what comes beside the words of one answer, from its beginning up to the most that is kept. */
+/** Gathers the extras of one answer (log probabilities, annotations, audio) up to a limit. */
 export interface ExtrasAccumulator {
-  /** False when it is too much; then it is left out, as is all that comes after it. */
+  /** Returns false above the limit. Then these extras and all later ones are left out. */
   add(extras: TextExtras): boolean;
-  /** Of the choice, in the contract's form. */
+  /** Returns the choice's `logprobs` in the contract's form. */
   logprobs(): JsonObject | null;
-  /** Of the message: `annotations` and `audio`, where there are any. */
+  /** Returns the message's `annotations` and `audio`, where there are any. */
   members(): JsonObject;
 }
 

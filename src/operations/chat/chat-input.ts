@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import { addIssues } from '../add-issues.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
@@ -59,7 +60,7 @@ const namedFunction = z
   .object({ type: z.literal('function'), function: z.object({ name: z.string().min(1).max(128) }) })
   .catchall(z.json());
 
-/** Why the functions of a request cannot meet its tool choice; null when they can. */
+/** Returns why the functions of a request cannot meet its tool choice. Null when they can. */
 export const unmetToolChoice = (
   choice: 'required' | { name: unknown },
   functions: ReadonlySet<unknown>,
@@ -68,12 +69,21 @@ export const unmetToolChoice = (
   return functions.has(choice.name) ? null : 'must name a function in tools';
 };
 
-/** Of a `response_format` of type `json_schema`. */
+/** A `response_format` of type `json_schema`. */
 const schemaFormat = z.object({ json_schema: z.object({ schema: jsonObject }) });
 
-const onlyOne = z.int().max(1, 'above 1 is not supported; leave it out or send 1').nullish();
+const multiplies = 'Multiplies output, which is not served: leave it out, or 1.';
+const stays = 'Taken, and never handed to a model.';
+const sampling = { description: 'Sampling; best-effort.' };
+const bestEffort = { description: 'Best-effort: handed to the model, which may not heed it.' };
 
-/** A caller may name as many; the SKU's `maxOutputTokens` lowers it. */
+const onlyOne = z
+  .int()
+  .max(1, 'above 1 is not supported; leave it out or send 1')
+  .nullish()
+  .describe(multiplies);
+
+/** The highest output limit of a request. The SKU's `maxOutputTokens` lowers it. */
 export const mostOutputTokens = 65_536;
 const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
 
@@ -86,55 +96,75 @@ export const chatInput = z
       .optional()
       .describe('A chat SKU from list_models. Default textmodel-3.5-flash, or the first there is.'),
     messages: z.array(message).min(1).describe('The conversation so far, in OpenAI chat form.'),
-    stream: z.boolean().nullish(),
-    conversation_id: optionalString,
-    max_tokens: outputLimit,
+    ...unlisted({ stream: z.boolean().nullish().describe('true answers server-sent events.') }),
+    conversation_id: forRest(optionalString, {
+      description: 'Echoed in the body and, up to 4,096 bytes, in X-Conversation-Id.',
+    }),
+    max_tokens: forRest(outputLimit, {
+      description: 'The output limit, which the price is held up to; or max_completion_tokens, not both.',
+    }),
     max_completion_tokens: outputLimit.describe(
       'Output limit, up to 65536; lowered to that of the SKU. The price is held up to it.',
     ),
-    n: z.literal(1, 'only 1 is supported; leave it out or send 1').nullish(),
-    best_of: onlyOne,
-    candidate_count: onlyOne,
-    num_return_sequences: onlyOne,
-    tools: z.array(tool).nullish(),
-    tool_choice: z
-      .union(
-        [z.enum(['auto', 'required', 'none']), namedFunction],
-        'must be "auto", "required", "none" or {"type": "function", "function": {"name": ...}}',
-      )
-      .nullish(),
-    temperature: optionalNumber,
-    top_p: optionalNumber,
-    presence_penalty: optionalNumber,
-    frequency_penalty: optionalNumber,
-    stop: z.union([z.string(), z.array(z.string())]).nullish(),
-    logit_bias: z.record(z.string(), z.int()).nullish(),
-    seed: optionalInteger,
-    top_logprobs: optionalInteger,
-    logprobs: optionalBoolean,
-    parallel_tool_calls: optionalBoolean,
-    store: optionalBoolean,
-    response_format: optionalObject,
-    stream_options: optionalObject,
-    metadata: optionalObject,
-    moderation: optionalObject,
-    prediction: optionalObject,
-    audio: optionalObject,
-    web_search_options: optionalObject,
-    prompt_cache_options: optionalObject,
-    extra_body: optionalObject,
-    reasoning_effort: optionalString,
-    service_tier: optionalString,
-    verbosity: optionalString,
-    prompt_cache_retention: optionalString,
-    user: optionalString,
-    safety_identifier: optionalString,
-    prompt_cache_key: optionalString,
-    function_call: z.union([z.string(), jsonObject]).nullish(),
-    functions: z.array(jsonObject).nullish(),
-    modalities: z.array(z.string()).nullish(),
-    webhook_url: z.never('is not accepted here; leave it out').optional(),
-    custom_data: z.never('is not accepted here; leave it out').optional(),
+    ...unlisted({
+      n: z.literal(1, 'only 1 is supported; leave it out or send 1').nullish().describe(multiplies),
+      best_of: onlyOne,
+      candidate_count: onlyOne,
+      num_return_sequences: onlyOne,
+    }),
+    tools: forRest(z.array(tool).nullish(), { description: 'Function tools only.' }),
+    tool_choice: forRest(
+      z
+        .union(
+          [z.enum(['auto', 'required', 'none']), namedFunction],
+          'must be "auto", "required", "none" or {"type": "function", "function": {"name": ...}}',
+        )
+        .nullish(),
+      { description: '`auto`, `required`, `none`, or a named function.' },
+    ),
+    temperature: forRest(optionalNumber, sampling),
+    top_p: forRest(optionalNumber, sampling),
+    presence_penalty: forRest(optionalNumber, sampling),
+    frequency_penalty: forRest(optionalNumber, sampling),
+    stop: forRest(z.union([z.string(), z.array(z.string())]).nullish(), bestEffort),
+    logit_bias: forRest(z.record(z.string(), z.int()).nullish(), bestEffort),
+    seed: forRest(optionalInteger, bestEffort),
+    top_logprobs: forRest(optionalInteger, bestEffort),
+    logprobs: forRest(optionalBoolean, bestEffort),
+    parallel_tool_calls: forRest(optionalBoolean, bestEffort),
+    ...unlisted({ store: optionalBoolean.describe(stays) }),
+    response_format: forRest(optionalObject, {
+      description: '`text`, `json_object` or `json_schema`; best-effort.',
+    }),
+    ...unlisted({
+      stream_options: optionalObject.describe('Every stream ends with the usage, whatever it says.'),
+      metadata: optionalObject.describe(stays),
+    }),
+    moderation: forRest(optionalObject, bestEffort),
+    prediction: forRest(optionalObject, bestEffort),
+    audio: forRest(optionalObject, bestEffort),
+    web_search_options: forRest(optionalObject, bestEffort),
+    prompt_cache_options: forRest(optionalObject, bestEffort),
+    ...unlisted({ extra_body: forRest(optionalObject, bestEffort) }),
+    reasoning_effort: forRest(optionalString, bestEffort),
+    service_tier: forRest(optionalString, bestEffort),
+    verbosity: forRest(optionalString, bestEffort),
+    prompt_cache_retention: forRest(optionalString, bestEffort),
+    ...unlisted({
+      user: optionalString.describe(stays),
+      safety_identifier: optionalString.describe(stays),
+      prompt_cache_key: optionalString.describe(stays),
+      function_call: z.union([z.string(), jsonObject]).nullish().describe('Legacy form of tool_choice.'),
+      functions: z.array(jsonObject).nullish().describe('Legacy form of tools.'),
+    }),
+    modalities: forRest(z.array(z.string()).nullish(), bestEffort),
+    ...unlisted({
+      webhook_url: z
+        .never('is not accepted here; leave it out')
+        .optional()
+        .describe('Not accepted: chat sends no callbacks.'),
+      custom_data: z.never('is not accepted here; leave it out').optional().describe('Not accepted.'),
+    }),
   })
   .superRefine((request, context) => {
     if (typeof request.max_tokens === 'number' && typeof request.max_completion_tokens === 'number')
@@ -154,7 +184,7 @@ export const chatInput = z
 
 export type ChatInput = z.infer<typeof chatInput>;
 
-/** Best-effort members that go to the upstream as they are; everything else stays here. */
+/** Best-effort members that go to the upstream unchanged. All others stay here. */
 const forwarded = [
   'tools',
   'tool_choice',
@@ -184,7 +214,7 @@ const forwarded = [
   'modalities',
 ] as const satisfies readonly (keyof ChatInput)[];
 
-/** The members for the upstream, without absent and null ones. */
+/** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
   const options = Object.fromEntries(
     forwarded.flatMap((name) => {
@@ -196,6 +226,6 @@ export const forwardedOptions = (request: ChatInput): JsonObject => {
   return Object.keys(extra).length === 0 ? options : { ...options, extra_body: extra };
 };
 
-/** A name that the request has itself belongs there, under its own rule; some upstreams would take it from here too. */
+/** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */
 const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
   Object.fromEntries(Object.entries(extra ?? {}).filter(([name]) => !(name in chatInput.shape)));

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../kit/json.ts';
 import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 
-/** What a chat job is run from: the checked request and the terms it was admitted under. Never stored. */
+/** The work of a chat job: the checked request and its terms. Never stored. */
 export interface ChatJobRequest {
   messages: TextMessage[];
   options: { [name: string]: Json };
@@ -12,7 +12,7 @@ export interface ChatJobRequest {
   price: FrozenPrice;
 }
 
-/** A price as JSON, so that a rate changed later does not change what an admitted job costs. */
+/** A price as JSON, fixed when a job is admitted: later changes of rates do not change the job's cost. */
 export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
 
 export const freezePrice = (price: Price): FrozenPrice => {
@@ -26,7 +26,7 @@ export const freezePrice = (price: Price): FrozenPrice => {
   }
 };
 
-/** What `usage` costs under a frozen price. */
+/** Returns the cost of `usage` under a frozen price. */
 export const chargeFor = (
   price: FrozenPrice,
   usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
@@ -38,13 +38,13 @@ export const chargeFor = (
         { units: usage.completionTokens, rate: parseRate(price.output) },
       ]);
 
-/** Bytes that no tokenizer sees, but every message costs: role, separators. */
+/** Every message costs these beside its text: role and separators. */
 const tokensPerMessage = 16;
 
 /**
- * An upper bound of the prompt's tokens in linear time: a token is at least one UTF-8 byte. Far above the truth
- * for plain text, which only makes the hold larger, never the charge. `tokensPerMedia` is the bound of a picture, and
- * the least that a sound counts.
+ * Returns an upper bound of the prompt's tokens in linear time: a token has at least one UTF-8 byte. It is far above the
+ * true number for plain text, which makes the hold larger, but not the charge. `tokensPerMedia` is the bound of a picture,
+ * and the minimum of a sound.
  */
 export const promptTokensUpperBound = (
   request: Pick<ChatJobRequest, 'messages' | 'options'>,

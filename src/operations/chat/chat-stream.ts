@@ -48,7 +48,7 @@ const deltaChunk = (
     ],
   });
 
-/** Role first, then each piece as it comes, then how it ended. Follows a job that runs in this process. */
+/** Streams a job that runs in this process: the role, each piece when it arrives, then the end. */
 export async function* streamLiveChat(
   { job, live, isLegacyCall }: { job: Job; live: LiveJob; isLegacyCall: boolean },
   signal: AbortSignal,
@@ -61,7 +61,7 @@ export async function* streamLiveChat(
   yield* closing(finished);
 }
 
-/** The same stream from a finished job: for replays, and for jobs that ran in another process. */
+/** Streams a finished job in the same form, for replays and for jobs that ran in another process. */
 export async function* streamFinishedChat(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
   yield deltaChunk(job, { role: 'assistant', content: '' });
   if (job.status === 'done') {

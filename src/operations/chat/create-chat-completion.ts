@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { promptTokensUpperBound, type ChatJobRequest } from './chat-job.ts';
@@ -11,59 +10,22 @@ import type { Job } from '../../store/store.ts';
 import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
 import { checkInlineMedia } from '../text/check-inline-media.ts';
+import { chatChunkSchema } from './chat-chunk-schema.ts';
+import { chatCompletionSchema } from './chat-completion-schema.ts';
+import { createChatCompletionExamples } from './chat-examples.ts';
 import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
 import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
-import type { JobOperation } from '../operation.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import type { SoldOperation } from '../operation.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
-/** Members that mean nothing, or nothing more, to a caller over MCP. */
-const unlisted = [
-  'stream',
-  'stream_options',
-  'n',
-  'best_of',
-  'candidate_count',
-  'num_return_sequences',
-  'store',
-  'metadata',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'extra_body',
-  'functions',
-  'function_call',
-  'webhook_url',
-  'custom_data',
-];
-/** What an image or audio part may count in prompt tokens; vision models bill below this. */
+/** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
 
-const usage = z.looseObject({
-  prompt_tokens: z.int(),
-  completion_tokens: z.int(),
-  total_tokens: z.int(),
-});
-
-const output = z.looseObject({
-  id: z.string().describe('chatcmpl- and the job id.'),
-  object: z.literal('chat.completion'),
-  created: z.int(),
-  model: z.string(),
-  choices: z.array(
-    z.looseObject({
-      index: z.int(),
-      message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
-      finish_reason: z.string().nullable(),
-    }),
-  ),
-  usage,
-  conversation_id: z.string().nullable(),
-});
-
-export const createChatCompletion: JobOperation<ChatInput> = {
+export const createChatCompletion: SoldOperation<ChatInput> = {
   name: 'create_chat_completion',
   title: 'Ask a text model',
   description:
@@ -71,85 +33,90 @@ export const createChatCompletion: JobOperation<ChatInput> = {
     'longer than the wait goes on as a job: read it with get_job by the id in the error.',
   group: 'generation',
   sells: 'chat',
-  payment: 'hold',
   input: chatInput,
-  output,
+  output: chatCompletionSchema,
   rest: {
     method: 'POST',
     path: '/v1/chat/completions',
     query: [],
     validation: 'both',
-    streams: true,
-    errors: [
-      'invalid_api_key',
-      'insufficient_balance',
-      'model_not_found',
-      'content_policy_violation',
-      'request_timeout',
-      'idempotency_conflict',
-      'invalid_parameter',
-      'rate_limit_exceeded',
-      'upstream_error',
-      'upstream_unavailable',
-    ],
+    errors: ['content_policy_violation', 'request_timeout', 'upstream_error'],
   },
-  tool: {
-    unlisted,
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'ChatCompletion',
+    description: null,
+    examples: createChatCompletionExamples,
+    wrong: {},
+    headers: {
+      'X-Chat-Completion-Id': '`chatcmpl-` and the job id: the way to recover the answer.',
+      'X-Conversation-Id': 'The conversation_id of the request.',
+    },
+    mayBeSandbox: true,
+    stream: {
+      description:
+        'Server-sent events without names, each a ChatCompletionChunk as JSON: the role, pieces, finish_reason, then ' +
+        'one with empty choices and the usage, then `[DONE]`. A failure after the beginning is `{"error": {...}}` and ' +
+        'ends the stream without `[DONE]`. Comment lines come every 15 s of silence.',
+      eventName: 'ChatCompletionChunk',
+      event: chatChunkSchema,
+    },
   },
-  // The same request may be asked for as JSON and, later, as a stream.
-  idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
+  sale: {
+    prepaid: {
+      // The same request may be asked for as JSON and, later, as a stream.
+      idempotentPart: ({ stream: _stream, stream_options: _options, ...rest }) => rest,
 
-  open: async (request, call, services, idempotency) => {
-    const model = findTextModel(services.catalogs.for(call.caller), request.model);
-    await checkInlineMedia(request.messages);
-    let messages = request.messages.map(toUpstreamMessage);
-    const options = forwardedOptions(request);
-    // An image counts the same, whether it is here or still an address.
-    const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
-    const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
-    if (namesRemoteImages(request.messages)) {
-      const { accountId, available } = call.caller;
-      // A replay must not depend on an address that answered then.
-      const replayed = await findReplay(services, accountId, idempotency);
-      if (replayed !== null) return { job: replayed, isReplayed: true };
-      // Nobody has images fetched for a job that the account cannot pay.
-      const needed = leastTextHold(model, { promptTokens, outputLimit });
-      if (available < needed) throw insufficientBalance({ needed, available });
-      call.memory.settleBody(textJobShare);
-      messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
-    }
-    return openTextJob(
-      {
-        kind: 'chat',
-        model,
-        promptTokens,
-        outputLimit,
-        toWork: (terms): ChatJobRequest => ({
-          messages,
-          options,
-          conversationId: request.conversation_id ?? null,
-          ...terms,
-        }),
-        idempotency,
+      open: async (request, call, services, idempotency) => {
+        const model = findTextModel(services.catalogs.for(call.caller), request.model);
+        await checkInlineMedia(request.messages);
+        let messages = request.messages.map(toUpstreamMessage);
+        const options = forwardedOptions(request);
+        // An image counts the same, whether it is here or still an address.
+        const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
+        const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
+        if (namesRemoteImages(request.messages)) {
+          const { accountId, available } = call.caller;
+          // A replay must not depend on an address that answered then.
+          const replayed = await findReplay(services, accountId, idempotency);
+          if (replayed !== null) return { job: replayed, isReplayed: true };
+          // Nobody has images fetched for a job that the account cannot pay.
+          const needed = leastTextHold(model, { promptTokens, outputLimit });
+          if (available < needed) throw insufficientBalance({ needed, available });
+          call.memory.settleBody(textJobShare);
+          messages = (await takeChatImages(request.messages, call, services)).map(toUpstreamMessage);
+        }
+        return openTextJob(
+          {
+            kind: 'chat',
+            model,
+            promptTokens,
+            outputLimit,
+            toWork: (terms): ChatJobRequest => ({
+              messages,
+              options,
+              conversationId: request.conversation_id ?? null,
+              ...terms,
+            }),
+            idempotency,
+          },
+          call,
+          services,
+        );
       },
-      call,
-      services,
-    );
-  },
 
-  answer: async ({ job }, request, call, services) => {
-    const headers = headersOf(job, request);
-    if (request.stream === true && call.transport === 'rest') {
-      const isLegacyCall = Array.isArray(request.functions);
-      const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
-      return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
-    }
-    const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-    const finished = await waitWithProgress({ job, timeoutMs }, call, services);
-    return toCompletionAnswer(finished, headers);
+      answer: async ({ job }, request, call, services) => {
+        const headers = headersOf(job, request);
+        if (request.stream === true && call.transport === 'rest') {
+          const isLegacyCall = Array.isArray(request.functions);
+          const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
+          return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
+        }
+        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
+        const finished = await waitWithProgress({ job, timeoutMs }, call, services);
+        return toCompletionAnswer(finished, headers);
+      },
+    },
   },
 };
 
@@ -159,13 +126,13 @@ const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
   ...conversationHeader(request.conversation_id ?? ''),
 });
 
-/** In UTF-8. Percent-encoded, three times as many fit into the 16 KiB that common clients read of all headers. */
+/** In UTF-8. Three times as many, percent-encoded, fit into the 16 KiB that common clients accept for all headers. */
 const mostConversationIdBytes = 4_096;
 
 const conversationHeader = (id: string): Record<string, string> => {
   if (id === '' || Buffer.byteLength(id) > mostConversationIdBytes) return {};
   const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
-  // A percent sign is encoded beside others, so that decoding gives the id.
+  // Where other characters are encoded, a percent sign is encoded too, so that decoding returns the id.
   const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);
   return { 'x-conversation-id': isPlain ? id : encoded };
 };
@@ -179,17 +146,10 @@ const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (job.status === 'failed' || job.result === null) throw toJobError(job, headers);
-  return {
-    kind: 'json' as const,
-    status: 200 as const,
-    body: JSON.parse(job.result),
-    headers,
-    isSandbox: isSandboxJob(job),
-    links: [],
-  };
+  return jsonAnswer(JSON.parse(job.result), { headers, isSandbox: isSandboxJob(job) });
 };
 
-/** Without participant names, which never reach an upstream, but for the legacy function role, which needs its own. */
+/** Removes participant names, which never reach an upstream. The legacy function role keeps the name that it needs. */
 const toUpstreamMessage = ({
   name,
   audio,

@@ -6,28 +6,28 @@ import { isConverted } from '../../providers/image/input-image-type.ts';
 import type { ChatInput } from './chat-input.ts';
 import type { AccountCall, Services } from '../operation.ts';
 
-/** All images of one request have to be in by then. */
+/** The deadline for all images of one request. */
 const deadlineMs = 30_000;
 const mostDownloads = 32;
-/** Of one request; each may have 20 MB in memory. */
+/** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const fetchedAtOnce = 4;
-/** The images of one request together, as they came: they go upstream in one body. */
+/** The limit of all images of one request, before conversion. They go upstream in one body. */
 const mostMegabytesTogether = 48;
 
 type Message = ChatInput['messages'][number];
 type Part = Exclude<NonNullable<Message['content']>, string>[number];
 type ImagePart = Part & { type: 'image_url' };
 
-/** The place of an image part that names an address, or holds an image of a type that is converted. */
+/** An image part that names an address, or holds an image of a type that is converted, and its field. */
 interface RemoteImage {
   part: ImagePart;
   param: string;
 }
 
-/** In base64; enough to tell the type by. */
+/** The length of base64 that is enough to detect a type. */
 const sniffedLength = 4_096;
 
-/** By its address, or of a type that is converted, whatever it is called. */
+/** Returns whether an image is remote, or has a type that is converted, whatever its declared type. */
 const isTaken = (url: string): boolean => {
   if (!isDataUri(url) || /^data:image\/(?:gif|avif);/i.test(url)) return true;
   const data = url.indexOf(',') + 1;
@@ -48,8 +48,9 @@ const remoteImages = (messages: readonly Message[]): RemoteImage[] =>
 export const namesRemoteImages = (messages: readonly Message[]): boolean => remoteImages(messages).length > 0;
 
 /**
- * The messages with every image that is named by its address downloaded and in its place as a data URI, and every GIF and
- * AVIF converted: a model gets bytes, never an address. The request holds the memory that they take. Throws AppError, or the signal's reason when the client has gone.
+ * Returns the messages with every remote image downloaded into a data URI, and every GIF and AVIF converted. A model gets
+ * bytes, never an address. The request holds the memory for them. Throws AppError, or the signal's reason when the client
+ * disconnects.
  */
 export const takeChatImages = async (
   messages: readonly Message[],

@@ -17,15 +17,17 @@ import { assertRoute } from '../assert-route.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
-import type { Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import type { Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { createImageExamples } from './image-examples.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
 const mostImages = 16;
-/** What clients are told to wait when callbacks are switched off. */
+/** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;
-/** A queued image still waiting after this long fails, uncharged. */
+/** A queued image that waits longer than this fails uncharged. */
 const queueDeadlineMs = 3_600_000;
-/** An image may be made again after a crash once: a lost call may have reached a paid upstream. */
+/** After a crash an image is made again only once, because the lost call may have reached a paid upstream. */
 const maxAttempts = 2;
 
 const input = z.object({
@@ -37,7 +39,7 @@ const input = z.object({
     .regex(/^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/, 'must be WIDTHxHEIGHT or auto')
     .nullish()
     .describe('WIDTHxHEIGHT; mapped to the nearest aspect ratio.'),
-  n: z.literal(1).nullish(),
+  n: forRest(z.literal(1).nullish(), { description: 'Leave it out, or 1.' }),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
     .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
@@ -49,7 +51,12 @@ const input = z.object({
     .nullish()
     .describe('With async=true: public HTTPS address that is told of the end, signed.'),
   custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
-  stream: z.literal(false, 'images are not streamed; leave it out').nullish(),
+  ...unlisted({
+    stream: z
+      .literal(false, 'images are not streamed; leave it out')
+      .nullish()
+      .describe('Leave it out, or false.'),
+  }),
   async: z
     .boolean()
     .default(false)
@@ -58,7 +65,7 @@ const input = z.object({
 
 type Input = z.infer<typeof input>;
 
-export const createImage: JobOperation<Input> = {
+export const createImage: SoldOperation<Input> = {
   name: 'create_image',
   title: 'Make an image',
   description:
@@ -67,7 +74,6 @@ export const createImage: JobOperation<Input> = {
     'The image URL in data can be shown to people as it is.',
   group: 'generation',
   sells: 'image',
-  payment: 'hold',
   input,
   output: jobSchema,
   rest: {
@@ -75,57 +81,59 @@ export const createImage: JobOperation<Input> = {
     path: '/v1/images/generations',
     query: ['async'],
     validation: 'envelope',
-    accepted: true,
-    errors: [
-      'invalid_api_key',
-      'model_not_found',
-      'insufficient_balance',
-      'idempotency_conflict',
-      'unsupported_response_format',
-      'invalid_parameter',
-      'webhook_temporarily_unavailable',
-      'upstream_unavailable',
-    ],
+    errors: ['unsupported_response_format', 'webhook_temporarily_unavailable'],
   },
-  tool: { unlisted: ['stream'], readOnly: false, idempotent: false, openWorld: true },
-  idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
-
-  open: async (request, call, services, idempotency) => {
-    const { caller } = call;
-    refuseUnsupported(request, services.config);
-    const model = services.catalogs.for(caller).find(request.model, 'image');
-    if (model === null || model.price.unit !== 'call')
-      throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
-        param: 'model',
-      });
-    // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
-    const replayed = await findReplay(services, caller.accountId, idempotency);
-    if (replayed !== null) return { job: replayed, isReplayed: true };
-    await prepareWebhook(request, caller, services);
-    const named = namedImages(request);
-    const { price } = model.price;
-    // Nobody has images fetched for a job that the account cannot pay.
-    if (named.length > 0 && caller.available < price)
-      throw insufficientBalance({ needed: price, available: caller.available });
-
-    if (request.async) await assertRoute(services.providers.image(model.sku));
-    const inputs = await takeImageInputs(named, call, services);
-    call.memory.settleBody(parsedShare);
-    const order = { request, model: model.sku, price, inputs, caller, idempotency };
-    let opened: OpenedJob | null = null;
-    try {
-      opened = await openImage(order, services);
-    } finally {
-      if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-    }
-    if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
-    return opened;
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Job',
+    description: null,
+    examples: createImageExamples,
+    wrong: { model: 'imagemodel-1.0' },
+    headers: {},
+    mayBeSandbox: true,
   },
+  sale: {
+    prepaid: {
+      idempotentPart: ({ async: _async, stream: _stream, ...rest }) => rest,
 
-  answer: async ({ job }, request, call, services) => {
-    if (request.async) return toJobAnswer(job, 202, services);
-    const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
-    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+      open: async (request, call, services, idempotency) => {
+        const { caller } = call;
+        refuseUnsupported(request, services.config);
+        const model = services.catalogs.for(caller).find(request.model, 'image');
+        if (model === null || model.price.unit !== 'call')
+          throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
+            param: 'model',
+          });
+        // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
+        const replayed = await findReplay(services, caller.accountId, idempotency);
+        if (replayed !== null) return { job: replayed, isReplayed: true };
+        await prepareWebhook(request, caller, services);
+        const named = namedImages(request);
+        const { price } = model.price;
+        // Nobody has images fetched for a job that the account cannot pay.
+        if (named.length > 0 && caller.available < price)
+          throw insufficientBalance({ needed: price, available: caller.available });
+
+        if (request.async) await assertRoute(services.providers.image(model.sku));
+        const inputs = await takeImageInputs(named, call, services);
+        call.memory.settleBody(parsedShare);
+        const order = { request, model: model.sku, price, inputs, caller, idempotency };
+        let opened: OpenedJob | null = null;
+        try {
+          opened = await openImage(order, services);
+        } finally {
+          if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+        }
+        if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
+        return opened;
+      },
+
+      answer: async ({ job }, request, call, services) => {
+        if (request.async) return toJobAnswer(job, 202, services);
+        const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
+        return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+      },
+    },
   },
 };
 
@@ -192,7 +200,7 @@ const refuseUnsupported = (
   if (problem !== null) throw refuseInput('webhook_url', problem);
 };
 
-/** A callback that is asked for can be signed from now on. */
+/** Creates the account's webhook secret when a callback is requested. */
 const prepareWebhook = async (
   { webhook_url: webhookUrl }: Input,
   { accountId }: Caller,
@@ -208,7 +216,7 @@ const prepareWebhook = async (
   await ensureWebhookSecret(store, accountId);
 };
 
-/** The images to edit with their places in the request; none: made from text. */
+/** Returns the images to edit with their fields. Empty for an image from text. */
 const namedImages = ({ image }: Input): NamedImage[] => {
   if (typeof image === 'string') return image === '' ? [] : [{ url: image, param: 'image' }];
   return (image ?? []).map((url, index) => ({ url, param: `image.${index}` }));
@@ -217,7 +225,7 @@ const namedImages = ({ image }: Input): NamedImage[] => {
 const ratioOf = ({ size, aspect_ratio: ratio }: Input): AspectRatio =>
   typeof size === 'string' && size !== 'auto' ? nearestRatio(size) : (ratio ?? 'auto');
 
-/** The ratio nearest to WIDTHxHEIGHT, by the logarithm of width over height, so that wide and tall count alike. */
+/** Returns the ratio nearest to WIDTHxHEIGHT. Distances are logarithmic, so that wide and tall count alike. */
 const nearestRatio = (size: string): AspectRatio => {
   const wanted = logarithmOf(size.split('x'));
   const distance = (ratio: AspectRatio): number => Math.abs(logarithmOf(ratio.split(':')) - wanted);

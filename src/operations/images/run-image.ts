@@ -10,19 +10,19 @@ import { outliveOutage } from '../../jobs/outlive-outage.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
 import type { SaveResult } from '../../jobs/save-result.ts';
 
-/** An image that a job edits: a copy of ours, whose bytes were checked. */
+/** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {
-  /** Of the saved medium. */
+  /** The id of the saved medium. */
   id: string;
   contentType: string;
   sizeBytes: number;
 }
 
-/** What an image job is run from. */
+/** The work of an image job. */
 export interface ImageJobRequest {
   prompt: string;
   aspectRatio: AspectRatio;
-  /** Empty, or absent in jobs of an earlier version: made from the prompt alone. */
+  /** Empty: made from the prompt alone. Jobs of an earlier version lack it. */
   inputs?: ImageJobInput[];
   /** The frozen price of the call, in USD. */
   priceUsd: string;
@@ -30,12 +30,12 @@ export interface ImageJobRequest {
 
 export interface RunImageOptions {
   routesFor: (sku: string) => Pick<RoutedImage, 'generate'>;
-  /** The bytes of a saved input; null when they are gone. */
+  /** Reads a saved input. Null when its bytes are gone. */
   readInput: (id: string) => Promise<Readable | null>;
   saveResult: SaveResult;
-  /** How long results are kept. */
+  /** The lifetime of results. */
   keepMs: number;
-  /** What the inputs of running jobs may take of memory together; a job waits until there is room for its own. */
+  /** The memory for inputs of all running jobs. A job waits until its inputs fit. */
   memoryBytes: number;
   log: Log;
 }
@@ -50,7 +50,7 @@ export const createRunImage = (options: RunImageOptions): Executor => {
   return async (job, { signal }) => {
     const request = JSON.parse(job.request) as ImageJobRequest;
     const { inputs = [] } = request;
-    // What is made from words alone has no line to wait in.
+    // An image from text alone needs no memory for inputs.
     const release =
       inputs.length === 0
         ? () => undefined

@@ -3,14 +3,14 @@ import { mostInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import type { AccountCall, Services } from '../operation.ts';
 
-/** In all, from the first request to the last byte kept. */
+/** The deadline for all images of a request, from the first download to the last saved byte. */
 const deadlineMs = 30_000;
-/** Of one request; each may have 20 MB in memory. */
+/** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const fetchedAtOnce = 4;
-/** All images of one request: they go upstream in one body. */
+/** The limit of all images of one request. They go upstream in one body. */
 const mostMegabytesTogether = 64;
 
-/** One image as the request names it. */
+/** An image in a request. */
 export interface NamedImage {
   url: string;
   /** Its field in the request: `image`, `image.3`. */
@@ -18,8 +18,8 @@ export interface NamedImage {
 }
 
 /**
- * Fetches, checks and keeps the images of a request, in their order, for a job to come. Throws AppError, or the call's
- * abort reason; then none is kept.
+ * Downloads, checks and saves the images of a request, in their order. Throws AppError, or the call's abort reason. Then
+ * none is kept.
  */
 export const takeImageInputs = async (
   images: readonly NamedImage[],
@@ -63,7 +63,7 @@ export const takeImageInputs = async (
     try {
       for (const [index, image] of waiting) taken[index] = await take(image);
     } catch (error) {
-      // The first failure ends the others; all are waited for, so that what they kept can be given up.
+      // The first failure ends the others. All are awaited, so that everything they saved can be discarded.
       failed.abort(error);
     }
   };

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitWithProgress } from './job-answer.ts';
+import { toJobAnswer, waitLimit, waitMsField, waitWithProgress } from './job-answer.ts';
 import { jobSchema } from './job-schema.ts';
+import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
+
+/** The number of newest jobs in the list of MCP resources. */
+const listedJobs = 20;
 
 const input = z.object({
   job_id: z.string().min(1).max(128).describe('Job id; a chatcmpl- or resp_ id is accepted too.'),
-  wait_ms: z
-    .int()
-    .min(0)
-    .max(45_000)
-    .optional()
-    .describe('Wait up to this many milliseconds for the job to end before answering. Default 0.'),
+  wait_ms: waitMsField.describe(
+    'Wait up to this many milliseconds for the job to end before answering. Default 0.',
+  ),
 });
 
 export const getJob: ReadOperation<z.infer<typeof input>> = {
@@ -22,7 +23,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     'State and result of a job of this account, whatever its kind. While status is queued or running, call again ' +
     'with wait_ms. Result URLs of images are in data once status is done. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output: jobSchema,
   rest: {
@@ -30,9 +31,36 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/jobs/{job_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'job_not_found'],
+    errors: ['job_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: {
+    readOnly: true,
+    idempotent: true,
+    openWorld: false,
+    instruction:
+      'Work that takes long answers with a job that is not done: read it with get_job and wait_ms.',
+  },
+  docs: {
+    answer: 'Job',
+    description:
+      'State and result of a job of this account, whatever its kind. Poll it while status is queued or running. Result ' +
+      'URLs of images are in data once status is done. Free.',
+    examples: getJobExamples,
+    wrong: { job_id: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: true,
+  },
+  resource: {
+    path: 'jobs/{job_id}',
+    name: 'job',
+    title: 'A job',
+    list: async ({ caller: { accountId } }, { store }) =>
+      (await store.listJobs({ accountId, limit: listedJobs, before: null })).map(({ id, kind, status }) => ({
+        path: `jobs/${id}`,
+        name: id,
+        title: `${kind} job, ${status}`,
+      })),
+  },
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;

@@ -1,21 +1,21 @@
+import { z } from 'zod';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
 
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
-/** The answer that shows a job as it stands, with the balance as of now. */
+/** Answers the present state of a job, with the present balance. */
 export const toJobAnswer = async (job: Job, status: 200 | 202, { store }: Services): Promise<JsonAnswer> => {
   const account = await store.getAccount(job.accountId);
   const body = toPublicJob(job, account === null ? 0n : account.balance - account.held);
-  return {
-    kind: 'json',
+  return jsonAnswer(body, {
     status,
-    body,
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
     links: linksOf(body['data']),
-  };
+  });
 };
 
 const linksOf = (data: unknown): MediaLink[] => {
@@ -33,15 +33,19 @@ const linksOf = (data: unknown): MediaLink[] => {
   });
 };
 
-/** The longest that a call over MCP waits: clients give up at about a minute. */
+/** The longest wait of a call over MCP. Clients give up after about a minute. */
 const longestMcpWaitMs = 45_000;
+
+/** `wait_ms` of operations that read a job. */
+export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
+
 const progressEveryMs = 5_000;
 
-/** How long a call may wait for its job, by transport. */
+/** Returns how long a call may wait for its job, by transport. */
 export const waitLimit = (transport: 'rest' | 'mcp', deadlineMs: number): number =>
   transport === 'mcp' ? Math.min(deadlineMs, longestMcpWaitMs) : deadlineMs;
 
-/** Waits for a job's end and, on the way, tells an MCP client that asked for it that work goes on. */
+/** Waits for a job's end. Meanwhile it reports progress to an MCP client that asked for it. */
 export const waitWithProgress = async (
   input: { job: Job; timeoutMs: number },
   call: { signal: AbortSignal; progress?: (update: { elapsedMs: number; message: string }) => void },

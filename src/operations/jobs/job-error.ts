@@ -1,10 +1,10 @@
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import type { Job } from '../../store/store.ts';
 
-/** How long a client should wait before it repeats a request that an upstream refused for load. */
+/** The wait before a client repeats a request that an upstream refused because of load. */
 const retryAfterSeconds = 5;
 
-/** The refusal that a failed job answers with. */
+/** Returns the refusal that a failed job answers. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
   const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { billingStatuses } from '../../ledger/billing-status.ts';
 import { toHistoryJob } from '../../ledger/to-history-job.ts';
+import { errorEnvelope, time, usd } from '../answer-fields.ts';
+import { listJobsExamples } from './job-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
 
 const item = z.looseObject({
@@ -8,15 +10,15 @@ const item = z.looseObject({
   model: z.string(),
   kind: z.string(),
   status: z.enum(['queued', 'running', 'done', 'failed']),
-  created_at: z.string(),
-  finished_at: z.string().nullable(),
+  created_at: time,
+  finished_at: time.nullable(),
   duration_ms: z.int().min(0).nullable(),
   billing_status: z.enum(billingStatuses),
-  charged_usd: z.string(),
-  refunded_usd: z.string(),
-  net_spent_usd: z.string(),
+  charged_usd: usd,
+  refunded_usd: usd,
+  net_spent_usd: usd,
   currency: z.literal('USD'),
-  error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+  error: errorEnvelope.nullable(),
 });
 
 export const listJobs = historyOperation({
@@ -27,6 +29,8 @@ export const listJobs = historyOperation({
     'and get_video. Free.',
   path: '/v1/jobs',
   item,
+  answer: 'JobPage',
+  examples: listJobsExamples,
   read: (position, { store }) => store.listJobs(position),
   toItem: toHistoryJob,
 });

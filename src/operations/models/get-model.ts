@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
+import { getModelExamples } from './model-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -10,7 +12,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
   title: 'Read a model and its price',
   description: 'One model SKU that this account may use, as list_models has it. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output: modelSchema,
   rest: {
@@ -18,10 +20,26 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/models/{model}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'not_found', 'invalid_parameter', 'rate_limit_exceeded'],
+    errors: ['not_found'],
   },
-  // A model reads it in list_models; every tool costs every conversation its description.
+  // list_models answers the same, and each further tool costs every conversation tokens.
   tool: null,
+  docs: {
+    answer: 'Model',
+    description: null,
+    examples: getModelExamples,
+    wrong: { model: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: false,
+    errors: {
+      not_found: {
+        when: 'The account has no such SKU.',
+        message: 'model: this account has no such SKU. See GET /v1/models.',
+        param: 'model',
+      },
+    },
+  },
+  resource: { path: 'models/{model}', name: 'model', title: 'A model' },
   handle: async ({ model: sku }, { caller }, { catalogs, config }) => {
     const model = catalogs
       .for(caller)
@@ -31,13 +49,6 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
       throw new AppError('not_found', 'model: this account has no such SKU. See GET /v1/models.', {
         param: 'model',
       });
-    return {
-      kind: 'json',
-      status: 200,
-      body: toPublicModel(model, config),
-      headers: {},
-      isSandbox: false,
-      links: [],
-    };
+    return jsonAnswer(toPublicModel(model, config));
   },
 };

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { listModelsExamples } from './model-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
@@ -13,7 +15,7 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     'The model SKUs this account may use, each with its kind (chat, image or video) and its price for this account, ' +
     'by call, token or output second. Free.',
   group: 'generation',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {
@@ -21,21 +23,29 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/models',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'rate_limit_exceeded'],
+    errors: [],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
-  handle: async (_input, { caller }, { catalogs, config }) => ({
-    kind: 'json',
-    status: 200,
-    body: {
+  tool: {
+    readOnly: true,
+    idempotent: true,
+    openWorld: false,
+    instruction: 'list_models has the models and prices.',
+  },
+  docs: {
+    answer: 'ModelList',
+    description: null,
+    examples: listModelsExamples,
+    wrong: null,
+    headers: {},
+    mayBeSandbox: false,
+  },
+  resource: { path: 'models', name: 'models', title: 'Models and prices' },
+  handle: async (_input, { caller }, { catalogs, config }) =>
+    jsonAnswer({
       object: 'list',
       data: catalogs
         .for(caller)
         .list()
         .map((model) => toPublicModel(model, config)),
-    },
-    headers: {},
-    isSandbox: false,
-    links: [],
-  }),
+    }),
 };

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { toPricing } from '../../catalog/catalog.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { usd } from '../answer-fields.ts';
 
-const usd = z.string().optional();
+const someUsd = usd.optional();
 
 /** A model with its price, as answered. */
 export const modelSchema = z.looseObject({
@@ -15,15 +16,15 @@ export const modelSchema = z.looseObject({
   pricing: z.looseObject({
     unit: z.enum(['call', 'second', 'token']),
     currency: z.literal('USD'),
-    price_usd: usd,
-    input_usd_per_1m: usd,
-    output_usd_per_1m: usd,
+    price_usd: someUsd,
+    input_usd_per_1m: someUsd,
+    output_usd_per_1m: someUsd,
     rates: z
       .array(
         z.looseObject({
           resolution: z.string(),
-          price_usd: z.string(),
-          with_video_price_usd: z.string().nullable(),
+          price_usd: usd,
+          with_video_price_usd: usd.nullable(),
         }),
       )
       .optional()
@@ -31,10 +32,10 @@ export const modelSchema = z.looseObject({
   }),
 });
 
-/** SKUs have no birthday of their own; OpenAI's clients need a number. 2026-01-01. */
+/** 2026-01-01. SKUs have no date of creation, but OpenAI's clients need a number. */
 const catalogEpochSeconds = 1_767_225_600;
 
-/** The public form of a model that an account may use. */
+/** Returns the public form of a model. */
 export const toPublicModel = (model: ModelConfig, { brand }: { brand: string }): JsonObject => ({
   id: model.sku,
   object: 'model',

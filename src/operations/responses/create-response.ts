@@ -1,7 +1,7 @@
 import { AppError } from '../../kit/errors.ts';
 import { promptTokensUpperBound } from '../chat/chat-job.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { responseId } from './response-ids.ts';
+import { responseId, responseIdHeader } from './response-ids.ts';
 import { asJson, readResponse, type KeptRequest, type ResponseJobRequest } from './response-object.ts';
 import { isTerminal } from '../../jobs/wait-for-job.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
@@ -10,7 +10,10 @@ import type { Job } from '../../store/store.ts';
 import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, openTextJob } from '../text/open-text-job.ts';
-import type { AccountCall, JobOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import type { AccountCall, SoldOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
+import { responseEventSchema } from './response-event-schema.ts';
+import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
 import { toMessages } from './response-messages.ts';
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
@@ -20,21 +23,7 @@ import { responseSchema } from './response-schema.ts';
 import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
-/** Members that mean nothing, or little, to a caller over MCP. */
-const unlisted = [
-  'stream',
-  'stream_options',
-  'store',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'service_tier',
-  'include',
-  'reasoning',
-  'truncation',
-];
-
-export const createResponse: JobOperation<ResponseInput> = {
+export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
   title: 'Ask a text model, Responses form',
   description:
@@ -42,7 +31,6 @@ export const createResponse: JobOperation<ResponseInput> = {
     'An answer that takes longer than the wait goes on: read it with get_response by the id in the error.',
   group: 'generation',
   sells: 'chat',
-  payment: 'hold',
   input: responseInput,
   output: responseSchema,
   rest: {
@@ -50,51 +38,63 @@ export const createResponse: JobOperation<ResponseInput> = {
     path: '/v1/responses',
     query: [],
     validation: 'both',
-    streams: true,
     errors: [
-      'invalid_api_key',
       'unknown_parameter',
       'invalid_value',
-      'model_not_found',
       'input_too_large',
       'content_policy_violation',
-      'insufficient_balance',
       'request_timeout',
-      'idempotency_conflict',
-      'invalid_parameter',
-      'rate_limit_exceeded',
       'upstream_error',
-      'upstream_unavailable',
     ],
   },
-  tool: { unlisted, readOnly: false, idempotent: false, openWorld: true },
-  // The same request may be asked for as JSON and, later, as a stream.
-  idempotentPart: boundPart,
-
-  open: async (request, call, services, idempotency) => {
-    checkResponseRequest(request, services.config);
-    const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
-    const { accountId } = call.caller;
-    const items = toItems(request.input);
-    if (hasReferences(items)) {
-      // What a reference named may be gone by now; the answer to the same request is not.
-      const replay = await findReplay(services, accountId, idempotency);
-      if (replay !== null) return { job: replay, isReplayed: true };
-    }
-    const maxBytes = services.config.responsesMaxBytes;
-    const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
-    const order = toOrder(request, placed);
-    // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
-    if (hasReferences(items) && order.promptTokens > smallBodyBytes)
-      await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
-    return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Response',
+    description: null,
+    examples: createResponseExamples,
+    wrong: {},
+    headers: responseIdHeader,
+    mayBeSandbox: true,
+    stream: {
+      description:
+        'Server-sent events with names, each a ResponseStreamEvent as JSON. Ends with response.completed, ' +
+        'response.incomplete or response.failed. Comment lines come every 15 s of silence.',
+      eventName: 'ResponseStreamEvent',
+      event: responseEventSchema,
+    },
   },
+  sale: {
+    prepaid: {
+      // The same request may be asked for as JSON and, later, as a stream.
+      idempotentPart: boundPart,
 
-  answer: async ({ job }, request, call, services) => {
-    const headers = responseHeaders(job);
-    if (request.stream === true && call.transport === 'rest') return toStream(job, headers, call, services);
-    const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-    return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
+      open: async (request, call, services, idempotency) => {
+        checkResponseRequest(request, services.config);
+        const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
+        const { accountId } = call.caller;
+        const items = toItems(request.input);
+        if (hasReferences(items)) {
+          // What a reference named may be gone by now; the answer to the same request is not.
+          const replay = await findReplay(services, accountId, idempotency);
+          if (replay !== null) return { job: replay, isReplayed: true };
+        }
+        const maxBytes = services.config.responsesMaxBytes;
+        const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
+        const order = toOrder(request, placed);
+        // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
+        if (hasReferences(items) && order.promptTokens > smallBodyBytes)
+          await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
+        return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
+      },
+
+      answer: async ({ job }, request, call, services) => {
+        const headers = responseHeaders(job);
+        if (request.stream === true && call.transport === 'rest')
+          return toStream(job, headers, call, services);
+        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
+        return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
+      },
+    },
   },
 };
 
@@ -143,11 +143,11 @@ const toStream = (
           {
             job,
             live,
-            // Lost by this process, it ends in another one or is ended by it.
+            // This process lost the job, so another process ends it.
             finished: () =>
               live.finished
                 .catch(() => services.jobs.wait({ job, timeoutMs, signal }))
-                // The store cannot be asked: the stream still ends in its own form.
+                // The stream ends in its own form even when the store does not answer.
                 .catch(() => job),
           },
           signal,
@@ -168,12 +168,5 @@ const toResponseAnswer = (job: Job, headers: Record<string, string>): JsonAnswer
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
   if (job.status === 'failed') throw toJobError(job, headers);
-  return {
-    kind: 'json',
-    status: 200,
-    body: asJson(readResponse(job)),
-    headers,
-    isSandbox: isSandboxJob(job),
-    links: [],
-  };
+  return jsonAnswer(asJson(readResponse(job)), { headers, isSandbox: isSandboxJob(job) });
 };

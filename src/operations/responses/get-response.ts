@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { jobIdOfResponse, responseId, responseIdPattern } from './response-ids.ts';
+import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from './response-ids.ts';
 import { asJson, readResponse } from './response-object.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import { getResponseExamples } from './response-examples.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { responseSchema } from './response-schema.ts';
 
@@ -12,7 +14,7 @@ const input = z.object({
     .string()
     .regex(responseIdPattern, 'must be resp_ followed by a UUID')
     .describe('resp_ and the job id.'),
-  wait_ms: z.int().min(0).max(45_000).optional().describe('As in get_job.'),
+  wait_ms: waitMsField.describe('As in get_job.'),
 });
 
 export const getResponse: ReadOperation<z.infer<typeof input>> = {
@@ -22,7 +24,7 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     'A response of this account. While status is in_progress, call again with wait_ms. A failed one has error. Free.',
   group: 'generation',
   sells: 'chat',
-  payment: 'none',
+  sale: null,
   input,
   output: responseSchema,
   rest: {
@@ -30,9 +32,18 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/responses/{response_id}',
     query: [],
     validation: 'both',
-    errors: ['invalid_api_key', 'response_not_found', 'invalid_parameter'],
+    errors: ['response_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Response',
+    description:
+      'A response of this account. Poll it while status is in_progress. A failed one has error. Free.',
+    examples: getResponseExamples,
+    wrong: { response_id: 'none' },
+    headers: responseIdHeader,
+    mayBeSandbox: true,
+  },
   handle: async ({ response_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = jobIdOfResponse(publicId);
     const job = id === null ? null : await services.store.getJob({ id, accountId: call.caller.accountId });
@@ -42,13 +53,9 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
       });
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
     const latest = await waitWithProgress({ job, timeoutMs }, call, services);
-    return {
-      kind: 'json',
-      status: 200,
-      body: asJson(readResponse(latest)),
+    return jsonAnswer(asJson(readResponse(latest)), {
       headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
       isSandbox: isSandboxJob(latest),
-      links: [],
-    };
+    });
   },
 };

@@ -3,7 +3,7 @@ import type { FunctionCallItem, OpenItem, ResponseEvent } from './response-event
 
 export interface CallItem extends OpenItem {
   add(piece: string, extraContent?: JsonObject): ResponseEvent[];
-  /** Whether the arguments so far are a whole JSON object, so that nothing more can come. */
+  /** Returns whether the arguments are a whole JSON object, so that nothing can follow. */
   isWhole(): boolean;
 }
 
@@ -73,7 +73,7 @@ const isJsonObject = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    // A piece of JSON that ends with a brace of an inner object: more is to come.
+    // The piece ends with the brace of an inner object: more follows.
     return false;
   }
 };

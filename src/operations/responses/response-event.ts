@@ -11,7 +11,7 @@ export type OutputItem =
   | FunctionCallItem
   | OpenAI.Responses.ResponseReasoningItem;
 
-/** `extra_content`: what some upstreams want back with the call in the next turn; beyond OpenAI's type. */
+/** `extra_content` is beyond OpenAI's type: some upstreams require it back with the call in the next turn. */
 export type FunctionCallItem = OpenAI.Responses.ResponseFunctionToolCall & { extra_content?: JsonObject };
 
 /** How an item ended. */

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { addIssues } from '../add-issues.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 import { isResponseItemType, responseItem, responseItemSchemas, responseItemType } from './response-items.ts';
 
 /**
- * The contract's Responses request (docs/contract.md, "Responses") in its JSON types. Which values are supported is
- * checked after it (response-rules.ts), as those refusals are 400, not 422. Members that are not named here pass, so
- * that the rules see the rejected ones.
+ * The JSON types of the contract's Responses request (docs/contract.md, "Responses"). response-rules.ts checks afterwards
+ * which values are supported, as those refusals are 400, not 422. Other members pass, so that the rules see them.
  */
 
-/** Of every function tool. */
+/** A function tool. */
 export const functionTool = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
@@ -16,7 +16,7 @@ export const functionTool = z.object({
   strict: z.boolean().nullish(),
 });
 
-/** Of a `text.format` of type `json_schema`. */
+/** A `text.format` of type `json_schema`. */
 export const schemaFormat = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),
@@ -47,6 +47,7 @@ const input = z
     }
   });
 
+const sampling = { description: 'Sampling; best-effort.' };
 const ignored = z.unknown().optional().describe('Accepted and ignored.');
 
 export const responseInput = z.looseObject({
@@ -55,7 +56,7 @@ export const responseInput = z.looseObject({
     'The prompt, or all items so far: messages {role, content}, function_call, function_call_output, ' +
       'item_reference {type, id} of earlier output.',
   ),
-  instructions: z.string().nullish(),
+  instructions: forRest(z.string().nullish(), { description: 'Said to the model before the input.' }),
   max_output_tokens: z
     .int()
     .meta({ minimum: 1, maximum: 65_536 })
@@ -69,31 +70,33 @@ export const responseInput = z.looseObject({
     .union([z.string(), z.looseObject({})], 'must be a string or an object')
     .nullish()
     .describe('auto, none, required or {type: "function", name}'),
-  parallel_tool_calls: z.boolean().nullish(),
+  parallel_tool_calls: forRest(z.boolean().nullish(), { description: 'Default true.' }),
   text: z
     .looseObject({ format: format.nullish(), verbosity: z.string().nullish() })
     .nullish()
     .describe('format: {type: text | json_object} or {type: "json_schema", name, schema, strict}'),
-  temperature: z.number().nullish(),
-  top_p: z.number().nullish(),
+  temperature: forRest(z.number().nullish(), sampling),
+  top_p: forRest(z.number().nullish(), sampling),
   metadata: z.record(z.string(), z.string()).nullish().describe('Echoed; at most 16 entries.'),
-  stream: z.boolean().nullish(),
-  store: z.boolean().nullish().describe('Only false is accepted.'),
-  stream_options: ignored,
-  user: ignored,
-  safety_identifier: ignored,
-  prompt_cache_key: ignored,
-  service_tier: ignored,
-  include: ignored,
-  reasoning: ignored,
-  truncation: ignored,
+  ...unlisted({
+    stream: z.boolean().nullish().describe('true answers named server-sent events.'),
+    store: z.boolean().nullish().describe('Only false is accepted.'),
+    stream_options: ignored,
+    user: ignored,
+    safety_identifier: ignored,
+    prompt_cache_key: ignored,
+    service_tier: ignored,
+    include: ignored,
+    reasoning: ignored,
+    truncation: ignored,
+  }),
 });
 
 export type ResponseInput = z.infer<typeof responseInput>;
 
 const unbound = ['stream', 'stream_options'];
 
-/** The part that an idempotency key is bound to: the known members that are there, but for the form of the answer. */
+/** Returns the part that an idempotency key is bound to: the known members without those of streaming. */
 export const boundPart = (request: ResponseInput): object =>
   Object.fromEntries(
     Object.keys(responseInput.shape)

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { addIssues } from '../add-issues.ts';
 
-/** The items of a Responses request, in the JSON types of what is read of them. Other members are ignored. */
+/** The JSON types of the items of a Responses request. Other members are ignored. */
 
 const textPart = z.object({ text: z.string() });
 
-/** By type; parts of other types are refused by the rules (response-rules.ts). */
+/** The supported parts by type. response-rules.ts refuses other types. */
 const partSchemas = new Map<string, z.ZodType>([
   ['input_text', textPart],
   ['output_text', textPart],
@@ -32,7 +32,7 @@ export const responseItemSchemas = {
     call_id: z.string().min(1),
     name: z.string().min(1),
     arguments: z.string(),
-    /** Of an upstream, as it came with the call; what is none is ignored. */
+    /** An upstream's own data, returned as it came with the call. Other values are ignored. */
     extra_content: z.record(z.string(), z.json()).optional().catch(undefined),
   }),
   function_call_output: z.object({ call_id: z.string().min(1), output: content }),
@@ -43,12 +43,12 @@ export const responseItemSchemas = {
 
 type ResponseItemType = keyof typeof responseItemSchemas;
 
-/** Loose, as its form depends on its type. */
+/** An item. It is loose because its form depends on its type. */
 export const responseItem = z.looseObject({ type: z.string().nullish() });
 
 export type ResponseItem = z.infer<typeof responseItem>;
 
-/** The type of an item: messages and references may leave it out. */
+/** Returns the type of an item. Messages and references may leave it out. */
 export const responseItemType = (item: ResponseItem): string =>
   item.type ?? ('id' in item && !('role' in item) ? 'item_reference' : 'message');
 

@@ -9,7 +9,7 @@ import {
 import type { PlacedItem } from './response-references.ts';
 import { invalidValue } from './response-rules.ts';
 
-/** One turn of the assistant: in chat form its words, its calls and their outputs stand together. */
+/** One turn of the assistant: its words, its calls and their outputs, which chat form keeps together. */
 interface Turn {
   texts: string[];
   refusals: string[];
@@ -17,15 +17,15 @@ interface Turn {
 }
 
 /**
- * A conversation of checked Responses items in chat form. Throws AppError `invalid_value` for an output without a call
- * of its own, and for a conversation without a message.
+ * Translates checked Responses items to chat form. Throws AppError `invalid_value` for an output without a call of its
+ * own, and for a conversation without a message.
  */
 export const toMessages = (placed: readonly PlacedItem[], instructions: string | null): TextMessage[] => {
   const messages: TextMessage[] = instructions === null ? [] : [{ role: 'system', content: instructions }];
   const outputs = gatherOutputs(placed);
   let turn: Turn | null = null;
 
-  /** The assistant's message, then what its calls answered: a chat model takes them in no other order. */
+  /** Adds the assistant's message, then the outputs of its calls: the only order that a chat model accepts. */
   const endTurn = (): void => {
     if (turn === null) return;
     messages.push(toAssistantMessage(turn));
@@ -87,7 +87,7 @@ interface CallOutput {
   param: string;
 }
 
-/** By call id, in order: some models use an id again in a later turn. */
+/** Outputs by call id, in order, since some models repeat an id in a later turn. */
 const gatherOutputs = (placed: readonly PlacedItem[]): Map<string, CallOutput[]> => {
   const outputs = new Map<string, CallOutput[]>();
   for (const { item, param } of placed) {
@@ -129,11 +129,11 @@ const toAssistantMessage = ({ texts, refusals, calls }: Turn): TextMessage => ({
 const texts = (content: Exclude<ResponseContent, string>): string[] =>
   content.map((part) => part['text']).filter((text) => typeof text === 'string');
 
-/** Parts as one text: fewer upstreams take parts where OpenAI's do. */
+/** Joins parts to one text, because few upstreams take parts here. */
 const plainText = (content: ResponseContent): string =>
   typeof content === 'string' ? content : texts(content).join('');
 
-/** A user's parts stay apart; a single one is a plain text. */
+/** Keeps a user's parts apart. A single text part becomes a plain text. */
 const toUserContent = (content: ResponseContent): string | JsonObject[] => {
   if (typeof content === 'string') return content;
   const parts = texts(content);

@@ -9,7 +9,7 @@ import { responseId } from './response-ids.ts';
 
 type WireResponse = OpenAI.Responses.Response;
 
-/** What of a request its response shows again, in wire form. */
+/** The members of a request that its response repeats, in wire form. */
 export type ShownRequest = Required<
   Pick<
     WireResponse,
@@ -25,16 +25,16 @@ export type ShownRequest = Required<
   >
 >;
 
-/** What of it can be shown after the job's end even when the job left no result: nothing of the prompt. */
+/** Those that are kept after the job's end, even without a result. They contain nothing of the prompt. */
 export type KeptParameters = Pick<
   ShownRequest,
   'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'
 >;
 
-/** What of it the job's row keeps while the job runs. */
+/** The part of the request that the job's row keeps while the job runs. */
 export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
 
-/** What a responses job is run from: the translated request and the terms it was admitted under. Never stored whole. */
+/** The work of a responses job: the translated request and its terms. Never stored whole. */
 export interface ResponseJobRequest {
   messages: TextMessage[];
   options: { [name: string]: Json };
@@ -43,15 +43,15 @@ export interface ResponseJobRequest {
   shown: ShownRequest;
 }
 
-/** A response as it is answered and stored: every field of the `openai` package's type, null where it has no meaning here. */
+/** A response as answered and stored: every field of the `openai` package's type, null where it means nothing here. */
 export type ResponseObject = Omit<WireResponse, 'output' | 'usage' | 'user'> &
   ResponseState & {
     user: null;
-    /** Beyond the package's type, but in every response of OpenAI's. */
+    /** Missing in the package's type, but in every response of OpenAI. */
     store: false;
   };
 
-/** The part of a response that changes as its job goes on. */
+/** The part of a response that changes while its job runs. */
 interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   output: OutputItem[];
@@ -97,7 +97,7 @@ const toResponse = (job: Job, shown: ShownRequest, state: ResponseState): Respon
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
-/** The response of a job that has come to its end; `incomplete` names what cut it short. */
+/** Returns the response of a job that has ended. `incomplete` is the reason why it was cut short. */
 export const toFinishedResponse = (
   job: Job,
   shown: ShownRequest,
@@ -121,20 +121,20 @@ export const toFinishedResponse = (
 export const toFailedResponse = (job: Job, shown: ShownRequest, error: ErrorEnvelope): ResponseObject =>
   toResponse(job, shown, { ...unfinished, status: 'failed', error: toResponseError(error) });
 
-/** The same response as it stood before its first output. */
+/** Returns the response as it was before its first output. */
 export const toUnfinishedResponse = (response: ResponseObject): ResponseObject => ({
   ...response,
   ...unfinished,
 });
 
-/** The response of a job in any state. */
+/** Returns the response of a job in any state. */
 export const readResponse = (job: Job): ResponseObject => {
   if (job.result !== null) return JSON.parse(job.result) as ResponseObject;
   if (job.error === null) {
     const { shown } = JSON.parse(job.request) as KeptRequest;
     return toResponse(job, shown, unfinished);
   }
-  // It ended by a fault of ours or died with its process: what it was asked is gone.
+  // A fault or a crash ended the job, so its request is gone.
   const kept = JSON.parse(job.parameters ?? '{}') as KeptParameters;
   const shown: ShownRequest = {
     ...kept,
@@ -146,7 +146,7 @@ export const readResponse = (job: Job): ResponseObject => {
   return toFailedResponse(job, shown, job.error);
 };
 
-/** The package's types are interfaces, which TypeScript does not take for JSON, although they are. */
+/** Casts a response to JSON. TypeScript does not accept the package's interfaces as JSON. */
 export const asJson = (response: ResponseObject): JsonObject => response as unknown as JsonObject;
 
 const textOf = (output: readonly OutputItem[]): string =>
@@ -163,7 +163,7 @@ const toResponseUsage = (usage: TextUsage): OpenAI.Responses.ResponseUsage => ({
   total_tokens: usage.promptTokens + usage.completionTokens,
 });
 
-/** A public error in the words that OpenAI's clients know for a response. */
+/** Translates a public error to the codes that OpenAI's clients know for a response. */
 const toResponseError = ({ code, message }: ErrorEnvelope): OpenAI.Responses.ResponseError => {
   switch (code) {
     case 'rate_limit_exceeded':

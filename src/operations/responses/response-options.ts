@@ -2,7 +2,7 @@ import type { KeptParameters, ShownRequest } from './response-object.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { functionTool, schemaFormat, type ResponseInput } from './response-input.ts';
 
-/** The options of a checked Responses request in chat's names. Absent and null ones are left out. */
+/** Translates the options of a checked Responses request to chat's names. Leaves out absent and null ones. */
 export const toChatOptions = (request: ResponseInput): JsonObject => {
   const tools = readTools(request);
   const { temperature, top_p: topP, tool_choice: choice, parallel_tool_calls: isParallel, text } = request;
@@ -11,7 +11,7 @@ export const toChatOptions = (request: ResponseInput): JsonObject => {
     top_p: topP,
     verbosity: text?.verbosity,
     response_format: toResponseFormat(text?.format),
-    // Upstreams refuse these two where no tools are.
+    // Upstreams refuse these two without tools.
     ...(tools.length === 0
       ? {}
       : {
@@ -22,7 +22,7 @@ export const toChatOptions = (request: ResponseInput): JsonObject => {
   });
 };
 
-/** What the response shows of its request; the output limit is the one that holds. */
+/** Returns the members that the response repeats, with the output limit that applies. */
 export const toShownRequest = (request: ResponseInput, maxOutputTokens: number): ShownRequest => ({
   ...toKeptParameters(request, maxOutputTokens),
   instructions: request.instructions ?? null,

@@ -5,7 +5,7 @@ import type { ItemEnd, OpenItem, OutputItem, ResponseEvent } from './response-ev
 import { outputItemId } from './response-ids.ts';
 import { createTextItem, type PartType, type TextItem } from './response-text-item.ts';
 
-/** What an item counts beside its text: an answer of empty items has an end too. */
+/** The length of an item beside its text, so that an answer of empty items is limited too. */
 const lengthPerItem = 256;
 
 const partTypes = {
@@ -15,13 +15,13 @@ const partTypes = {
 } as const satisfies Record<Exclude<JobEvent['type'], 'tool_call'>, PartType>;
 
 /**
- * Puts the pieces of an answer together into a response's output items, and says what happens as stream events. The
- * same pieces give the same items and events: the job's end is made with it, and every reader's stream.
+ * Assembles the pieces of an answer into output items, and returns the stream events of each step. The same pieces always
+ * give the same items and events, so the job's end and every reader's stream agree.
  */
 export interface ResponseOutput {
   /** Throws RangeError when the answer grows beyond any allowed length. */
   add(piece: JobEvent): ResponseEvent[];
-  /** Closes what is open. */
+  /** Closes the open items. */
   end(end: ItemEnd): ResponseEvent[];
   items(): OutputItem[];
 }
@@ -29,7 +29,7 @@ export interface ResponseOutput {
 export const createResponseOutput = (jobId: string): ResponseOutput => {
   const items: OutputItem[] = [];
   const callIds = new Set<string>();
-  /** By the upstream's index: open ones, and null for those that have ended. */
+  /** Calls by the upstream's index. Null: the call has ended. */
   const calls = new Map<number, CallItem | null>();
   let text: TextItem | null = null;
   let length = 0;
@@ -58,7 +58,7 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
     return events;
   };
 
-  /** Upstreams send calls one after the other, but may mix them: a call ends when another item begins and it is whole. */
+  /** Closes the calls that are whole when another item begins. Upstreams may mix the pieces of several calls. */
   const closeWholeCalls = (): ResponseEvent[] =>
     [...calls].flatMap(([index, call]) => {
       if (call === null || !call.isWhole()) return [];
@@ -80,7 +80,7 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
     return [...before, added, ...opened.add(type, piece)];
   };
 
-  /** Clients match outputs by `call_id`; upstreams have been seen to leave it empty or to repeat it. */
+  /** Returns a unique `call_id`, by which clients match outputs. Some upstreams leave it empty or repeat it. */
   const uniqueCallId = (id: string | undefined, outputIndex: number): string => {
     const isFree = id !== undefined && id !== '' && !callIds.has(id);
     const unique = isFree ? id : `call_${jobId.replaceAll('-', '')}_${outputIndex}`;
@@ -90,7 +90,7 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
 
   const addCall = (piece: JobEvent & { type: 'tool_call' }): ResponseEvent[] => {
     const known = calls.get(piece.index);
-    // What follows whole arguments can only be white space.
+    // Only white space can follow whole arguments.
     if (known === null) return [];
     if (known !== undefined) return known.add(piece.arguments, piece.extraContent);
     const before = [...closeText(), ...closeWholeCalls()];
@@ -118,9 +118,9 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
       return addText(piece.type === 'reasoning' ? 'reasoning' : 'message', partTypes[piece.type], piece.text);
     },
     end: (end) => {
-      // An answer without a word is an empty message, as readers expect one.
+      // Readers expect a message, so an answer without words is an empty one.
       const words = items.length === 0 ? addText('message', 'output_text', '') : [];
-      // In the order of the output: words that are open began after every call that is.
+      // In output order: an open text item began after all open calls.
       const open: OpenItem[] = [...calls.values()].filter((call) => call !== null);
       if (text !== null) open.push(text);
       calls.clear();

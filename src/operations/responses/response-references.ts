@@ -4,12 +4,12 @@ import type { Store } from '../../store/store.ts';
 import { responseItemSchemas, responseItemType, type ResponseItem } from './response-items.ts';
 import { invalidValue, tooLarge } from './response-rules.ts';
 
-/** How many earlier responses one request may name. */
+/** The most earlier responses that one request may name. */
 const mostResponses = 256;
-/** How much stored text is read for one request, as a multiple of the largest request: results hold more than their items. */
+/** The most stored text that is read for one request, as a multiple of the largest request. Results are larger than their items. */
 const readFactor = 4;
 
-/** An item to translate, and where it stands in the request. */
+/** An item to translate, and its field in the request. */
 export interface PlacedItem {
   item: ResponseItem;
   param: string;
@@ -26,8 +26,8 @@ export const hasReferences = (items: readonly ResponseItem[]): boolean => items.
 const isReference = (item: ResponseItem): boolean => responseItemType(item) === 'item_reference';
 
 /**
- * Puts the output items of the account's earlier responses in the place of the references to them. Throws AppError
- * `invalid_value` for one that is not there, and `input_too_large`.
+ * Replaces references by the output items of the account's earlier responses. Throws AppError `invalid_value` for an
+ * item that does not exist, and `input_too_large`.
  */
 export const resolveReferences = async (
   items: readonly ResponseItem[],

@@ -11,7 +11,7 @@ import {
 
 const resend = 'Send the whole conversation in input.';
 
-/** Members that mean something elsewhere and nothing here, with what to do instead. */
+/** Members of OpenAI's API that are not supported here, with what to do instead. */
 const rejected = {
   previous_response_id: resend,
   conversation: resend,
@@ -26,12 +26,12 @@ const textParts = ['input_text', 'output_text'];
 const toolChoices = ['auto', 'none', 'required'];
 const verbosities = ['low', 'medium', 'high'];
 
-/** OpenAI's ranges from 0 up, which upstreams share. */
+/** The upper ends of OpenAI's ranges, which begin at 0. Upstreams have the same. */
 const mostSampling = { temperature: 2, top_p: 1 };
 
 const mostMetadata = { entries: 16, keyLength: 64, valueLength: 512 };
 
-/** Refuses well-formed requests for what is not supported. Throws AppError: unknown_parameter, invalid_value, input_too_large. */
+/** Refuses well-formed requests with unsupported values. Throws AppError: unknown_parameter, invalid_value, input_too_large. */
 export const checkResponseRequest = (
   request: ResponseInput,
   { responsesMaxBytes }: { responsesMaxBytes: number },

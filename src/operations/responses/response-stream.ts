@@ -7,15 +7,15 @@ import { isTerminal } from '../../jobs/wait-for-job.ts';
 import type { Job } from '../../store/store.ts';
 import type { ServerSentEvent } from '../operation.ts';
 
-/** An event that carries the whole response as it stands. */
+/** An event that carries the whole response in its present state. */
 interface LifecycleEvent {
   type: `response.${'created' | 'in_progress' | 'completed' | 'incomplete' | 'failed'}`;
   response: ResponseObject;
 }
 
 /**
- * The events of a response that is made in this process, from its beginning. `finished` is the job's end, wherever
- * it comes to it, or the job as it stands when waiting was given up.
+ * Streams a response that is made in this process, from its beginning. `finished` resolves with the ended job, or with
+ * the unfinished job when the wait is over.
  */
 export async function* streamLiveResponse(
   { job, live, finished }: { job: Job; live: LiveJob; finished: () => Promise<Job> },
@@ -29,7 +29,7 @@ export async function* streamLiveResponse(
   yield* ending(output, readEnd(await finished())).map(number);
 }
 
-/** The same events from a job that has ended, each text in one piece. */
+/** Streams the same events from a job that has ended, with each text in one piece. */
 export async function* streamFinishedResponse(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
   const number = createNumbering();
   const output = createResponseOutput(job.id);
@@ -60,7 +60,7 @@ const ending = (output: ResponseOutput, response: ResponseObject): (ResponseEven
   return [...output.end(end), { type: `response.${status}`, response }];
 };
 
-/** A stream has to end; a response that outlasts the wait goes on and can be read. */
+/** Returns the end of a stream. A response that outlasts the wait ends its stream as failed, goes on, and can be read. */
 const readEnd = (job: Job): ResponseObject => {
   const response = readResponse(job);
   if (isTerminal(job)) return response;
@@ -68,7 +68,7 @@ const readEnd = (job: Job): ResponseObject => {
   return { ...response, status: 'failed', error: { code: 'server_error', message } };
 };
 
-/** The pieces that an output item is made of again. */
+/** Splits an output item into pieces that give the same item again. */
 const toPieces = (item: OutputItem, outputIndex: number): JobEvent[] => {
   switch (item.type) {
     case 'message':

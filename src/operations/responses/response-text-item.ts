@@ -11,11 +11,11 @@ type Part =
 
 export interface TextItem extends OpenItem {
   readonly kind: 'message' | 'reasoning';
-  /** Adds to the part at the end, or begins a new part when that is of another type. */
+  /** Adds to the last part, or begins a new part when the last one has another type. */
   add(type: PartType, text: string): ResponseEvent[];
 }
 
-/** Writes a message or a reasoning item: parts one after the other, each in pieces. */
+/** Writes a message or a reasoning item. Its parts follow each other, and each comes in pieces. */
 export const createTextItem = ({
   kind,
   id,

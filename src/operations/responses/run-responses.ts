@@ -14,7 +14,7 @@ export interface RunResponsesOptions {
   log: Log;
 }
 
-/** Runs responses jobs: streams from the SKU's routes as chat does; the result is the response object, of a failed job too. */
+/** Runs responses jobs: streams from the SKU's routes, like chat. The result is the response object, also of a failed job. */
 export const createRunResponses =
   ({ routesFor, clock, log }: RunResponsesOptions): Executor =>
   async (job, { work, signal, emit }) => {
@@ -64,7 +64,7 @@ export const createRunResponses =
     };
   };
 
-/** Without what comes beside the words (log probabilities, annotations, sounds), which has no place in a response. */
+/** Removes extras (log probabilities, annotations, audio), which a response cannot carry. */
 const toPiece = (event: JobEvent): JobEvent | null => {
   if (event.type !== 'content') return event;
   return event.text === '' ? null : { type: 'content', text: event.text };

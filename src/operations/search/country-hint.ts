@@ -2,17 +2,20 @@ import { foldText } from '../../leads/query/fold-text.ts';
 import { countryKey } from '../../leads/query/lead-filters.ts';
 import { countryNames } from './country-names.ts';
 
-/** Codes of countries that are, UK for GB among them; not of languages, unions or nothing, by which nobody is found. */
-export const isCountryCode = (code: string): boolean => codes.has(countryKey(code) ?? '');
+/** Tells a code of a country, or UK, from those of languages and unions and from nonsense, by which nobody is found. */
+export const isCountryCode = (code: string): boolean => {
+  codes ??= new Set(countryNames().map(([known]) => known));
+  return codes.has(countryKey(code) ?? '');
+};
 
-const codes: ReadonlySet<string> = new Set(countryNames.map(([code]) => code));
+let codes: ReadonlySet<string> | null = null;
 
-/** By name, letters only; made when first asked for. */
+/** Codes by name, letters only. */
 let codesByName: ReadonlyMap<string, string> | null = null;
 
-/** The 2-letter ISO code of a country named in English, for the text of a refusal; null for what is no such name. */
+/** Returns the 2-letter ISO code of a country named in English, for the text of a refusal; null for another name. */
 export const countryHint = (name: string): string | null => {
-  codesByName ??= new Map(countryNames.map(([code, name]) => [toKey(name), code]));
+  codesByName ??= new Map(countryNames().map(([code, known]) => [toKey(known), code]));
   return codesByName.get(toKey(name)) ?? null;
 };
 

@@ -7,8 +7,9 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryHint, isCountryCode } from './country-hint.ts';
+import { searchExamples } from './search-examples.ts';
 import { invalidQuery } from '../validate.ts';
-import type { PaidOperation, Services } from '../operation.ts';
+import type { SoldOperation } from '../operation.ts';
 
 const defaultLimit = 20;
 const countryCode = z
@@ -91,8 +92,25 @@ const lead = z.looseObject({
   city: z.string().optional(),
 });
 
+const saleExample = {
+  input: { query: 'coffee', country: 'US', limit: 20 },
+  output: {
+    results: [
+      {
+        username: 'coffee.with.ana',
+        full_name: 'Ana Reyes',
+        followers: 48_200,
+        following: 310,
+        is_verified: false,
+        is_business: true,
+      },
+    ],
+    count: 1,
+  },
+};
+
 /** The search as it is sold under these settings. */
-export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> => ({
+export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> => ({
   name: 'search_leads',
   title: 'Search influencers',
   description:
@@ -100,7 +118,6 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     `first. Each call is paid with USDC by x402, no account: ${priceInWords(search)}. An unpaid call answers the ` +
     'payment terms.',
   group: 'search',
-  payment: 'x402',
   input: createInput(search.maxLimit),
   output: z.looseObject({
     results: z.array(lead),
@@ -111,54 +128,69 @@ export const createSearchLeads = (search: SearchConfig): PaidOperation<Input> =>
     path: '/v1/search',
     query: ['query', 'country', 'category', 'gender', 'min_followers', 'max_followers', 'limit'],
     validation: 'detail',
-    errors: [
-      'payment_required',
-      'invalid_payment',
-      'payment_conflict',
-      'payment_in_progress',
-      'invalid_parameter',
-      'rate_limit_exceeded',
-      'server_error',
-      'upstream_error',
-      'upstream_unavailable',
-      'payment_pending',
-      'payment_unavailable',
-    ],
+    errors: ['upstream_error'],
   },
   // It charges, anew with each payment.
-  tool: { unlisted: [], readOnly: false, idempotent: false, openWorld: true },
-
-  price: ({ limit }) => searchPrices[search.pricing](limit),
-  priceRange: { least: searchPrices[search.pricing](1), most: searchPrices[search.pricing](search.maxLimit) },
-  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
-
-  check: (request) => {
-    const problem = request.query === undefined ? null : queryProblem(request.query);
-    if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
-    const { min_followers: least, max_followers: most } = request;
-    if (least !== undefined && most !== undefined && least > most)
-      throw invalidQuery('min_followers', 'must not be above max_followers');
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'SearchResult',
+    description: null,
+    examples: searchExamples,
+    wrong: { gender: 'x' },
+    headers: {},
+    mayBeSandbox: true,
   },
 
-  produce: async (request, { leads }: Services, signal): Promise<JsonObject> => {
-    const results = await leads.search(toLeadQuery(request), { signal });
-    return { results: results.map((result) => ({ ...result })), count: results.length };
+  sale: {
+    x402: {
+      description: 'Influencer search',
+      unit: { one: 'search', many: 'searches' },
+      tags: ['influencers', 'leads', 'search'],
+      example: saleExample,
+      ratePerMinute: search.ratePerMinute,
+
+      pricing: search.pricing,
+      price: ({ limit }) => searchPrices[search.pricing](limit),
+      priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
+      priceRange: {
+        least: searchPrices[search.pricing](1),
+        most: searchPrices[search.pricing](search.maxLimit),
+      },
+
+      check: (request) => {
+        const problem = request.query === undefined ? null : queryProblem(request.query);
+        if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
+        const { min_followers: least, max_followers: most } = request;
+        if (least !== undefined && most !== undefined && least > most)
+          throw invalidQuery('min_followers', 'must not be above max_followers');
+      },
+
+      produce: async (request, { leads }, signal) => {
+        const results = await leads.search(toLeadQuery(request), { signal });
+        return { results: results.map((result) => ({ ...result })), count: results.length };
+      },
+
+      // People who asked to be forgotten after the search are left out.
+      replay: async (result, { leads }, signal) => {
+        const profiles = profilesOf(result);
+        const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
+        if (forgotten.size === 0) return result;
+        const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
+        return { ...result, results, count: results.length };
+      },
+
+      // Where there are no profiles at all, nothing was searched.
+      isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
+
+      isSandbox: ({ leads }, result) =>
+        (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
+      sandbox: {
+        description: 'Influencer search over generated, fictional profiles',
+        goods: 'fictional profiles',
+        notice: 'The profiles here are generated and fictional.',
+      },
+    },
   },
-
-  // Who asked to be forgotten since is given out no more.
-  replay: async (result, { leads }, signal) => {
-    const profiles = profilesOf(result);
-    const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
-    if (forgotten.size === 0) return result;
-    const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
-    return { ...result, results, count: results.length };
-  },
-
-  // Where there are no profiles at all, nothing was searched.
-  isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
-
-  isSandbox: ({ leads }, result) =>
-    (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
 });
 
 /** Whether generated profiles are in a result; null for an empty one, which does not tell. */

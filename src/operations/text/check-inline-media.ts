@@ -4,8 +4,8 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import type { ChatInput } from '../chat/chat-input.ts';
 
 /**
- * Refuses pictures and sounds in messages that are not proper base64, by their place: an upstream's own refusal would not
- * say which one it means. Throws AppError `invalid_parameter`.
+ * Refuses pictures and sounds in messages that are not valid base64, and names their fields, which an upstream's own
+ * refusal would not do. Throws AppError `invalid_parameter`.
  */
 export const checkInlineMedia = async (messages: ChatInput['messages']): Promise<void> => {
   for (const [message, { content }] of messages.entries()) {

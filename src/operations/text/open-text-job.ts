@@ -9,12 +9,12 @@ import { unitsAffordable, type Nano } from '../../kit/money.ts';
 import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
 
-/** Balances move between reading and holding; then the limit is lowered again, this often at most. */
+/** The most attempts to lower the output limit, because the balance may change before the hold. */
 const openAttempts = 4;
 
 const defaultSku = 'textmodel-3.5-flash';
 
-/** The text SKU of this name; without one, the default or the first there is. Throws AppError `model_not_found`. */
+/** Returns the text SKU of this name. Without a name: the default one, or the first. Throws AppError `model_not_found`. */
 export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
   const found =
     sku === undefined
@@ -27,7 +27,7 @@ export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelC
   return found;
 };
 
-/** What a text job is admitted under. */
+/** The terms under which a text job is admitted. */
 export interface TextJobTerms {
   maxOutputTokens: number;
   price: FrozenPrice;
@@ -38,18 +38,18 @@ export interface TextJobOrder {
   model: ModelConfig;
   /** An upper bound, see `promptTokensUpperBound`. */
   promptTokens: number;
-  /** The caller's output limit; null: as much as the balance affords. In both cases at most the SKU's `maxOutputTokens`. */
+  /** The caller's output limit. Null: as much as the balance allows. The SKU's `maxOutputTokens` lowers both. */
   outputLimit: number | null;
-  /** What the job runs from. It stays in this process, which alone runs the job. */
+  /** Makes the job's work. It stays in this process, the only one that runs the job. */
   toWork(terms: TextJobTerms): object;
-  /** What of the request the job's row keeps, to be read while the job runs. */
+  /** Makes the part of the request that the job's row keeps while the job runs. */
   toRequest?(terms: TextJobTerms): object;
-  /** What of the request stays readable after the job's end. */
+  /** Makes the part of the request that stays readable after the job's end. */
   toParameters?(terms: TextJobTerms): object;
   idempotency: Idempotency | null;
 }
 
-/** What a text job holds at least: the bound of its prompt, and its output limit or one token. */
+/** Returns the least hold of a text job: for the bound of its prompt, and its output limit or one token. */
 export const leastTextHold = (
   model: ModelConfig,
   { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
@@ -60,9 +60,9 @@ export const leastTextHold = (
   });
 
 /**
- * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt, and the output
- * limit, lowered to the SKU's, and to what the balance affords when the caller set none. Throws AppError like `openPrepaid`, and
- * `insufficient_balance`.
+ * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt plus the output
+ * limit. The SKU's limit lowers it, and the balance does when the caller set none. Throws AppError like `openPrepaid`,
+ * and `insufficient_balance`.
  */
 export const openTextJob = async (
   { kind, model, promptTokens, outputLimit, toWork, toRequest, toParameters, idempotency }: TextJobOrder,

@@ -4,7 +4,7 @@ import type { Job } from '../../store/store.ts';
 import { toJobError } from '../jobs/job-error.ts';
 import type { AccountCall, ServerSentEvent, Services, StreamAnswer } from '../operation.ts';
 
-/** A stream's status line waits this long for the answer to begin, so that an early failure is a plain error. */
+/** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
 
 type Events = AsyncIterable<ServerSentEvent>;
@@ -12,9 +12,9 @@ type Events = AsyncIterable<ServerSentEvent>;
 export interface StreamTextJobInput {
   job: Job;
   headers: Record<string, string>;
-  /** The events of a job that runs in this process, from its beginning. */
+  /** Streams a job that runs in this process, from its beginning. */
   followLive(live: LiveJob): Events;
-  /** The same events from a job that has ended, or, when waiting for it was given up, as it stands. */
+  /** Streams the same events from a job that has ended, or from an unfinished job when the wait is over. */
   replay(job: Job): Events;
 }
 
@@ -29,18 +29,18 @@ export const streamTextJob = async (
     await live.feed.started(streamStartMs);
     const events = followLive(live);
     if (jobs.live(job.id) !== null) return { kind: 'stream', headers, events };
-    // It ended before the first byte was due: a failure is then a plain error.
+    // The job ended before the first byte, so a failure is a plain error.
     const finished = await live.finished.catch(() => null);
     if (finished?.status === 'failed') throw toJobError(finished, headers);
     if (finished !== null) return { kind: 'stream', headers, events };
   }
-  // It ran, or runs in another process, or was lost by this one: then its end is waited for.
+  // The job does not run in this process, so the stream waits for its end.
   const early = await jobs.wait({ job, timeoutMs: streamStartMs, signal });
   if (early.status === 'failed') throw toJobError(early, headers);
   if (isTerminal(early)) return { kind: 'stream', headers, events: replay(early) };
   const events = async function* () {
     const waited = jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal });
-    // A stream that has begun ends in its own form, also when the store cannot be asked.
+    // A stream that has begun ends in its own form, even when the store does not answer.
     yield* replay(await waited.catch(() => early));
   };
   return { kind: 'stream', headers, events: events() };

@@ -9,7 +9,8 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
-import type { AccountCall, Idempotency, JobOperation, OpenedJob, Services } from '../operation.ts';
+import type { AccountCall, Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { createVideoExamples } from './video-examples.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
@@ -17,12 +18,12 @@ import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
-/** A video that is not done by then fails, uncharged. */
+/** A video that takes longer than this fails uncharged. */
 const deadlineMs = 6 * 3_600_000;
-/** Taking a video up again costs nothing where its task is known, so every restart may do it. */
+/** Every restart may resume a video, because resuming a known task costs nothing. */
 const maxAttempts = 1_000;
 
-export const createVideo: JobOperation<VideoInputBody> = {
+export const createVideo: SoldOperation<VideoInputBody> = {
   name: 'create_video',
   title: 'Make a video',
   description:
@@ -31,7 +32,6 @@ export const createVideo: JobOperation<VideoInputBody> = {
     'downloaded for 23 hours.',
   group: 'generation',
   sells: 'video',
-  payment: 'hold',
   input: videoInput,
   output: videoSchema,
   rest: {
@@ -39,65 +39,66 @@ export const createVideo: JobOperation<VideoInputBody> = {
     path: '/v1/videos',
     query: [],
     validation: 'envelope',
-    accepted: true,
-    errors: [
-      'invalid_api_key',
-      'model_not_found',
-      'insufficient_balance',
-      'idempotency_conflict',
-      'invalid_parameter',
-      'too_many_active_jobs',
-      'upstream_unavailable',
-    ],
+    errors: ['too_many_active_jobs'],
   },
-  tool: {
-    unlisted: ['webhook_url', 'custom_data'],
-    readOnly: false,
-    idempotent: false,
-    openWorld: true,
+  tool: { readOnly: false, idempotent: false, openWorld: true },
+  docs: {
+    answer: 'Video',
+    description:
+      'Begins a video from text and, if wanted, input images, videos and audio; priced by output second and resolution, ' +
+      'charged only when it succeeds. Answers at once: poll get_video until it has ended. The content can be downloaded ' +
+      'for 23 hours.',
+    examples: createVideoExamples,
+    wrong: { model: 'videomodel-2.0', resolution: '8k' },
+    headers: {},
+    mayBeSandbox: true,
   },
-  idempotentPart: (input) => input,
+  sale: {
+    prepaid: {
+      idempotentPart: (input) => input,
 
-  open: async (request, call, services, idempotency) => {
-    const { caller } = call;
-    const replayed = await findReplay(services, caller.accountId, idempotency);
-    if (replayed !== null) return { job: replayed, isReplayed: true };
+      open: async (request, call, services, idempotency) => {
+        const { caller } = call;
+        const replayed = await findReplay(services, caller.accountId, idempotency);
+        if (replayed !== null) return { job: replayed, isReplayed: true };
 
-    const model = services.catalogs.for(caller).find(request.model, 'video');
-    if (model === null || model.duration === null)
-      throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
-        param: 'model',
-      });
-    const named = namedInputs(request);
-    const prompt = promptOf(request);
-    checkInputs(named, prompt);
-    const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
-    const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
-    const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
-    const resolution = request.resolution ?? '720p';
-    await assertRoute(services.providers.video(model.sku));
-    const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
-    if (named.length > 0) await assertAdmissible(least, call, services);
-    const inputs = await takeVideoInputs(named, call, services);
-    call.memory.settleBody(parsedShare);
-    try {
-      const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
-        call,
-        services,
-        idempotency,
-      });
-      if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-      return opened;
-    } catch (error) {
-      await services.media.discard(inputs.map(({ id }) => id));
-      throw error;
-    }
+        const model = services.catalogs.for(caller).find(request.model, 'video');
+        if (model === null || model.duration === null)
+          throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
+            param: 'model',
+          });
+        const named = namedInputs(request);
+        const prompt = promptOf(request);
+        checkInputs(named, prompt);
+        const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
+        const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+        const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
+        const resolution = request.resolution ?? '720p';
+        await assertRoute(services.providers.video(model.sku));
+        const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
+        if (named.length > 0) await assertAdmissible(least, call, services);
+        const inputs = await takeVideoInputs(named, call, services);
+        call.memory.settleBody(parsedShare);
+        try {
+          const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
+            call,
+            services,
+            idempotency,
+          });
+          if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
+          return opened;
+        } catch (error) {
+          await services.media.discard(inputs.map(({ id }) => id));
+          throw error;
+        }
+      },
+
+      answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
+    },
   },
-
-  answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
 };
 
-/** What the video costs at least, before the length of a reference video is known. Throws AppError when it has no rate. */
+/** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
 const leastPrice = (
   { price, duration: rule }: ModelConfig,
   order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
@@ -110,7 +111,7 @@ const leastPrice = (
   }).price;
 };
 
-/** Nothing is downloaded for a request that will be refused for money or for too many videos; the store has the last word. */
+/** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
 const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: Services): Promise<void> => {
   if (caller.available < least) throw insufficientBalance({ needed: least, available: caller.available });
   const { activeVideos } = accountLimits(caller, services);
@@ -118,7 +119,7 @@ const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: 
   if (active >= activeVideos) throw tooManyActive();
 };
 
-/** Whether the output's shape can follow the input. */
+/** Returns whether the output can take its shape from the input. */
 const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
 const mostOf = {
@@ -245,10 +246,10 @@ const openVideo = async (
   return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
 };
 
-/** A clip this much shorter or longer than the rule still passes: containers round their lengths. */
+/** The tolerance for the length of a clip, because containers round lengths. */
 const clipErrorSeconds = 0.25;
 
-/** The length that an edit's output keeps, in whole seconds: that of the first reference video, which is edited. */
+/** Returns the length of an edit in whole seconds: the length of the first reference video. */
 const editedLength = (
   referenceSeconds: readonly number[],
   rule: { minimum: number; maximum: number } | null,

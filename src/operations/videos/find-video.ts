@@ -2,7 +2,7 @@ import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import type { Job, Store } from '../../store/store.ts';
 
-/** The account's video job of that id. Throws AppError `video_not_found`. */
+/** Returns the account's video job with this id. Throws AppError `video_not_found`. */
 export const findVideo = async (
   { store }: { store: Pick<Store, 'getJob'> },
   { videoId, accountId }: { videoId: string; accountId: string },

@@ -2,14 +2,18 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { findVideo } from './find-video.ts';
-import { giveUpVideo } from './give-up-video.ts';
+import { refundLostVideo } from './refund-lost-video.ts';
+import { getVideoContentExamples } from './video-examples.ts';
+import { lostContent } from '../lost-content.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
+import { forRest } from '../schema-marks.ts';
 import { contentExpired } from './video-expiry.ts';
 import { isGone } from '../../media/is-gone.ts';
 import { contentUrl, parametersOf } from './video-answer.ts';
 
 const input = z.object({
-  video_id: z.string().min(1).max(128),
+  video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
   variant: z
     .enum(['video', 'last_frame'])
     .default('video')
@@ -37,7 +41,7 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
     'after completion. Free.',
   group: 'generation',
   sells: 'video',
-  payment: 'none',
+  sale: null,
   input,
   output,
   rest: {
@@ -47,7 +51,6 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
     validation: 'envelope',
     content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
     errors: [
-      'invalid_api_key',
       'video_not_found',
       'video_not_completed',
       'content_expired',
@@ -56,7 +59,23 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
       'overloaded',
     ],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: null,
+    description:
+      'The bytes of a completed video, or of its last frame, whole or one range of them, until 23 hours after ' +
+      'completion. Free.',
+    examples: getVideoContentExamples,
+    wrong: { video_id: 'none', variant: 'x' },
+    headers: {},
+    mayBeSandbox: false,
+    errors: { upstream_error: lostContent },
+  },
+  resource: {
+    path: null,
+    name: 'video',
+    title: 'The content of a completed video, or with variant=last_frame its last frame',
+  },
   handle: async ({ video_id: videoId, variant }, { caller, transport }, services) => {
     const job = await findVideo(services, { videoId, accountId: caller.accountId });
     if (job.status !== 'done')
@@ -82,21 +101,17 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
         kind: 'content',
         media,
         fileName: `${job.id}${variant === 'video' ? '' : '-last-frame'}.${extension}`,
-        ...(variant === 'video' ? { whenMissing: () => giveUpVideo(job, media, services) } : {}),
+        ...(variant === 'video' ? { whenMissing: () => refundLostVideo(job, media, services) } : {}),
       };
     const url = contentUrl(job.id, variant, services.publicUrl());
-    return {
-      kind: 'json',
-      status: 200,
-      body: {
+    return jsonAnswer(
+      {
         url,
         content_type: media.contentType,
         size_bytes: media.sizeBytes,
         expires_at: toIso(media.expiresAt),
       },
-      headers: {},
-      isSandbox: false,
-      links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }],
-    };
+      { links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
+    );
   },
 };

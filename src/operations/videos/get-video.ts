@@ -1,18 +1,15 @@
 import { z } from 'zod';
 import { findVideo } from './find-video.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import { getVideoExamples } from './video-examples.ts';
 import type { ReadOperation } from '../operation.ts';
+import { forRest } from '../schema-marks.ts';
 import { toVideoAnswer } from './video-answer.ts';
 import { videoSchema } from './video-schema.ts';
 
 const input = z.object({
-  video_id: z.string().min(1).max(128),
-  wait_ms: z
-    .int()
-    .min(0)
-    .max(45_000)
-    .optional()
-    .describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
+  video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
+  wait_ms: waitMsField.describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
 });
 
 export const getVideo: ReadOperation<z.infer<typeof input>> = {
@@ -23,7 +20,7 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     'Once completed, its content can be downloaded until expires_at. Free.',
   group: 'generation',
   sells: 'video',
-  payment: 'none',
+  sale: null,
   input,
   output: videoSchema,
   rest: {
@@ -31,9 +28,19 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
     path: '/v1/videos/{video_id}',
     query: [],
     validation: 'envelope',
-    errors: ['invalid_api_key', 'video_not_found'],
+    errors: ['video_not_found'],
   },
-  tool: { unlisted: [], readOnly: true, idempotent: true, openWorld: false },
+  tool: { readOnly: true, idempotent: true, openWorld: false },
+  docs: {
+    answer: 'Video',
+    description:
+      'State of a video of this account. Poll it while status is queued or in_progress. Once completed, its content can ' +
+      'be downloaded until expires_at. Free.',
+    examples: getVideoExamples,
+    wrong: { video_id: 'x'.repeat(129) },
+    headers: {},
+    mayBeSandbox: true,
+  },
   handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);

@@ -16,28 +16,28 @@ import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
 import type { SaveResult } from '../../jobs/save-result.ts';
 
-/** A completed video can be downloaded this long (docs/contract.md, "Video"). */
+/** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;
 
 const firstPollMs = 250;
 const slowestPollMs = 5_000;
 const recordProgressEveryMs = 2_000;
-/** How often in a row an upstream may fail to tell of a task before the job gives up on it. */
+/** The failed polls in a row after which a job fails. */
 const deafPolls = 60;
 const moderationAttempts = 3;
 const moderationPauseMs = 1_000;
 const fetchAttempts = 3;
 const fetchPauseMs = 1_000;
 const longestFetchPauseMs = 30_000;
-/** How long an outage of where media are kept is waited out: the video is paid for upstream. */
+/** The longest outage of the media storage that a job waits for, because the upstream is paid for the video. */
 const keepingOutageMs = 600_000;
-/** What the inputs of videos that are being begun may take of memory together; a job waits until there is room for its own. */
+/** The memory for inputs of all videos that are being started. A job waits until its inputs fit. */
 const inputMemoryBytes = 256 * 1024 ** 2;
 const longestWaitMs = 600_000;
-/** A start is never broken off by us: it would leave open whether the upstream is at work. It has time-outs of its own. */
+/** A start is never aborted, as it would be unknown whether the upstream works. It has its own timeouts. */
 const unaborted = new AbortController().signal;
 
-/** What a video job is run from. */
+/** The work of a video job. */
 export interface VideoJobRequest {
   request: Omit<VideoRequest, 'model' | 'inputs'>;
   inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
@@ -45,19 +45,19 @@ export interface VideoJobRequest {
   priceUsd: string;
 }
 
-/** What became of a video job, as its result keeps it. */
+/** The result of a video job. */
 export interface VideoJobResult extends JsonObject {
   has_last_frame: boolean;
 }
 
-/** `starting`: an upstream may have been asked, and its answer is not known. */
+/** `starting`: an upstream may have been asked, but its answer is unknown. */
 type TaskRecord = { state: 'starting' } | ({ state: 'started' } & StartedVideo);
 
 export interface RunVideoOptions {
   routesFor: (sku: string) => Pick<RoutedVideo, 'start' | 'resume'>;
   /** Makes a saved input readable to an adapter. */
   openInput: (input: VideoJobRequest['inputs'][number]) => VideoInput;
-  /** Looks at requests with `nsfw_check`; null: their upstream does. */
+  /** Moderates requests with `nsfw_check`. Null: their upstream does. */
   moderator: Moderator | null;
   saveResult: SaveResult;
   store: Pick<Store, 'noteMadeClip'>;
@@ -111,7 +111,7 @@ const startOrResume = async (
     const order = { ...request, inputs: inputs.map(openInput) };
     if (request.nsfwCheck && moderator !== null) {
       await moderate(moderator, order, signal);
-      // Films and sounds it cannot look at: where there are any, the upstream has to.
+      // The moderator takes text and images only, so the upstream moderates films and sounds.
       order.nsfwCheck = inputs.some(({ contentType }) => !contentType.startsWith('image/'));
     }
     await note({ state: 'starting' });
@@ -123,7 +123,7 @@ const startOrResume = async (
   }
 };
 
-/** Looks at the prompt and the images; once more where the answer failed to come. Throws ProviderError. */
+/** Moderates the prompt and the images, and tries again after a failure. Throws ProviderError. */
 const moderate = async (
   moderator: Moderator,
   { prompt, inputs }: Omit<VideoRequest, 'model'>,
@@ -147,7 +147,7 @@ const moderate = async (
 const sizeOf = (inputs: VideoJobRequest['inputs']): number =>
   inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-/** Asks, ever more slowly, until the task is done. Throws ProviderError when it failed, or at the job's deadline. */
+/** Polls more and more slowly until the task is done. Throws ProviderError when it failed, or at the job's deadline. */
 const untilDone = async (
   job: Job,
   handle: VideoTaskHandle,
@@ -184,7 +184,7 @@ const untilDone = async (
   }
 };
 
-/** How far a video is may stay untold for once; that the job is not ours any more may not. */
+/** Records progress. A failure to record is only logged, but a lost lease is thrown. */
 const noteProgress = async (
   { job, progress }: { job: Job; progress: number },
   { record }: ExecutorContext,
@@ -250,7 +250,7 @@ const collect = async (
   };
 };
 
-/** For how many whole seconds it was asked; an edit for those of its video. */
+/** Returns the length that was requested, in whole seconds. For an edit it is the length of its video. */
 const secondsOf = (job: Job): number | null => {
   const { duration } = JSON.parse(job.parameters ?? '{}') as { duration?: number };
   return duration ?? null;
@@ -263,8 +263,8 @@ interface SavedPart {
 }
 
 /**
- * Copies one part into our own keeping, at the pace of both ends; tried again when the upstream breaks off, and for longer
- * when it cannot be kept.
+ * Streams one part into the media storage. Tries again when the upstream breaks off, and for longer when the storage
+ * fails.
  */
 const fetchAndSave = async (
   {

@@ -10,10 +10,10 @@ import type { VideoInput } from '../../providers/video/video-provider.ts';
 import type { AccountCall, Services } from '../operation.ts';
 import type { NamedInput } from './video-input.ts';
 
-/** All inputs of one request together have to be in by then. */
+/** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
 
-/** An input as it was checked and saved. */
+/** A checked and saved input. */
 export interface TakenInput {
   role: VideoInput['role'];
   id: string;
@@ -24,8 +24,8 @@ export interface TakenInput {
 }
 
 /**
- * Takes in all media that a request names: reads, checks and saves a copy of each. When one is refused, none is kept.
- * Throws AppError, or the signal's reason when the client has gone.
+ * Downloads, checks and saves a copy of each medium that a request names. When one is refused, none is kept. Throws
+ * AppError, or the signal's reason when the client disconnects.
  */
 export const takeVideoInputs = async (
   named: readonly NamedInput[],
@@ -84,7 +84,7 @@ const takeInput = async (input: NamedInput, context: TakeContext): Promise<Taken
   return { role: input.role, id, contentType, sizeBytes, seconds: null };
 };
 
-/** A video goes through a file, so that memory does not grow with it, and is measured there. */
+/** Saves a video by way of a file, where it is measured, so that its size costs no memory. */
 const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Promise<TakenInput> => {
   const { call, services, signal } = context;
   const { accountId } = call.caller;
@@ -103,7 +103,7 @@ const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Prom
       createWriteStream(file, { flags: 'wx', mode: 0o600 }),
       { signal },
     );
-    // Upstreams make some pictures more than they are asked for; what was made here counts as what was paid.
+    // Upstreams make videos some pictures longer than ordered. A video that was made here counts with its paid length.
     const seconds =
       (await services.store.findMadeClip(hash.digest('hex'))) ?? (await measureVideo(file, signal))?.seconds;
     if (seconds === undefined)

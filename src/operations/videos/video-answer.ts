@@ -4,9 +4,10 @@ import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Job } from '../../store/store.ts';
+import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
 
-/** What of a video's request can be read until and after its end (`NewJob.parameters`). */
+/** The members of a video's request that stay readable after its end (`NewJob.parameters`). */
 export interface VideoParameters extends JsonObject {
   duration: number;
   resolution: string;
@@ -28,7 +29,7 @@ const resultOf = (job: Job): VideoJobResult =>
     ? (JSON.parse(job.result) as VideoJobResult)
     : { has_last_frame: false };
 
-/** The public form of a video job (docs/contract.md, "Video"), with the amounts as of now. */
+/** Returns the public form of a video job (docs/contract.md, "Video"), with the present balance. */
 const toPublicVideo = (job: Job, available: Nano): JsonObject => {
   const { billed_seconds: billedSeconds, ...parameters } = parametersOf(job);
   const isDone = job.status === 'done' && job.finishedAt !== null;
@@ -55,20 +56,18 @@ const toPublicVideo = (job: Job, available: Nano): JsonObject => {
   };
 };
 
-/** The answer that shows a video as it stands. */
+/** Answers the present state of a video. */
 export const toVideoAnswer = async (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> => {
   const account = await services.store.getAccount(job.accountId);
-  return {
-    kind: 'json',
+  return jsonAnswer(toPublicVideo(job, account === null ? 0n : account.balance - account.held), {
     status,
-    body: toPublicVideo(job, account === null ? 0n : account.balance - account.held),
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
     links: job.status === 'done' ? contentLinks(job, services) : [],
-  };
+  });
 };
 
-/** Where the content is downloaded, with the account's key. */
+/** Returns the address of the content. It needs the account's key. */
 export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
   `${publicUrl}/v1/videos/${jobId}/content${part === 'video' ? '' : `?variant=${part}`}`;
 

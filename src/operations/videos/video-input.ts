@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { videoRatios, videoResolutions } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
+import { forRest, unlisted } from '../schema-marks.ts';
 
 const mostParts = 64;
 const url = z.string().min(1);
@@ -39,19 +40,33 @@ export const videoInput = z
         'Text parts and input images, videos and audio with their roles; each url is HTTPS or a base64 data URI.',
       ),
     image_url: url.nullish().describe('First frame.'),
-    last_frame_image_url: url.nullish(),
-    reference_image_urls: z.array(url).max(mostParts).nullish(),
-    seed: z.int().nullish(),
+    last_frame_image_url: forRest(url.nullish(), { description: 'Last frame.' }),
+    reference_image_urls: forRest(z.array(url).max(mostParts).nullish(), {
+      description: 'Style or identity images, no frames; at most 16 of all.',
+    }),
+    seed: forRest(z.int().nullish(), { description: 'For results that are alike.' }),
     duration: z.int().nullish().describe('Seconds; -1 edits a reference video where the SKU can.'),
     resolution: z.enum(videoResolutions).nullish().describe('Default 720p.'),
-    ratio: z.enum(videoRatios).nullish(),
+    ratio: forRest(z.enum(videoRatios).nullish(), {
+      description:
+        'Default adaptive where there is an image or a video to adapt to, else 16:9. An edit is adaptive.',
+    }),
     aspect_ratio: z.enum(videoRatios).nullish().describe('The same as ratio.'),
     generate_audio: z.boolean().nullish().describe('Default true.'),
-    nsfw_check: z.boolean().nullish(),
-    return_last_frame: z.boolean().nullish(),
+    nsfw_check: forRest(z.boolean().nullish(), {
+      description: 'true gives prompts and images another moderation pass. Default false.',
+    }),
+    return_last_frame: forRest(z.boolean().nullish(), {
+      description: 'true keeps the last frame as an image beside the video. Default false.',
+    }),
     output_format: z.unknown().describe('mov gives MOV; every other value, and none, MP4.').optional(),
-    custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
-    webhook_url: z.never('is not accepted here; leave it out and poll the video').optional(),
+    ...unlisted({
+      custom_data: customData.optional().describe('Stored and echoed unchanged; at most 4096 bytes.'),
+      webhook_url: z
+        .never('is not accepted here; leave it out and poll the video')
+        .optional()
+        .describe('Not accepted: poll the video.'),
+    }),
   })
   .superRefine((request, context) => {
     const { ratio, aspect_ratio: sameRatio } = request;
@@ -65,14 +80,14 @@ export const videoInput = z
 
 export type VideoInputBody = z.infer<typeof videoInput>;
 
-/** One medium that a request names, with its place in the request for error texts. */
+/** A medium in a request. `param` is its field, for error messages. */
 export interface NamedInput {
   role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video' | 'reference_audio';
   url: string;
   param: string;
 }
 
-/** All media that a request names, those of `content` first. Empty strings cannot occur. */
+/** Returns all media of a request, those of `content` first. Empty strings cannot occur. */
 export const namedInputs = (request: VideoInputBody): NamedInput[] => [
   ...(request.content ?? []).flatMap((item, index): NamedInput[] => {
     const param = `content.${index}`;
@@ -100,7 +115,7 @@ export const namedInputs = (request: VideoInputBody): NamedInput[] => [
   })),
 ];
 
-/** The whole prompt: `prompt`, then the text parts, a line each. */
+/** Returns the whole prompt: `prompt`, then the text parts, one line each. */
 export const promptOf = ({ prompt, content }: VideoInputBody): string =>
   [prompt ?? '', ...(content ?? []).map((item) => (item.type === 'text' ? item.text : ''))]
     .filter((text) => text !== '')

@@ -4,11 +4,11 @@ import type { VideoResolution } from '../../providers/video/video-provider.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 
-/** A measured length just above a whole second is that second: containers round their time base. */
+/** The tolerance above a whole second, because containers round their time base. */
 const measuringErrorSeconds = 0.001;
 
 export interface VideoOrder {
-  /** Of the output; -1 for an edit. */
+  /** The length of the output. -1 for an edit. */
   durationSeconds: number;
   resolution: VideoResolution;
   /** The measured length of each reference video. */
@@ -16,8 +16,8 @@ export interface VideoOrder {
 }
 
 /**
- * The seconds that a video is billed (docs/contract.md, "Video"): its length; with reference videos, their total rounded
- * up and its length, at least 5/3 of its length rounded up; for an edit, their total rounded up.
+ * Returns the billed seconds of a video (docs/contract.md, "Video"). Without reference videos: its length. With reference
+ * videos: their total rounded up plus its length, at least 5/3 of its length rounded up. An edit: their total rounded up.
  */
 export const billedSeconds = ({
   durationSeconds,
@@ -30,7 +30,7 @@ export const billedSeconds = ({
   return Math.max(referenced + durationSeconds, Math.ceil((durationSeconds * 5) / 3));
 };
 
-/** What the video costs. Throws AppError when the SKU has no rate for it. */
+/** Returns the price of the video. Throws AppError when the SKU has no rate for it. */
 export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
   const { resolution, referenceSeconds } = order;
   const perSecond = secondPrice(price, { resolution, hasReferenceVideo: referenceSeconds.length > 0 });
@@ -38,7 +38,7 @@ export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seco
   return { price: perSecond * BigInt(seconds), seconds };
 };
 
-/** What a second costs. Throws AppError when the SKU has no rate for it. */
+/** Returns the price of a second. Throws AppError when the SKU has no rate for it. */
 const secondPrice = (
   price: Price,
   { resolution, hasReferenceVideo }: { resolution: VideoResolution; hasReferenceVideo: boolean },
@@ -67,7 +67,7 @@ const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
   return rate;
 };
 
-/** The length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
+/** Returns the length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
 export const durationOf = (rule: DurationRule, asked: number | null, hasReferenceVideo: boolean): number => {
   const refuse = (text: string): never => {
     throw new AppError('invalid_parameter', `duration: ${text}`, { param: 'duration' });

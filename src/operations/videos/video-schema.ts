@@ -1,6 +1,5 @@
 import { z } from 'zod';
-
-const envelope = z.looseObject({ type: z.string(), code: z.string(), message: z.string() });
+import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 
 /** The public video as answered; loose, as it may grow. */
 export const videoSchema = z.looseObject({
@@ -9,9 +8,9 @@ export const videoSchema = z.looseObject({
   model: z.string(),
   status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
   progress: z.int().min(0).max(100),
-  created_at: z.string().describe('ISO 8601.'),
-  completed_at: z.string().nullable(),
-  expires_at: z.string().nullable().describe('Until then the content can be downloaded.'),
+  created_at: time.describe('ISO 8601.'),
+  completed_at: time.nullable(),
+  expires_at: time.nullable().describe('Until then the content can be downloaded.'),
   duration: z.int().describe('Seconds.'),
   resolution: z.string(),
   ratio: z.string(),
@@ -19,10 +18,11 @@ export const videoSchema = z.looseObject({
   output_format: z.enum(['mp4', 'mov']),
   has_last_frame: z.boolean(),
   custom_data: z.record(z.string(), z.unknown()).optional().describe('As it was sent.'),
-  error: envelope.nullable(),
+  error: errorEnvelope.nullable(),
   usage: z.looseObject({
-    cost_usd: z.string().optional(),
+    cost_usd: usd.optional(),
     billed_seconds: z.int(),
-    balance_remaining_usd: z.string(),
+    balance_remaining_usd: usd,
   }),
+  ...sandboxMark,
 });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
@@ -35,8 +36,8 @@ export interface Challenge {
 }
 
 /**
- * The time from the challenge to the end of the settlement; EVM buyers sign it into their proof. It leaves room to settle
- * again after an outage.
+ * The time from the challenge to the end of the settlement; EVM buyers sign it into their proof. It leaves room to
+ * settle again after an outage.
  */
 export const maxTimeoutSeconds = 300;
 const maxCached = 512;
@@ -127,7 +128,7 @@ const withoutLastExtension = ({ extensions, ...plain }: PaymentRequired): Paymen
   return kept.length === 0 ? plain : { ...plain, extensions: Object.fromEntries(kept) };
 };
 
-/** Writes the header as far as there is room: always the terms, then declarations, then offers of the first networks. */
+/** Writes the header as far as there is room: always the terms, then declarations, then the first offers. */
 const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], headerBytes: number): string => {
   const header = encodeBase64Json(withOffers(plain, offers));
   if (header.length <= headerBytes) return header;
@@ -212,19 +213,19 @@ interface Page extends Built {
 }
 
 /**
- * Makes each challenge once, and again when half the life of its offers is over. While they still bind, the new challenge
- * is made after the answer.
+ * Makes each challenge once, and again when half the life of its offers is over. While they still bind, the new
+ * challenge is made after the answer.
  */
 export const createChallengeBook = (
   methods: readonly PaymentMethod[],
   { offerBook, headerBytes, now }: ChallengeBookOptions,
 ): ChallengeBook => {
-  const pages = new Map<string, Page>();
-  const keyOf = ({ price, resource }: ChallengeRequest): string => `${price} ${resource.url}`;
+  const pages = new LRUCache<string, Page>({ max: maxCached });
+  const keyOf = ({ price, resource }: ChallengeRequest): string =>
+    `${price} ${resource.url} ${resource.description}`;
 
   const write = (request: ChallengeRequest): Challenge => {
     const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });
-    if (pages.size >= maxCached) pages.clear();
     pages.set(keyOf(request), { ...built, isRenewing: false });
     return built.challenge;
   };

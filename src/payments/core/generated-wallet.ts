@@ -114,9 +114,10 @@ const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
 };
 
 /**
- * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a wallet
- * that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and returns the
- * stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be right.
+ * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a
+ * wallet that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and
+ * returns the stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be
+ * right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readLimited } from './read-limited.ts';
+import { createHttpClient } from '../../http/http-client.ts';
+import { OutboundError } from '../../http/outbound.ts';
 
 /** The node gave no usable answer: it says nothing about what was asked. The message carries no address. */
 export class RpcOutage extends Error {
@@ -28,8 +29,12 @@ export interface JsonRpc {
 export interface JsonRpcOptions {
   url: string;
   timeoutMs: number;
-  fetch?: typeof globalThis.fetch;
 }
+
+const connectMs = 10_000;
+/** Some nodes stand behind a redirect to https. */
+const maxRedirects = 20;
+const longestAnswer = 1024 ** 2;
 
 const answerSchema = z.union([
   z.object({
@@ -47,26 +52,30 @@ const answerSchema = z.union([
   z.object({ result: z.unknown() }),
 ]);
 
-/** What went wrong, in words that cannot hold the node's address, which may be a secret. */
+/** Describes a failure in words that cannot hold the node's address, which may be a secret. */
 const describeFailure = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
   const { cause } = error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : null;
-  return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : error.name;
+  if (typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code)) return code;
+  return error instanceof OutboundError ? error.failure : error.name;
 };
 
 /** A client of one node, without retries: whoever asks decides what may be asked twice. */
-export const createJsonRpc = ({ url, timeoutMs, fetch = globalThis.fetch }: JsonRpcOptions): JsonRpc => {
+export const createJsonRpc = ({ url, timeoutMs }: JsonRpcOptions): JsonRpc => {
+  const http = createHttpClient({ connectMs, maxRedirects, allowsHttp2: false });
   let lastId = 0;
   const post = async (body: string, signal: AbortSignal): Promise<unknown> => {
     try {
-      const response = await fetch(url, {
+      const answer = await http.send(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        timeouts: { totalMs: timeoutMs },
+        signal,
+        limits: () => ({ totalBytes: longestAnswer }),
       });
-      return JSON.parse(await readLimited(response));
+      return JSON.parse(await answer.body.text());
     } catch (error) {
       throw new RpcOutage(`the node did not answer (${describeFailure(error)})`);
     }
@@ -97,7 +106,7 @@ export const askWithin =
     return parsed.data;
   };
 
-/** Invalid parameters, and on Solana failed preflight, bad signatures, and transactions of a form that nodes do not take. */
+/** Wrong parameters. On Solana also failed preflight, wrong signatures, and transactions of an unknown form. */
 const verdictCodes = new Set([-32_602, -32_002, -32_003, -32_013, -32_015]);
 
 /** Tells whether the node refused the question itself. All other errors say nothing about it. */

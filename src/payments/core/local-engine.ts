@@ -1,8 +1,8 @@
 import type { FacilitatorHealth, SettleOptions } from './facilitator.ts';
 
 /**
- * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but with
- * such an error nothing was sent, and the caller must get the error itself.
+ * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but
+ * with such an error nothing was sent, and the caller must get the error itself.
  */
 export const watchBeforeBroadcast = (
   beforeBroadcast: SettleOptions['beforeBroadcast'],

@@ -129,9 +129,9 @@ export interface ClientLibrary {
 export type FamilyVariable = 'PAY_TO' | 'RPC_URL' | 'FACILITATOR_KEY' | 'REFUND_KEY';
 
 /**
- * A family of networks, with all that differs between families. Addresses, keys and proofs are read without the packages
- * of the chain; every method that returns a promise loads what it needs. Methods that take a `NodeAccess` throw RpcOutage
- * and RpcRefusal.
+ * A family of networks, with all that differs between families. Addresses, keys and proofs are read without the
+ * packages of the chain; every method that returns a promise loads what it needs. Methods that take a `NodeAccess`
+ * throw RpcOutage and RpcRefusal.
  */
 export interface NetworkFamily {
   /** The key of its wallet in wallets.json. */

@@ -2,7 +2,6 @@ import { ConfigError } from '../../kit/errors.ts';
 import type { Nano } from '../../kit/money.ts';
 import { evmFamily } from '../evm/evm-family.ts';
 import { solanaFamily } from '../solana/solana-family.ts';
-import type { Coin } from '../refunds/refund-transfer.ts';
 import type { PaymentAsset, PaymentNetwork } from './network-family.ts';
 
 const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
@@ -30,116 +29,99 @@ const solanaUsdc = (address: string): PaymentAsset => ({
   transfer: null,
 });
 
-const coins = {
-  eth: { symbol: 'ETH', decimals: 18 },
-  bnb: { symbol: 'BNB', decimals: 18 },
-  sol: { symbol: 'SOL', decimals: 9 },
-} satisfies Record<string, Coin>;
+const ether = { symbol: 'ETH', decimals: 18 };
+/** In wei: hundreds of times the usual cost on Base and BNB Chain. */
+const cheapGas = 5_000_000_000_000_000n;
 
-/** In wei. Hundreds of times the usual cost on Base and BNB Chain; on Ethereum the cost at 180 gwei a unit of gas. */
-const maxGasCosts = { cheap: 5_000_000_000_000_000n, ethereum: 20_000_000_000_000_000n };
+/** The properties that a main network shares with its test network. */
+const base = { isInV1: true, family: evmFamily, coin: ether, maxGasCost: cheapGas };
+// The cost of a settlement at 180 gwei a unit of gas.
+const ethereum = { isInV1: false, family: evmFamily, coin: ether, maxGasCost: 20_000_000_000_000_000n };
+const bnbChain = {
+  isInV1: false,
+  family: evmFamily,
+  coin: { symbol: 'BNB', decimals: 18 },
+  maxGasCost: cheapGas,
+};
+const solana = { isInV1: true, family: solanaFamily, coin: { symbol: 'SOL', decimals: 9 }, maxGasCost: null };
 
 /**
  * The networks on which this service can be paid. On Base, Ethereum and Solana, assets and v1 names are those of x402's
- * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg USD
- * Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones. The
- * self-check compares all this with the chain at the start.
+ * own clients. The USDC of Ethereum Sepolia is Circle's (developers.circle.com). The USDC of BNB Chain is Binance-Peg
+ * USD Coin, and its counterpart on the test net. x402 v1 has no official names for BNB Chain; these are the usual ones.
+ * The self-check compares all this with the chain at the start.
  */
 export const paymentNetworks: readonly PaymentNetwork[] = [
   {
+    ...base,
     id: 'eip155:8453',
     v1Name: 'base',
-    isInV1: true,
-    family: evmFamily,
     label: 'Base',
     isTest: false,
     publicRpcUrl: 'https://mainnet.base.org',
-    coin: coins.eth,
-    maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', 'USD Coin'),
   },
   {
+    ...base,
     id: 'eip155:84532',
     v1Name: 'base-sepolia',
-    isInV1: true,
-    family: evmFamily,
     label: 'Base Sepolia',
     isTest: true,
     publicRpcUrl: 'https://sepolia.base.org',
-    coin: coins.eth,
-    maxGasCost: maxGasCosts.cheap,
     asset: eip3009Usdc('0x036CbD53842c5426634e7929541eC2318f3dCF7e', 'USDC'),
   },
   {
+    ...ethereum,
     id: 'eip155:1',
     v1Name: 'ethereum',
-    isInV1: false,
-    family: evmFamily,
     label: 'Ethereum',
     isTest: false,
     publicRpcUrl: 'https://ethereum-rpc.publicnode.com',
-    coin: coins.eth,
-    maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USD Coin'),
   },
   {
+    ...ethereum,
     id: 'eip155:11155111',
     v1Name: 'sepolia',
-    isInV1: false,
-    family: evmFamily,
     label: 'Ethereum Sepolia',
     isTest: true,
     publicRpcUrl: 'https://ethereum-sepolia-rpc.publicnode.com',
-    coin: coins.eth,
-    maxGasCost: maxGasCosts.ethereum,
     asset: eip3009Usdc('0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238', 'USDC'),
   },
   {
+    ...bnbChain,
     id: 'eip155:56',
     v1Name: 'bsc',
-    isInV1: false,
-    family: evmFamily,
     label: 'BNB Chain',
     isTest: false,
     publicRpcUrl: 'https://bsc-dataseed.bnbchain.org',
-    coin: coins.bnb,
-    maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'),
   },
   {
+    ...bnbChain,
     id: 'eip155:97',
     v1Name: 'bsc-testnet',
-    isInV1: false,
-    family: evmFamily,
     label: 'BNB Chain test net',
     isTest: true,
     publicRpcUrl: 'https://bsc-testnet-dataseed.bnbchain.org',
-    coin: coins.bnb,
-    maxGasCost: maxGasCosts.cheap,
     asset: bnbUsdc('0x64544969ed7EBf5f083679233325356EbE738930'),
   },
   {
+    ...solana,
     id: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
     v1Name: 'solana',
-    isInV1: true,
-    family: solanaFamily,
     label: 'Solana',
     isTest: false,
     publicRpcUrl: 'https://api.mainnet-beta.solana.com',
-    coin: coins.sol,
-    maxGasCost: null,
     asset: solanaUsdc('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
   },
   {
+    ...solana,
     id: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
     v1Name: 'solana-devnet',
-    isInV1: true,
-    family: solanaFamily,
     label: 'Solana devnet',
     isTest: true,
     publicRpcUrl: 'https://api.devnet.solana.com',
-    coin: coins.sol,
-    maxGasCost: null,
     asset: solanaUsdc('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
   },
 ];

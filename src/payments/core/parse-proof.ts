@@ -81,8 +81,8 @@ const isPresent = (header: string | undefined): header is string =>
   header !== undefined && header.trim() !== '';
 
 /**
- * Picks the proof that counts. Some wallets send both headers for one purchase, perhaps with two signatures, and the buyer
- * is charged once. The v2 header always wins, so that a repetition is the same payment.
+ * Picks the proof that counts. Some wallets send both headers for one purchase, perhaps with two signatures, and the
+ * buyer is charged once. The v2 header always wins, so that a repetition is the same payment.
  */
 const pickProof = ({ xPayment, paymentSignature, meta }: Proofs): unknown => {
   if (isPresent(paymentSignature)) return decodeText(paymentSignature, 'PAYMENT-SIGNATURE');
@@ -98,8 +98,8 @@ export const hasProof = (proofs: Proofs | null): proofs is Proofs =>
     (proofs.meta !== undefined && proofs.meta !== null));
 
 /**
- * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs of
- * other known networks are read too, as their payments may be older than the configuration. Throws only AppError
+ * Reads a proof of either version, by its own `x402Version`. `configured` are the networks as they are offered. Proofs
+ * of other known networks are read too, as their payments may be older than the configuration. Throws only AppError
  * `invalid_payment`, which says what is wrong.
  */
 export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[] = []): Proof => {
@@ -119,9 +119,9 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
 };
 
 /**
- * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or Permit2),
- * payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a payload that
- * cannot be read.
+ * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or
+ * Permit2), payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a
+ * payload that cannot be read.
  */
 export const paymentIdentity = async ({ network, payload }: Proof): Promise<string> => {
   try {

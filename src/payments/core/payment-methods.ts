@@ -35,7 +35,6 @@ export interface PaymentMethodsOptions {
   onTrouble?: () => void;
   /** Allows the word of a facilitator elsewhere to count while no node of the chain answers. */
   takesUnchecked: boolean;
-  fetch?: typeof globalThis.fetch;
 }
 
 type RemoteConfig = Extract<FacilitatorConfig, { kind: 'remote' }>;
@@ -45,7 +44,7 @@ const createRemote = (
   { endpoints }: RemoteConfig,
   options: PaymentMethodsOptions & { rpc: JsonRpc; timeouts: FacilitatorTimeouts },
 ): Facilitator => {
-  const { rpc, log, now, timeouts, onTrouble = () => undefined, fetch } = options;
+  const { rpc, log, now, timeouts, onTrouble = () => undefined } = options;
   const outcome = createRemoteOutcome({
     network,
     rpc,
@@ -62,7 +61,6 @@ const createRemote = (
       log: log.child({ network: network.id }),
       now,
       onTrouble,
-      ...(fetch === undefined ? {} : { fetch }),
     }),
   );
   if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');
@@ -90,7 +88,7 @@ const createReadFunds =
     }
   };
 
-/** Creates one payment method for each network, in order. Throws ConfigError for a network or key that cannot be used. */
+/** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {

@@ -10,8 +10,8 @@ export interface SelfCheckOptions {
 }
 
 /**
- * Takes a facilitator out of the offer as long as the chain contradicts the configuration: nobody shall sign what cannot
- * be settled. The chain is asked until it agrees once; a node that does not answer changes nothing.
+ * Takes a facilitator out of the offer as long as the chain contradicts the configuration: nobody shall sign what
+ * cannot be settled. The chain is asked until it agrees once; a node that does not answer changes nothing.
  */
 export const withSelfCheck = (
   facilitator: Facilitator,

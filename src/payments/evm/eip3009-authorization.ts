@@ -23,7 +23,7 @@ const revertReasons: [RegExp, string][] = [
   [/invalid signature/i, 'invalid_exact_evm_signature'],
 ];
 
-/** A transfer by ERC-3009. The token itself remembers each nonce for ever, and logs its use right before the transfer. */
+/** A transfer by ERC-3009. The token remembers each nonce for ever, and logs its use right before the transfer. */
 export const createEip3009Authorization = (
   { authorization }: Eip3009Payload,
   { asset, payTo, amount }: PaymentRequirements,

@@ -35,24 +35,24 @@ export interface EvmSent {
 export interface EvmAccount {
   readonly address: Hex;
   /**
-   * Signs, passes hash and raw transaction to `beforeBroadcast`, and only then sends. Throws RpcOutage or RpcRefusal when
-   * it failed before anything was signed, AccountBusy, the signal's reason, and the errors of `beforeBroadcast`.
+   * Signs, passes hash and raw transaction to `beforeBroadcast`, and only then sends. Throws RpcOutage or RpcRefusal
+   * when it failed before anything was signed, AccountBusy, the signal's reason, and the errors of `beforeBroadcast`.
    */
   send(call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }>;
   /** Sends a transaction again that was signed earlier. `dead`: its nonce is used, so it can never land. */
   resend(transaction: string, rawTransaction: string, sending: EvmSending): Promise<BroadcastResult | 'dead'>;
   /**
-   * Sends the same call with the same nonce and other fees, after `beforeBroadcast` like any other. `dead`: the nonce is
-   * used, perhaps by the transaction that should be replaced.
+   * Sends the same call with the same nonce and other fees, after `beforeBroadcast` like any other. `dead`: the nonce
+   * is used, perhaps by the transaction that should be replaced.
    */
   replace(
     call: SignedCall,
     sending: EvmSending,
   ): Promise<{ transaction: string; result: BroadcastResult | 'dead' }>;
   /**
-   * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at `nonce`
-   * can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its nonce this
-   * way is signed again at the next request. Throws RpcOutage or RpcRefusal.
+   * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at
+   * `nonce` can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its
+   * nonce this way is signed again at the next request. Throws RpcOutage or RpcRefusal.
    */
   fillGap(
     nonce: number,

@@ -2,90 +2,10 @@ import { z } from 'zod';
 import type { Hex } from 'viem';
 import { askWithin, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 
-export interface EvmLog {
-  address: Hex;
-  topics: Hex[];
-  data: Hex;
-  transactionHash: Hex;
-}
-
-export interface EvmReceipt {
-  status: 'success' | 'reverted';
-  blockNumber: bigint;
-  blockHash: Hex;
-  /** In the order of the transaction. */
-  logs: EvmLog[];
-}
-
-export interface EvmTransaction {
-  /** Null for the creation of a contract. */
-  to: Hex | null;
-  input: Hex;
-}
-
 /** Wei a unit of gas. */
 export interface EvmFees {
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
-}
-
-export interface EvmBlock {
-  number: bigint;
-  /** Seconds since 1970. */
-  timestamp: bigint;
-  baseFeePerGas: bigint;
-}
-
-export interface EvmBlockContents {
-  hash: Hex;
-  /** The hashes of its transactions, in their order. */
-  transactions: Hex[];
-}
-
-export interface EvmSender {
-  hash: string;
-  from: string;
-  nonce: bigint;
-}
-
-export interface EvmLogFilter {
-  /** One contract, or any of several. */
-  address: string | string[];
-  topics: (Hex | Hex[])[];
-}
-
-/** Questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. */
-export interface EvmChain {
-  chainId(): Promise<bigint>;
-  getBalance(address: string): Promise<bigint>;
-  getCode(address: string): Promise<Hex>;
-  /** At `block`, or the latest; by the zero address unless `from` is given. */
-  call(request: { from?: string; to: string; data: Hex; block?: bigint }): Promise<Hex>;
-  /**
-   * At the latest block. With `fees` the contract sees the price that it will see later, and a sender who cannot pay it is
-   * refused.
-   */
-  estimateGas(request: { from: string; to: string; data: Hex; fees?: EvmFees }): Promise<bigint>;
-  getBlock(): Promise<EvmBlock>;
-  /** The number of the newest block that the node names final; null for a node that names none. */
-  getFinalBlockNumber(): Promise<bigint | null>;
-  /** Null for a block that the node does not have. */
-  getBlockContents(block: bigint): Promise<EvmBlockContents | null>;
-  /** The transactions of a block with their senders; none for a block that the node does not have. */
-  getSenders(block: bigint): Promise<EvmSender[]>;
-  getPriorityFee(): Promise<bigint>;
-  /**
-   * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they have no
-   * gap; `finalized` counts those in blocks that the node names final.
-   */
-  getNonce(address: string, at: 'pending' | 'latest' | 'finalized' | bigint): Promise<number>;
-  sendRaw(rawTransaction: string): Promise<void>;
-  getReceipt(hash: string): Promise<EvmReceipt | null>;
-  getTransaction(hash: string): Promise<EvmTransaction | null>;
-  /** A node whose index is behind its blocks answers with too few logs. One block is asked for by its hash. */
-  getLogs(
-    filter: EvmLogFilter & ({ fromBlock: bigint; toBlock: bigint } | { blockHash: Hex }),
-  ): Promise<EvmLog[]>;
 }
 
 const hex = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value));
@@ -95,25 +15,28 @@ const quantity = z
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt);
 const log = z.object({ address: hex, topics: z.array(hex), data: hex, transactionHash: hex });
-const receipt = z
-  .object({ status: z.enum(['0x0', '0x1']), blockNumber: quantity, blockHash: hex, logs: z.array(log) })
-  .nullable()
-  .transform(
-    (value): EvmReceipt | null =>
-      value && {
-        status: value.status === '0x1' ? 'success' : 'reverted',
-        blockNumber: value.blockNumber,
-        blockHash: value.blockHash,
-        logs: value.logs,
-      },
-  );
-const transaction = z.object({ to: hex.nullable(), input: hex }).nullable();
+/** The logs are in the order of the transaction. */
+const receipt = z.object({
+  status: z.enum(['0x0', '0x1']).transform((text) => (text === '0x1' ? 'success' : 'reverted')),
+  blockNumber: quantity,
+  blockHash: hex,
+  logs: z.array(log),
+});
+/** `to` is null for the creation of a contract. */
+const transaction = z.object({ to: hex.nullable(), input: hex });
+/** `timestamp`: seconds since 1970. */
 const block = z.object({ number: quantity, timestamp: quantity, baseFeePerGas: quantity });
-const blockContents = z.object({ hash: hex, transactions: z.array(hex) }).nullable();
+/** The block's hash, and the hashes of its transactions in their order. */
+const blockContents = z.object({ hash: hex, transactions: z.array(hex) });
 const finalBlock = z.object({ number: quantity }).nullable();
 const blockSenders = z
   .object({ transactions: z.array(z.object({ hash: z.string(), from: z.string(), nonce: quantity })) })
   .nullable();
+
+export type EvmLog = z.infer<typeof log>;
+export type EvmReceipt = z.infer<typeof receipt>;
+export type EvmTransaction = z.infer<typeof transaction>;
+export type EvmBlockContents = z.infer<typeof blockContents>;
 
 /** Geth's code for a block that it cannot name, and the words of nodes that do not know the name at all. */
 const unnamedBlockCode = -39_001;
@@ -126,15 +49,32 @@ const isUnnamed = (error: unknown): boolean =>
 /** Writes a number as nodes read it. */
 const toHex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
-export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
+interface CallRequest {
+  from?: string;
+  to: string;
+  data: Hex;
+}
+
+type LogFilter = {
+  /** One contract, or any of several. */
+  address: string | string[];
+  topics: (Hex | Hex[])[];
+} & ({ fromBlock: bigint; toBlock: bigint } | { blockHash: Hex });
+
+/** Questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. */
+export type EvmChain = ReturnType<typeof createEvmChain>;
+
+export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal) => {
   const ask = askWithin(rpc, signal);
   return {
     chainId: () => ask(quantity, 'eth_chainId'),
-    getBalance: (address) => ask(quantity, 'eth_getBalance', address, 'latest'),
-    getCode: (address) => ask(hex, 'eth_getCode', address, 'latest'),
-    call: ({ block: at, ...request }) =>
+    getBalance: (address: string) => ask(quantity, 'eth_getBalance', address, 'latest'),
+    getCode: (address: string) => ask(hex, 'eth_getCode', address, 'latest'),
+    /** At `block`, or the latest; by the zero address unless `from` is given. */
+    call: ({ block: at, ...request }: CallRequest & { block?: bigint }) =>
       ask(hex, 'eth_call', request, at === undefined ? 'latest' : toHex(at)),
-    estimateGas: ({ fees, ...request }) =>
+    /** With `fees` the contract sees its later price, and a sender who cannot pay that is refused. */
+    estimateGas: ({ fees, ...request }: CallRequest & { fees?: EvmFees }) =>
       ask(
         quantity,
         'eth_estimateGas',
@@ -145,11 +85,12 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
             maxPriorityFeePerGas: toHex(fees.maxPriorityFeePerGas),
           }),
         },
-        // Some nodes would take what waits in their pool for granted.
+        // Some nodes would take the transactions in their pool for granted.
         'latest',
       ),
     getBlock: () => ask(block, 'eth_getBlockByNumber', 'latest', false),
-    getFinalBlockNumber: async () => {
+    /** The number of the newest block that the node names final; null for a node that names none. */
+    getFinalBlockNumber: async (): Promise<bigint | null> => {
       try {
         return (await ask(finalBlock, 'eth_getBlockByNumber', 'finalized', false))?.number ?? null;
       } catch (error) {
@@ -157,20 +98,28 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal): EvmChain => {
         throw error;
       }
     },
-    getBlockContents: (number) => ask(blockContents, 'eth_getBlockByNumber', toHex(number), false),
-    getSenders: async (number) =>
+    /** Null for a block that the node does not have. */
+    getBlockContents: (number: bigint) =>
+      ask(blockContents.nullable(), 'eth_getBlockByNumber', toHex(number), false),
+    /** The transactions of a block with their senders; none for a block that the node does not have. */
+    getSenders: async (number: bigint) =>
       (await ask(blockSenders, 'eth_getBlockByNumber', toHex(number), true))?.transactions ?? [],
     getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
-    getNonce: async (address, at) => {
+    /**
+     * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they
+     * have no gap; `finalized` counts those in blocks that the node names final.
+     */
+    getNonce: async (address: string, at: 'pending' | 'latest' | 'finalized' | bigint): Promise<number> => {
       const block = typeof at === 'bigint' ? toHex(at) : at;
       return Number(await ask(quantity, 'eth_getTransactionCount', address, block));
     },
-    sendRaw: async (rawTransaction) => {
+    sendRaw: async (rawTransaction: string): Promise<void> => {
       await ask(hex, 'eth_sendRawTransaction', rawTransaction);
     },
-    getReceipt: (hash) => ask(receipt, 'eth_getTransactionReceipt', hash),
-    getTransaction: (hash) => ask(transaction, 'eth_getTransactionByHash', hash),
-    getLogs: ({ address, topics, ...where }) =>
+    getReceipt: (hash: string) => ask(receipt.nullable(), 'eth_getTransactionReceipt', hash),
+    getTransaction: (hash: string) => ask(transaction.nullable(), 'eth_getTransactionByHash', hash),
+    /** A node whose index is behind its blocks answers with too few logs. One block is asked for by its hash. */
+    getLogs: ({ address, topics, ...where }: LogFilter) =>
       ask(z.array(log), 'eth_getLogs', {
         address,
         topics,

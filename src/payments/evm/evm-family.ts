@@ -5,7 +5,9 @@ import type { NetworkFamily } from '../core/network-family.ts';
 import { createEvmChain } from './evm-chain.ts';
 import { evmPayloadSchema, findEvmMismatch, permit2Contracts, toEvmPayload } from './evm-payload.ts';
 
-const addressSchema = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address');
+const addressSchema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, { error: ({ input }) => `${input} is not an EVM address` });
 const keyPattern = /^0x[0-9a-fA-F]{64}$/;
 const keyForm = 'must be 0x and 64 hex digits';
 const keySchema = z.string().regex(keyPattern, keyForm);

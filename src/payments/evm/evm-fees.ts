@@ -32,7 +32,7 @@ export const raiseFees = (offered: EvmFees, { fees }: FeeMarket): EvmFees => ({
   maxPriorityFeePerGas: larger(raise(offered.maxPriorityFeePerGas), fees.maxPriorityFeePerGas),
 });
 
-/** Tells whether the chain now suggests so much more for the miner than the offer leaves that a replacement is taken. */
+/** Tells whether the chain now suggests so much more for the miner that a replacement is taken. */
 export const isOutbid = (offered: EvmFees, { baseFeePerGas, fees }: FeeMarket): boolean => {
   const left = offered.maxFeePerGas - baseFeePerGas;
   const tip = left < offered.maxPriorityFeePerGas ? left : offered.maxPriorityFeePerGas;

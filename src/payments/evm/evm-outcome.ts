@@ -45,7 +45,8 @@ export const findEvmOutcome = async (
   if (await authorization.isUsed(chain, block.number)) return authorization.explainUse(chain, block.number);
   if (block.timestamp > authorization.validBefore + expiryMarginSeconds)
     return { outcome: 'failed', reason: authorization.expiredReason };
-  // Also after a revert: anybody can hand in the authorization that everybody saw, and so can another transaction of ours.
+  // Also after a revert: anybody can hand in the authorization that everybody saw, and so can another transaction of
+  // ours.
   return { outcome: 'open' };
 };
 

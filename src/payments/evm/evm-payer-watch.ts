@@ -17,15 +17,16 @@ class ContractPayersExhausted extends Error {
 }
 
 /**
- * Accounts for payers with code, whose wallets check their own signatures. Such a wallet can agree while gas is estimated
- * and revert in its block, at our cost and for nothing. A payer that did rests for an hour; all of them together,
- * settlements under way included, have an hourly budget of reverts. For one network; forgotten when the process ends.
+ * Accounts for payers with code, whose wallets check their own signatures. Such a wallet can agree while gas is
+ * estimated and revert in its block, at our cost and for nothing. A payer that did rests for an hour; all of them
+ * together, settlements under way included, have an hourly budget of reverts. For one network; forgotten when the
+ * process ends.
  */
 export interface ContractPayers {
   /** Tells whether a settlement of that payer was reverted within the last hour. */
   isResting(payer: string): boolean;
   hasBudget(): boolean;
-  /** Takes a part of the budget for a settlement under way. Returns a function that gives it back; null when none is left. */
+  /** Takes a part of the budget. Returns a function that gives it back; null when nothing is left. */
   begin(): (() => void) | null;
   /** Notes a reverted settlement of a payer with code. Each transaction counts once. */
   noteReverted(reverted: { transaction: string; payer: string }): void;

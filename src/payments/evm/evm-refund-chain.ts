@@ -85,7 +85,7 @@ const judgeReceipt = (
   return { outcome: 'settled', reason: final.isNamed ? null : 'deep_not_final' };
 };
 
-/** `receipt` is null where there is none. The final block is read first, so that a receipt from below it is final too. */
+/** Reads the final block first, so that a receipt from below it is final too. `receipt`: null for none. */
 const lookAtReceipt = async (
   transfer: BegunTransfer,
   chain: EvmChain,

@@ -50,8 +50,8 @@ interface Resent {
 const overdueMs = 60_000;
 
 /**
- * Sends a signed transaction again, and fills the gap of nonces before it. Where the chain asks for more than it offers,
- * sends a replacement with higher fees. Either of the two may land; the contract takes the authorization once.
+ * Sends a signed transaction again, and fills the gap of nonces before it. Where the chain asks for more than it
+ * offers, sends a replacement with higher fees. Either of the two may land; the contract takes the authorization once.
  */
 const sendAgain = async (
   { transaction, rawTransaction }: EarlierTransaction,
@@ -82,8 +82,8 @@ const sendAgain = async (
 };
 
 /**
- * Sends a transaction again that another account signed: one that was configured before, or another gateway's. Its nonces
- * are not ours to fill, so a transaction that no node takes, or that is not mined for a while, is abandoned.
+ * Sends a transaction again that another account signed: one that was configured before, or another gateway's. Its
+ * nonces are not ours to fill, so a transaction that no node takes, or that is not mined for a while, is abandoned.
  */
 const sendForAnother = async (
   { transaction, rawTransaction }: EarlierTransaction,
@@ -96,9 +96,9 @@ const sendForAnother = async (
 };
 
 /**
- * Resumes a transaction that was signed, and perhaps sent, earlier. Null when it can never land, or is another account's
- * and does not land; then the payment can be settled again, as the contract takes an authorization once. Throws RpcOutage,
- * RpcRefusal, the signal's reason, and the errors of `beforeBroadcast`.
+ * Resumes a transaction that was signed, and perhaps sent, earlier. Null when it can never land, or is another
+ * account's and does not land; then the payment can be settled again, as the contract takes an authorization once.
+ * Throws RpcOutage, RpcRefusal, the signal's reason, and the errors of `beforeBroadcast`.
  */
 export const resumeEvmTransaction = async (
   earlier: EarlierTransaction,

@@ -18,44 +18,35 @@ const tokenAbi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
 ]);
 
-interface Token {
-  /** Calls the contract; null when it has no such function. */
-  ask(data: Hex): Promise<Hex | null>;
-}
+/** Calls a token. Null when it has no such function, or answers with bytes that `decode` cannot read. */
+type ReadToken = <T>(data: Hex, decode: (answer: Hex) => T) => Promise<T | null>;
 
-const openToken = (chain: EvmChain, address: string): Token => ({
-  ask: async (data) => {
+const createReadToken =
+  (chain: EvmChain, address: string): ReadToken =>
+  async (data, decode) => {
+    let answer: Hex;
     try {
-      const answer = await chain.call({ to: address, data });
-      return answer === '0x' ? null : answer;
+      answer = await chain.call({ to: address, data });
     } catch (error) {
       if (isRevert(error)) return null;
       throw error;
     }
-  },
-});
+    try {
+      return answer === '0x' ? null : decode(answer);
+    } catch {
+      return null;
+    }
+  };
 
-/** Returns null for bytes that do not answer the question. */
-const orNull = <T>(decode: () => T): T | null => {
-  try {
-    return decode();
-  } catch {
-    return null;
-  }
-};
-
-const readDecimals = async (token: Token): Promise<number | null> => {
+const readDecimals = (read: ReadToken): Promise<number | null> => {
   const call = { abi: tokenAbi, functionName: 'decimals' } as const;
-  const data = await token.ask(encodeFunctionData(call));
-  return data === null ? null : orNull(() => decodeFunctionResult({ ...call, data }));
+  return read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }));
 };
 
-const takesEip3009 = async (token: Token): Promise<boolean> => {
+const takesEip3009 = async (read: ReadToken): Promise<boolean> => {
   const args = [zeroAddress, zeroHash] as const;
-  const state = await token.ask(
-    encodeFunctionData({ abi: tokenAbi, functionName: 'authorizationState', args }),
-  );
-  return state !== null;
+  const data = encodeFunctionData({ abi: tokenAbi, functionName: 'authorizationState', args });
+  return (await read(data, (answer) => answer)) !== null;
 };
 
 interface Domain {
@@ -66,12 +57,14 @@ interface Domain {
 }
 
 /** Tells whether buyers sign under the token's own domain; null when the token does not tell its domain. */
-const hasDomain = async (token: Token, domain: Domain): Promise<boolean | null> => {
-  const separator = await token.ask(encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' }));
+const hasDomain = async (read: ReadToken, domain: Domain): Promise<boolean | null> => {
+  const separator = await read(
+    encodeFunctionData({ abi: tokenAbi, functionName: 'DOMAIN_SEPARATOR' }),
+    (answer) => answer,
+  );
   if (separator !== null) return isSameHex(separator, domainSeparator({ domain }));
   const call = { abi: tokenAbi, functionName: 'eip712Domain' } as const;
-  const data = await token.ask(encodeFunctionData(call));
-  const told = data === null ? null : orNull(() => decodeFunctionResult({ ...call, data }));
+  const told = await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }));
   if (told === null) return null;
   const [, name, version, chainId, verifyingContract] = told;
   return (
@@ -86,14 +79,14 @@ const findSigningFaults = async (
   chain: EvmChain,
   { asset, chainId, setting }: { asset: PaymentAsset; chainId: number; setting: string },
 ): Promise<string[]> => {
-  const token = openToken(chain, asset.address);
+  const read = createReadToken(chain, asset.address);
   const named = `${asset.symbol} at ${asset.address}`;
   const faults: string[] = [];
-  if (asset.transfer === 'eip3009' && !(await takesEip3009(token)))
+  if (asset.transfer === 'eip3009' && !(await takesEip3009(read)))
     faults.push(`${named} has no ERC-3009; set ${setting}.asset with transfer: permit2`);
   if (asset.eip712 !== null) {
     const verifyingContract: Hex = `0x${asset.address.slice(2)}`;
-    if ((await hasDomain(token, { ...asset.eip712, chainId, verifyingContract })) === false)
+    if ((await hasDomain(read, { ...asset.eip712, chainId, verifyingContract })) === false)
       faults.push(
         `${named} is not signed for as "${asset.eip712.name}", version "${asset.eip712.version}"; set ` +
           `${setting}.asset.eip712`,
@@ -134,7 +127,7 @@ export const findEvmFaults = async (chain: EvmChain, network: PaymentNetwork): P
   if ((await chain.getCode(asset.address)) === '0x')
     return [`${asset.symbol} at ${asset.address} is no contract on ${label}; set ${setting}.asset.address`];
   const [decimals, signing, permit2] = await Promise.all([
-    readDecimals(openToken(chain, asset.address)),
+    readDecimals(createReadToken(chain, asset.address)),
     findSigningFaults(chain, { asset, chainId, setting }),
     findPermit2Faults(chain, network),
   ]);

@@ -64,7 +64,8 @@ const estimate = async (
 ) => {
   const [maxGas, { fees }] = await Promise.all([readMaxGas(), readFeeMarket(chain)]);
   const gas = await chain.estimateGas({ ...call, fees }).catch(async (error: unknown) => {
-    // A node gives the call no more gas than the account can pay, and a lack of gas may look like the contract's refusal.
+    // A node gives the call no more gas than the account can pay, and a lack of gas may look like the contract's
+    // refusal.
     const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
     throw isShort ? new GasTooDear('the account cannot pay for any settlement') : error;
   });

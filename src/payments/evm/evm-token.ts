@@ -74,7 +74,7 @@ export const oldestSearched = (toBlock: bigint): bigint => {
   return toBlock < span ? 0n : toBlock - span + 1n;
 };
 
-/** Searches logs backwards from `toBlock` to `oldestSearched`: the newest window first, the oldest log first in each. */
+/** Searches logs backwards from `toBlock` to `oldestSearched`, window by window, oldest log first in each. */
 export async function* searchLogs(
   chain: EvmChain,
   filter: { address: string; topics: (Hex | Hex[])[]; toBlock: bigint },

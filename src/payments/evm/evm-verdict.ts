@@ -5,8 +5,8 @@ import type { EvmCallRecord } from './evm-signer.ts';
 import { toReasonCode, toSettleOutcome, type SettleOutcome } from '../core/facilitator.ts';
 
 /**
- * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a look
- * at the buyer's account.
+ * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a
+ * look at the buyer's account.
  */
 export const refineReason = async (
   reason: string | undefined,

@@ -5,7 +5,7 @@ import type { LocalEngine, LocalEngineOptions } from '../core/network-family.ts'
 import { createEvmAccount, type EvmSending } from './evm-account.ts';
 import { chainIdOf, createEvmChain, type EvmChain } from './evm-chain.ts';
 import { checkEvmFunds } from './evm-fees.ts';
-import { askEvmOutcome, authorizationOf, findEvmOutcome, type EvmOrder } from './evm-outcome.ts';
+import { askEvmOutcome, authorizationOf, type EvmOrder } from './evm-outcome.ts';
 import { createContractPayers, hasCode, watchPayer, type PayerWatch } from './evm-payer-watch.ts';
 import { toEvmPayload } from './evm-payload.ts';
 import { createTransactionAges, resumeEvmTransaction, type EarlierTransaction } from './evm-resume.ts';
@@ -147,7 +147,7 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
     return verdict;
   };
 
-  /** After something may have been sent, only the chain can prove that nothing moved: a refusal may be due to success. */
+  /** Asks the chain after a refusal: once something may have been sent, the refusal may be due to success. */
   const confirmFailure = async (
     order: PaymentOrder,
     { reason }: SettleOutcome & { outcome: 'failed' },
@@ -186,14 +186,8 @@ export const createLocalEvm = (options: LocalEngineOptions): LocalEngine => {
       watched.throwFirstError();
       return outcome.outcome === 'failed' && last !== null ? confirmFailure(order, outcome, last) : outcome;
     },
-    findOutcome: async (payment, signal) => {
-      try {
-        const { chain } = chainWithin(timeouts.queryMs, signal);
-        return await findEvmOutcome(chain, toEvmOrder(payment), payment.transaction);
-      } catch {
-        return { outcome: 'unknown', reason: 'rpc_unavailable' };
-      }
-    },
+    findOutcome: (payment, signal) =>
+      askEvmOutcome(chainWithin(timeouts.queryMs, signal).chain, toEvmOrder(payment), payment.transaction),
     check: (signal) =>
       checkEvmFunds(chainWithin(timeouts.queryMs, signal).chain, { network, account: account.address }),
   };

@@ -40,22 +40,33 @@ const outline = (schema: JsonObject): JsonObject => {
   return { ...schema, properties: Object.fromEntries(outlined) };
 };
 
-/** How to call what is sold over HTTP, for facilitators that catalogue what they settle. */
-export const declareForHttp = (sale: SaleDescription): Extension =>
-  declare({
-    input: { type: 'http', method: 'GET', queryParams: sale.inputExample },
-    members: { type: { const: 'http' }, method: { enum: ['GET'] }, queryParams: outline(sale.inputSchema) },
-    required: ['type', 'method'],
-    outputExample: sale.outputExample,
+/** Declares how to call a sale over HTTP, for facilitators that catalogue what they settle. */
+export const declareForHttp = (sale: SaleDescription): Extension => {
+  const { method, inputSchema, inputExample, outputExample } = sale;
+  const isGet = method === 'GET';
+  const schema = outline(inputSchema);
+  const members = { type: { const: 'http' }, method: { enum: [method] } };
+  return declare({
+    input: {
+      type: 'http',
+      method,
+      ...(isGet ? { queryParams: inputExample } : { bodyType: 'json', body: inputExample }),
+    },
+    members: isGet
+      ? { ...members, queryParams: schema }
+      : { ...members, bodyType: { enum: ['json'] }, body: schema },
+    required: ['type', 'method', ...(isGet ? [] : ['bodyType', 'body'])],
+    outputExample,
   });
+};
 
-/** The same for the tool. */
-export const declareForMcp = (sale: SaleDescription): Extension =>
+/** Declares how to call the tool of a sale. */
+export const declareForMcp = (sale: SaleDescription & { toolName: string }): Extension =>
   declare({
     input: {
       type: 'mcp',
       toolName: sale.toolName,
-      description: sale.description,
+      description: sale.title,
       transport: 'streamable-http',
       inputSchema: sale.inputSchema,
       example: sale.inputExample,

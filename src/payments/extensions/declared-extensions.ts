@@ -4,16 +4,14 @@ import { paymentIdentifier, paymentIdentifierDeclaration } from './payment-ident
 import type { SaleDescription } from './sale-description.ts';
 
 /**
- * What every challenge declares, by where it is sold, and what a facilitator is told of a payment in place of what its
- * buyer sent: nobody else writes what is catalogued of this service. Null describes nothing.
+ * Returns what every challenge for a sale declares over HTTP and over MCP. A facilitator is told the same, in place of
+ * what the buyer sent: nobody else writes what is catalogued of this service.
  */
-export const declareExtensions = (
-  sale: SaleDescription | null,
-): Readonly<Record<'rest' | 'mcp', Extensions>> => {
+export const declareExtensions = (sale: SaleDescription): Readonly<Record<'rest' | 'mcp', Extensions>> => {
   const common: Extensions = { [paymentIdentifier]: paymentIdentifierDeclaration };
-  if (sale === null) return { rest: common, mcp: common };
+  const { toolName } = sale;
   return {
     rest: { ...common, [bazaar]: declareForHttp(sale) },
-    mcp: { ...common, [bazaar]: declareForMcp(sale) },
+    mcp: toolName === null ? common : { ...common, [bazaar]: declareForMcp({ ...sale, toolName }) },
   };
 };

@@ -14,8 +14,8 @@ export const newSigningKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
 
 /**
- * Returns the `did:web` of a base URL. Its document is at `/.well-known/did.json` of a host, and at `did.json` below a base URL
- * with a path (did:web, 3.2).
+ * Returns the `did:web` of a base URL. Its document is at `/.well-known/did.json` of a host, and at `did.json` below a
+ * base URL with a path (did:web, 3.2).
  */
 export const didOf = (publicUrl: string): string => {
   const { host, pathname } = new URL(publicUrl);

@@ -4,61 +4,83 @@ import type { PaymentRequirements, ResourceInfo } from '../core/wire.ts';
 import type { SaleDescription } from './sale-description.ts';
 
 export interface ManifestOptions {
-  sale: SaleDescription;
+  sales: readonly SoldItem[];
   /** The `{base_url}` without a trailing slash. */
   publicUrl: string;
-  resources: Readonly<Record<'rest' | 'mcp', ResourceInfo>>;
-  /** For the least price; empty while no network can be offered. */
-  accepts: readonly PaymentRequirements[];
   /** Epoch milliseconds. */
   now: number;
 }
 
+export interface SoldItem {
+  sale: SaleDescription;
+  resources: Readonly<Record<'rest' | 'mcp', ResourceInfo>>;
+  /** The terms at the least price; empty while no network can be offered. */
+  accepts: readonly PaymentRequirements[];
+}
+
 const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 
-/**
- * What `/.well-known/x402` says: `version` and `resources` as x402scan reads them, `x402Version`, `lastUpdated` and
- * `items` as x402's draft of such a manifest has them. The resources are those that answer a plain GET with 402. All of
- * it is advice: the terms of a 402 are what counts.
- */
-export const createManifest = ({ sale, publicUrl, resources, accepts, now }: ManifestOptions): JsonObject => {
-  const least = formatUsd(sale.price.least);
-  const most = formatUsd(sale.price.most);
+const rangeOf = ({ price }: SaleDescription): { least: string; most: string } => ({
+  least: formatUsd(price.least),
+  most: formatUsd(price.most),
+});
+
+const toItems = ({ sale, resources, accepts }: SoldItem): Json[] => {
+  const { method, path, toolName, inputSchema } = sale;
+  const { least, most } = rangeOf(sale);
   const common = {
     accepts: toJson(accepts),
     price: { currency: 'USD', min: least, max: most },
     output: { mimeType: resources.rest.mimeType, example: sale.outputExample },
   };
-  return {
-    version: 1,
-    x402Version: 2,
-    lastUpdated: Math.floor(now / 1000),
-    resources: [resources.rest.url],
-    items: [
-      {
-        resource: toJson(resources.rest),
-        type: 'http',
-        ...common,
-        input: { method: 'GET', routeTemplate: sale.path, queryParams: sale.inputSchema },
+  return [
+    {
+      resource: toJson(resources.rest),
+      type: 'http',
+      ...common,
+      input: {
+        method,
+        routeTemplate: path,
+        ...(method === 'GET' ? { queryParams: inputSchema } : { bodyType: 'json', body: inputSchema }),
       },
-      {
-        resource: toJson(resources.mcp),
-        type: 'mcp',
-        ...common,
-        input: {
-          toolName: sale.toolName,
-          description: sale.description,
-          transport: 'streamable-http',
-          inputSchema: sale.inputSchema,
-        },
-      },
-    ],
-    openapi: `${publicUrl}/openapi.json`,
-    mcp: `${publicUrl}${sale.mcpPath}`,
-    instructions:
-      `Send GET ${resources.rest.url} with the query parameters of your search, or call the MCP tool ${sale.toolName}. ` +
-      `Without payment it answers 402 with the exact terms (${least === most ? least : `${least} to ${most}`} USD in ` +
-      'USDC); pay them and send the same request again with the proof in PAYMENT-SIGNATURE, or over MCP in ' +
-      '_meta["x402/payment"]. No account is needed.',
-  };
+    },
+    ...(toolName === null
+      ? []
+      : [
+          {
+            resource: toJson(resources.mcp),
+            type: 'mcp',
+            ...common,
+            input: { toolName, description: sale.title, transport: 'streamable-http', inputSchema },
+          },
+        ]),
+  ];
 };
+
+const instructionFor = ({ sale, resources }: SoldItem): string => {
+  const { least, most } = rangeOf(sale);
+  const { method, unit, toolName } = sale;
+  return (
+    `Send ${method} ${resources.rest.url} with the ${method === 'GET' ? 'query parameters' : 'JSON body'} of your ${unit}` +
+    `${toolName === null ? '' : `, or call the MCP tool ${toolName}`}. Without payment it answers 402 with the exact ` +
+    `terms (${least === most ? least : `${least} to ${most}`} USD in USDC)`
+  );
+};
+
+/**
+ * Makes what `/.well-known/x402` answers: `version` and `resources` as x402scan reads them, `x402Version`, `lastUpdated`
+ * and `items` as x402's draft of such a manifest has them. The resources are those that answer a plain GET with 402. All
+ * of it is advice: the terms of a 402 are what counts.
+ */
+export const createManifest = ({ sales, publicUrl, now }: ManifestOptions): JsonObject => ({
+  version: 1,
+  x402Version: 2,
+  lastUpdated: Math.floor(now / 1000),
+  resources: sales.filter(({ sale }) => sale.method === 'GET').map(({ resources }) => resources.rest.url),
+  items: sales.flatMap(toItems),
+  openapi: `${publicUrl}/openapi.json`,
+  mcp: `${publicUrl}/mcp`,
+  instructions:
+    `${sales.map(instructionFor).join('. ')}; pay them and send the same request again with the proof in ` +
+    'PAYMENT-SIGNATURE, or over MCP in _meta["x402/payment"]. No account is needed.',
+});

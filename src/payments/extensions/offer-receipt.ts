@@ -17,8 +17,8 @@ export const toOffersExtension = (offers: readonly SignedOffer[]): Extension => 
 });
 
 /**
- * Signs the statement that a payment was taken and its result given. It names the transaction, so that the amount can be
- * looked up. Null when the settlement failed, or the payer is not known. Throws the errors of the signer.
+ * Signs the statement that a payment was taken and its result given. It names the transaction, so that the amount can
+ * be looked up. Null when the settlement failed, or the payer is not known. Throws the errors of the signer.
  */
 export const signReceipt = (
   response: SettleResponse,

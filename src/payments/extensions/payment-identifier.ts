@@ -31,8 +31,8 @@ const declared = z.object({
 });
 
 /**
- * Reads the id that a buyer gave its payment from the `extensions` of a v2 proof. Null when it gave none, as when it only
- * repeats our declaration. Throws AppError `invalid_payment` for an id that is not 16 to 128 of `A-Z a-z 0-9 _ -`.
+ * Reads the id that a buyer gave its payment from the `extensions` of a v2 proof. Null when it gave none, as when it
+ * only repeats our declaration. Throws AppError `invalid_payment` for an id that is not 16 to 128 of `A-Z a-z 0-9 _ -`.
  */
 export const readPaymentIdentifier = (extensions: unknown): string | null => {
   // Some languages write an empty object as a list.

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { atMostEvery } from '../../kit/at-most-every.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentRequirements } from '../core/wire.ts';
@@ -39,7 +40,7 @@ const complainEveryMs = 60_000;
 
 /** Signs each offer once in half its life, even when other parts of the challenge change. */
 export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBook => {
-  const kept = new Map<string, Offer>();
+  const kept = new LRUCache<string, Offer>({ max: maxKept });
   const complain = atMostEvery<unknown>(complainEveryMs, (error, leftOut) =>
     log.error({ err: error, leftOut }, 'offers could not be signed; challenges go out without'),
   );
@@ -53,7 +54,6 @@ export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBo
     const payload = { version: payloadVersion, resourceUrl, scheme, network, asset, payTo, amount };
     const signature = documents.sign({ ...payload, validUntil: validUntilSeconds });
     const made = { signature, validUntil: validUntilSeconds * 1000 };
-    if (kept.size >= maxKept) kept.clear();
     kept.set(key, made);
     return made;
   };

@@ -9,8 +9,8 @@ const address = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi;
 const longHex = /0x[0-9a-f]{65,}/gi;
 
 /**
- * Sends a transaction, and returns the node's objection in one short line that can be printed. Null when the node has the
- * transaction, or gave no answer. Rejects with errors that no node caused.
+ * Sends a transaction, and returns the node's objection in one short line that can be printed. Null when the node has
+ * the transaction, or gave no answer. Rejects with errors that no node caused.
  */
 export const readRefusal = async (sending: Promise<void>): Promise<string | null> => {
   try {

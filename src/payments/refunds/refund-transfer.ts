@@ -35,7 +35,7 @@ export interface BegunTransfer extends RefundTransfer, SignedTransfer {
 }
 
 export type TransferOutcome =
-  /** No fork can take it back. `deep_not_final`: the node names no final blocks, and its block is far below the newest. */
+  /** No fork can take it back. `deep_not_final`: the node names no final blocks, and it is far below the newest. */
   | { outcome: 'settled'; reason: 'deep_not_final' | null }
   /** It is in a block that a fork can still take back. */
   | { outcome: 'landed' }
@@ -80,8 +80,8 @@ export interface RefundWallet {
 /** A chain on which refunds are sent. It needs no key. */
 export interface RefundChain {
   /**
-   * Returns the node's objection in one line that can be printed, null for none. Neither an objection nor silence proves
-   * anything, so no answer of a node makes this reject.
+   * Returns the node's objection in one line that can be printed, null for none. Neither an objection nor silence
+   * proves anything, so no answer of a node makes this reject.
    */
   send(signed: SignedTransfer, signal: AbortSignal): Promise<string | null>;
   /** The sender's nonce, which another transaction can use; null on a chain without nonces. */

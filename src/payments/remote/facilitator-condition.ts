@@ -1,4 +1,4 @@
-import { createCircuitBreaker } from '../../kit/circuit-breaker.ts';
+import { createCircuitBreaker, failuresInARow } from '../../kit/circuit-breaker.ts';
 import type { Log } from '../../kit/log.ts';
 
 /** A fault of a facilitator. */
@@ -38,7 +38,12 @@ export const createFacilitatorCondition = (options: {
   onTrouble: () => void;
 }): FacilitatorCondition => {
   const { url, log, nowMs, onTrouble } = options;
-  const breaker = createCircuitBreaker({ maxFailures, openMs: restMs, nowMs });
+  const breaker = createCircuitBreaker({
+    opensAfter: failuresInARow(maxFailures),
+    openMs: restMs,
+    probeMs: restMs,
+    nowMs,
+  });
   let current: (Trouble & { source: Source; notedAtMs: number }) | null = null;
 
   const fails = (found: Trouble, source: Source): void => {
@@ -58,8 +63,8 @@ export const createFacilitatorCondition = (options: {
   };
 
   /**
-   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when our
-   * credentials are refused.
+   * An answer about its support proves little about its work, which is tried again after a rest. It proves nothing when
+   * our credentials are refused.
    */
   const answersRefresh = (): void => {
     if (current === null) return;
@@ -68,7 +73,7 @@ export const createFacilitatorCondition = (options: {
   };
 
   return {
-    allows: () => breaker.allows(),
+    allows: () => breaker.enter() !== null,
     trouble: () => current?.text ?? null,
     noteWork: (found) => (found === null ? works() : fails(found, 'work')),
     noteRefresh: (found) => (found === null ? answersRefresh() : fails(found, 'refresh')),

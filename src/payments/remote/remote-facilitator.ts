@@ -44,7 +44,6 @@ export interface RemoteFacilitatorOptions extends FacilitatorEndpoint {
   nowMs?: () => number;
   /** Called when it begins to fail. */
   onTrouble: () => void;
-  fetch?: typeof globalThis.fetch;
 }
 
 /** Tells whether the caller went away, which proves nothing about the facilitator. A time-out does. */
@@ -60,11 +59,11 @@ const toRequest = ({ payload, requirements }: PaymentOrder) => ({
 const cannot = (what: string, why: string): Trouble => ({ kind: 'broken', text: `cannot ${what}`, why });
 const notUnderstood = 'facilitator_unavailable';
 
-/** Speaks with a facilitator over HTTP (x402 v2: `/supported`, `/verify`, `/settle`). Throws ConfigError for a key that cannot be used. */
+/** Speaks with a facilitator over HTTP, in x402 v2. Throws ConfigError for a key that cannot be used. */
 export const createRemoteFacilitator = (options: RemoteFacilitatorOptions): RemoteFacilitator => {
   const { network, url, cdpKey, outcome, timeouts, log, now, onTrouble } = options;
   const sign = cdpKey === null ? null : createCdpSigner(cdpKey, now);
-  const http = createRemoteHttp({ url, sign, fetch: options.fetch ?? globalThis.fetch });
+  const http = createRemoteHttp({ url, sign });
   const nowMs = options.nowMs ?? (() => performance.now());
   const condition = createFacilitatorCondition({ url, log, nowMs, onTrouble });
   const feePayers = createFeePayers();

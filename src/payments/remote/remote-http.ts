@@ -1,5 +1,7 @@
+import { createHttpClient } from '../../http/http-client.ts';
+import { OutboundError } from '../../http/outbound.ts';
+import type { HttpAnswer } from '../../http/send-request.ts';
 import type { SignCdpRequest } from './cdp-jwt.ts';
-import { readLimited } from '../core/read-limited.ts';
 
 export type RemoteAnswer =
   /** `body`: undefined when it is no JSON, too long, or was cut off. */
@@ -19,8 +21,10 @@ export interface RemoteHttpOptions {
   url: string;
   /** Null: requests go unsigned. */
   sign: SignCdpRequest | null;
-  fetch: typeof globalThis.fetch;
 }
+
+const connectMs = 10_000;
+const longestAnswer = 1024 ** 2;
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
 
@@ -31,16 +35,9 @@ const codeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.name : 'unknown';
 };
 
-const isBeforeConnection = (cause: unknown): boolean => {
-  if (cause instanceof AggregateError) return cause.errors.every(isBeforeConnection);
-  if (!(cause instanceof Error)) return false;
-  if ('code' in cause && cause.code === 'UND_ERR_CONNECT_TIMEOUT') return true;
-  return 'syscall' in cause && (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo');
-};
-
-const readBody = async (response: Response): Promise<unknown> => {
+const readBody = async ({ body }: HttpAnswer): Promise<unknown> => {
   try {
-    return JSON.parse(await readLimited(response));
+    return JSON.parse(await body.text());
   } catch {
     // The status was heard all the same, and some say all that matters.
     return undefined;
@@ -51,7 +48,8 @@ const readBody = async (response: Response): Promise<unknown> => {
  * One request to a facilitator each, without retries. Redirects are answers, not ways: proof and signature are meant
  * for this facilitator only.
  */
-export const createRemoteHttp = ({ url, sign, fetch }: RemoteHttpOptions): RemoteHttp => {
+export const createRemoteHttp = ({ url, sign }: RemoteHttpOptions): RemoteHttp => {
+  const http = createHttpClient({ connectMs, allowsHttp2: false });
   const authorize = async (method: 'GET' | 'POST', path: string): Promise<Record<string, string>> =>
     sign === null ? {} : { authorization: `Bearer ${await sign({ method, url: `${url}${path}` })}` };
 
@@ -66,15 +64,17 @@ export const createRemoteHttp = ({ url, sign, fetch }: RemoteHttpOptions): Remot
       return { kind: 'unreached', why: `signing: ${codeOf(error)}` };
     }
     try {
-      const response = await fetch(`${url}${path}`, {
+      const answer = await http.send(`${url}${path}`, {
         ...init,
         headers: { accept: 'application/json', ...init.headers, ...authorization },
-        redirect: 'manual',
+        // The signal has a limit of time.
+        timeouts: {},
+        limits: () => ({ totalBytes: longestAnswer }),
       });
-      return { kind: 'answered', status: response.status, body: await readBody(response) };
+      return { kind: 'answered', status: answer.status, body: await readBody(answer) };
     } catch (error) {
-      const why = codeOf(error);
-      return { kind: isBeforeConnection(causeOf(error)) ? 'unreached' : 'lost', why };
+      const isUnreached = error instanceof OutboundError && error.failure === 'unreachable';
+      return { kind: isUnreached ? 'unreached' : 'lost', why: codeOf(error) };
     }
   };
 

@@ -50,9 +50,9 @@ const searchFor = (
 };
 
 /**
- * Asks the chain for the outcome of a payment, whoever paid its fees. Looks under its signature where that is certain, then
- * under the signature that somebody named, then among the buyer's transactions. Throws RpcOutage or RpcRefusal, and for
- * a transaction that cannot be read.
+ * Asks the chain for the outcome of a payment, whoever paid its fees. Looks under its signature where that is certain,
+ * then under the signature that somebody named, then among the buyer's transactions. Throws RpcOutage or RpcRefusal,
+ * and for a transaction that cannot be read.
  */
 export const findSolanaPayment = async (
   chain: SolanaChain,

@@ -12,7 +12,9 @@ const addressBytes = 32;
 /** The seed, and the public key, which is the address. */
 const secretKeyBytes = 64;
 
-const addressSchema = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a Solana address');
+const addressSchema = z
+  .string()
+  .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, { error: ({ input }) => `${input} is not a Solana address` });
 const keyForm = 'must be a base58 secret key of 64 bytes';
 const keySchema = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/, keyForm);
 

@@ -5,7 +5,7 @@ import { readTip, remembersSince } from './solana-witness.ts';
 
 /** Twice the life of a blockhash: after it no fork can land the transaction. */
 export const expiryMs = 180_000;
-/** Less than the time until a settled payment is checked again, so that a transaction which that check misses is not there. */
+/** Less than the time until a settled payment is checked again: what that check misses is not on the chain. */
 const freshMs = 90_000;
 
 /** A transaction that landed. */
@@ -38,8 +38,8 @@ const judgeSeen = ({ signature, status }: SeenTransaction): FoundOutcome => {
 const pending: FoundOutcome = { outcome: 'unknown', reason: 'settlement_pending' };
 
 /**
- * Judges a transaction that is not there. A node that stands still, or that started later, knows neither the transaction
- * nor its blockhash, and proves nothing.
+ * Judges a transaction that is not there. A node that stands still, or that started later, knows neither the
+ * transaction nor its blockhash, and proves nothing.
  */
 const judgeUnseen = async (
   chain: SolanaChain,

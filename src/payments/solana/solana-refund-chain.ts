@@ -34,7 +34,8 @@ export const createSolanaRefundChain = ({ rpc, now }: Pick<RefundOptions, 'rpc' 
     const { blockhash } = readSolanaTransaction(transfer.rawTransaction);
     if (ageMs < expiryMs || (await chain.isBlockhashValid(blockhash))) return open('not_landed');
     if (transfer.landmark === null) return open('no_landmark');
-    // A node that does not know the transaction is believed only when it is as far as the cluster and knows the landmark.
+    // A node that does not know the transaction is believed only when it is as far as the cluster and knows the
+    // landmark.
     if (!(await chain.isCurrent()) || (await chain.getStatus(transfer.landmark)) === null)
       return open('history_too_short');
     // A node that stood still before the signing proves nothing: it knows neither the transaction nor its blockhash.

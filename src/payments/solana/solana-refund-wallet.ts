@@ -29,7 +29,7 @@ const openSigner = async (secretKey: Uint8Array): Promise<KeyPairSigner> => {
   }
 };
 
-/** Opens a wallet of a Solana cluster to pay refunds; `secretKey` is seed and public key. Throws TypeError if they differ. */
+/** Opens a Solana wallet to pay refunds; `secretKey` is seed and public key. Throws TypeError if they differ. */
 export const createSolanaRefundWallet = async (
   { network, rpc }: Pick<RefundOptions, 'network' | 'rpc'>,
   secretKey: Uint8Array,

@@ -6,8 +6,8 @@ import { carriesMessage } from './solana-transaction.ts';
 export type SolanaMatch = 'this' | 'other' | 'absent';
 
 /**
- * Looks at the transaction of a signature that somebody else gave. It is the payment when it carries the same message, as
- * the cluster takes a message once. Throws RpcOutage or RpcRefusal.
+ * Looks at the transaction of a signature that somebody else gave. It is the payment when it carries the same message,
+ * as the cluster takes a message once. Throws RpcOutage or RpcRefusal.
  */
 export const matchSolana = async (
   chain: SolanaChain,
@@ -32,9 +32,9 @@ export interface SolanaSearchOptions {
 }
 
 /**
- * Searches the signature of a landed transaction whose fees somebody else paid; null when it is not there. A second call
- * reads only new transactions. Rejects with RpcOutage or RpcRefusal, also when the node cannot show all of the buyer's
- * transactions or there are too many.
+ * Searches the signature of a landed transaction whose fees somebody else paid; null when it is not there. A second
+ * call reads only new transactions. Rejects with RpcOutage or RpcRefusal, also when the node cannot show all of the
+ * buyer's transactions or there are too many.
  */
 export type SolanaSearch = (minSlot?: number) => Promise<string | null>;
 

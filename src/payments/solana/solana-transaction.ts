@@ -51,9 +51,9 @@ const transferChecked = 12;
 const amountBytes = 8;
 
 /**
- * Finds the instruction of a base64 transaction that moves the price, in the terms' token, to the seller's token account.
- * Returns the accounts that it charges; null when there is none. When the transaction has landed without an error, the
- * price was moved. Throws for bytes that are no transaction.
+ * Finds the instruction of a base64 transaction that moves the price, in the terms' token, to the seller's token
+ * account. Returns the accounts that it charges; null when there is none. When the transaction has landed without an
+ * error, the price was moved. Throws for bytes that are no transaction.
  */
 export const findSolanaTransfer = async (
   transaction: string,

@@ -1,34 +1,34 @@
 import type { Metadata, Sharp } from 'sharp';
-import { TooManyWaitingError } from './create-turns.ts';
+import { QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { decodeImage, ImageError, type DecodeOptions, type ImageProblem } from './decode-image.ts';
 
-const longestWaitMs = 20_000;
+const maxWaitMs = 20_000;
 
 /**
- * Null for an image that `work` can decode, by default to its last row; `busy` when too many are being checked, and nothing
- * is known of this one. Rejects with the signal's reason alone.
+ * Returns null for an image that `work` can decode, by default to its last row. Returns `busy` when too many are being
+ * checked, so that nothing is known of this one. Rejects with the signal's reason alone.
  */
 export const checkImage = async (
   bytes: Uint8Array,
   { signal, accountId }: DecodeOptions,
   work: (image: Sharp, header: Metadata) => Promise<unknown> = decodeAll,
 ): Promise<ImageProblem | 'busy' | null> => {
-  const tooLong = AbortSignal.timeout(longestWaitMs);
+  const tooLong = AbortSignal.timeout(maxWaitMs);
   try {
     await decodeImage(bytes, work, { signal: AbortSignal.any([signal, tooLong]), accountId });
     return null;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ImageError) return error.problem;
-    if (error instanceof TooManyWaitingError || error === tooLong.reason) return 'busy';
+    if (error instanceof QueueFullError || error === tooLong.reason) return 'busy';
     throw error;
   }
 };
 
-/** How many times smaller a WebP is made while it is decoded: a lossy one of 49 megapixels takes 10 MB so, and 380 MB whole. */
+/** WebP is decoded at this fraction of its size: a lossy one of 49 megapixels then takes 10 MB in place of 380 MB. */
 const webpShrink = 8;
 
-/** All rows go through the decoder; next to nothing of them is kept. */
+/** Decodes all rows and keeps almost nothing of them. */
 const decodeAll = (image: Sharp, { format, width, height }: Metadata): Promise<Buffer> =>
   format === 'webp'
     ? image
@@ -40,7 +40,7 @@ const decodeAll = (image: Sharp, { format, width, height }: Metadata): Promise<B
         })
         .raw()
         .toBuffer()
-    : // To give the last row, the decoder must go through all of them.
+    : // The decoder must read all rows to return the last one.
       image
         .extract({ left: 0, top: height - 1, width, height: 1 })
         .raw()

@@ -1,36 +1,35 @@
 import type { Metadata, Sharp } from 'sharp';
-import { createTurns } from './create-turns.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import { hasTooManyParts } from './image-parts.ts';
 import { inputImageType } from './input-image-type.ts';
 import { loadSharp, type SharpModule } from './load-sharp.ts';
 
-/** Decoded, an image of this size takes 200 to 400 MB; no upstream takes a larger one. */
-export const mostPixels = 50_000_000;
+/** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
+export const maxPixels = 50_000_000;
 
-/** Above this an image is decoded alone of its kind, so that two do not take twice the memory. */
-const largePixels = mostPixels / 4;
+/** Only one image above this size is decoded at once, so that two do not take twice the memory. */
+const largePixels = maxPixels / 4;
 
 /** Decoding the largest takes two seconds. */
 const decodeSeconds = 15;
 
-const queueLimit = 1_000;
+const queue = { total: 1_000 };
 
 /**
- * For all of the process, as is the thread pool that they are about: of its four threads (UV_THREADPOOL_SIZE), files and
- * names of hosts need the others.
+ * For the whole process, like Node's thread pool: of its four threads (UV_THREADPOOL_SIZE), files and DNS need the others.
  */
-const inTurn = createTurns({ atOnce: 2, queueLimit });
-const largeInTurn = createTurns({ atOnce: 1, queueLimit });
+const decoders = createFairShareLimiter({ total: 2, queue });
+const largeDecoders = createFairShareLimiter({ total: 1, queue });
 
 export type ImageProblem =
   /** Not PNG, JPEG, WebP, GIF or AVIF. */
   | 'other_type'
   | 'too_many_pixels'
-  /** So many scans, texts, frames, chunks or boxes that reading them would take far longer than its pixels do. */
+  /** So many scans, texts, frames, chunks or boxes that reading them takes far longer than the pixels. */
   | 'too_many_parts'
   /** Broken or cut off. */
   | 'undecodable'
-  /** It was not decoded in time, as under load; nothing is known of it. */
+  /** Not decoded in time, for example under load. Nothing is known of the image. */
   | 'too_slow';
 
 export class ImageError extends Error {
@@ -44,49 +43,50 @@ export class ImageError extends Error {
 }
 
 export interface DecodeOptions {
-  /** Heard while it waits for its turn. */
+  /** Ends the wait for a turn, not the decoding. */
   signal: AbortSignal;
-  /** For whom: nobody takes all turns. */
+  /** The account that gets no more than its share of the turns. */
   accountId?: string | undefined;
 }
 
 /**
- * Gives `work` a stranger's image, upright or not as it is, once it was looked over: no other way leads from such bytes to
- * the decoder. `work` does nothing but decode. Throws ImageError, TooManyWaitingError, or the signal's reason.
+ * Gives a stranger's image to `work` after its header was checked, without rotating it. All such images go this way.
+ * `work` does nothing but decode. Throws ImageError, QueueFullError, or the signal's reason.
  */
 export const decodeImage = async <Result>(
   bytes: Uint8Array,
   work: (image: Sharp, header: Metadata) => Promise<Result>,
   options: DecodeOptions,
 ): Promise<Result> => {
-  // The header is looked at first: what it claims is refused before memory is taken for it.
+  // The header is read first, so that a too large image is refused before it takes memory.
   const header = await readImageHeader(bytes, options);
   const pixels = header.width * header.height;
-  if (pixels > mostPixels) throw new ImageError('too_many_pixels');
+  if (pixels > maxPixels) throw new ImageError('too_many_pixels');
   const decode = (): Promise<Result> =>
     withSharp(
       (sharp) =>
         telling(() => {
-          const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
+          const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' });
           return work(image.timeout({ seconds: decodeSeconds }), header);
         }),
       options,
     );
-  return pixels > largePixels ? largeInTurn(decode, options) : decode();
+  return pixels > largePixels ? largeDecoders.run({ owner: options.accountId }, options, decode) : decode();
 };
 
-/** Size and shape as a stranger's image claims them, however large. Throws as decodeImage does. */
+/** Reads size and shape from the header of a foreign image of any size. Throws like `decodeImage`. */
 export const readImageHeader = async (bytes: Uint8Array, options: DecodeOptions): Promise<Metadata> => {
   if (inputImageType(bytes) === null) throw new ImageError('other_type');
   if (hasTooManyParts(bytes)) throw new ImageError('too_many_parts');
   return withSharp((sharp) => telling(() => sharp(bytes, { limitInputPixels: false }).metadata()), options);
 };
 
-/** Runs `work` on pictures of our own making in its turn; within it no other turn may be waited for. */
+/** Runs `work` on pictures of our own when a decoder is free. `work` must not wait for a decoder itself. */
 export const withSharp = <Result>(
   work: (sharp: SharpModule) => Promise<Result>,
   options: DecodeOptions,
-): Promise<Result> => inTurn(async () => work(await loadSharp()), options);
+): Promise<Result> =>
+  decoders.run({ owner: options.accountId }, options, async () => work(await loadSharp()));
 
 const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   try {
@@ -96,5 +96,5 @@ const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => 
   }
 };
 
-/** As libvips words it: "timeout: 37% complete". */
+/** The message of libvips: "timeout: 37% complete". */
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout: ');

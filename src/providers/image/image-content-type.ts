@@ -1,4 +1,4 @@
-/** The type of an image by its first bytes; null for what is neither PNG, JPEG nor WebP. */
+/** Returns the type of an image by its first bytes; null unless it is PNG, JPEG or WebP. */
 export const imageContentType = (bytes: Uint8Array): string | null => {
   if (startsWith(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
   if (startsWith(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';

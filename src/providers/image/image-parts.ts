@@ -1,18 +1,18 @@
 import { inputImageType } from './input-image-type.ts';
 
-/** Progressive photographs have 10 to 14; reading a scan costs time by the image's pixels, however few bytes it has. */
-const mostScans = 100;
-/** The reader unpacks each of these texts, to 8 MB at most, before it looks at a pixel. */
-const mostPackedTexts = 32;
-/** Reading the header of an animation costs time by the square of its frames. */
-const mostFrames = 1_000;
-/** Segments or chunks of any kind that come before the pixels end; a frame has three at most. */
-const mostParts = 4_000;
+/** Progressive photographs have 10 to 14. Reading a scan takes time by the image's pixels, not by its bytes. */
+const maxScans = 100;
+/** The decoder unpacks each of these texts, to 8 MB at most, before the pixels. */
+const maxPackedTexts = 32;
+/** Reading the header of an animation takes time by the square of its frames. */
+const maxFrames = 1_000;
+/** Segments or chunks of any kind before the end of the pixels. A frame has three at most. */
+const maxParts = 4_000;
 
 /**
- * Whether an image is made of more scans, texts, frames, chunks or boxes than an honest one has, so that the time and
- * memory to read it have nothing to do with its size. Looks at each byte once at most; for anything else, and for broken
- * files, which are the decoder's to refuse, false.
+ * Tells whether an image has more scans, texts, frames, chunks or boxes than an honest one, so that reading it takes time
+ * and memory out of proportion to its size. Reads each byte at most once. Returns false for other files and for broken
+ * ones, which the decoder refuses.
  */
 export const hasTooManyParts = (bytes: Uint8Array): boolean => {
   switch (inputImageType(bytes)) {
@@ -34,7 +34,7 @@ export const hasTooManyParts = (bytes: Uint8Array): boolean => {
 const endOfImage = 0xd9;
 const startOfScan = 0xda;
 
-/** ITU-T T.81, annex B: segments, and between them the bytes of scans, in which 0xff stands before 0 or a restart only. */
+/** ITU-T T.81, annex B: segments, and between them the bytes of scans, in which only 0 or a restart follows 0xff. */
 const jpegHasTooManyParts = (bytes: Uint8Array): boolean => {
   let scans = 0;
   let parts = 0;
@@ -45,23 +45,23 @@ const jpegHasTooManyParts = (bytes: Uint8Array): boolean => {
       continue;
     }
     const marker = byteAt(bytes, at + 1);
-    // Any number of 0xff may stand before a marker.
+    // Any number of 0xff may come before a marker.
     at += marker === 0xff ? 1 : 2;
     if (!beginsSegment(marker)) continue;
     if (marker === endOfImage) return false;
     parts += 1;
     if (marker === startOfScan) scans += 1;
-    if (scans > mostScans || parts > mostParts) return true;
+    if (scans > maxScans || parts > maxParts) return true;
     at += byteAt(bytes, at) * 2 ** 8 + byteAt(bytes, at + 1);
   }
   return false;
 };
 
-/** Neither fill nor restart nor a second start of image, which all stand alone. */
+/** Excludes fill bytes, restarts and a second start of image, which have no length. */
 const beginsSegment = (marker: number): boolean =>
   marker >= 0xc0 && marker !== 0xff && !(marker >= 0xd0 && marker <= 0xd8);
 
-/** PNG, third edition, section 5: chunks. What follows the pixels is not read. */
+/** PNG, third edition, section 5: chunks. Chunks after the pixels are not read. */
 const pngHasTooManyParts = (bytes: Uint8Array): boolean => {
   const view = viewOf(bytes);
   let texts = 0;
@@ -71,13 +71,13 @@ const pngHasTooManyParts = (bytes: Uint8Array): boolean => {
     if (type === 'IDAT') return false;
     parts += 1;
     if (type === 'zTXt' || type === 'iTXt') texts += 1;
-    if (texts > mostPackedTexts || parts > mostParts) return true;
+    if (texts > maxPackedTexts || parts > maxParts) return true;
     at += 12 + view.getUint32(at);
   }
   return false;
 };
 
-/** RFC 9649, section 2: chunks of even length. A frame (ANMF) has 16 bytes of its own, and then chunks. */
+/** RFC 9649, section 2: chunks of even length. A frame (ANMF) has a header of 16 bytes and then chunks. */
 const webpHasTooManyParts = (bytes: Uint8Array): boolean => {
   const view = viewOf(bytes);
   let frames = 0;
@@ -86,7 +86,7 @@ const webpHasTooManyParts = (bytes: Uint8Array): boolean => {
     const isFrame = fourCharacters(view, at) === 'ANMF';
     parts += 1;
     if (isFrame) frames += 1;
-    if (frames > mostFrames || parts > mostParts) return true;
+    if (frames > maxFrames || parts > maxParts) return true;
     const length = view.getUint32(at + 4, true);
     at += 8 + (isFrame ? 16 : length + (length % 2));
   }
@@ -106,7 +106,7 @@ const gifHasTooManyParts = (bytes: Uint8Array): boolean => {
     if (introducer !== imageSeparator && introducer !== extensionIntroducer) return false;
     parts += 1;
     if (introducer === imageSeparator) frames += 1;
-    if (frames > mostFrames || parts > mostParts) return true;
+    if (frames > maxFrames || parts > maxParts) return true;
     at += introducer === imageSeparator ? 11 + colourTableBytes(byteAt(bytes, at + 9)) : 2;
     while (byteAt(bytes, at) > 0) at += 1 + byteAt(bytes, at);
     at += 1;
@@ -114,10 +114,10 @@ const gifHasTooManyParts = (bytes: Uint8Array): boolean => {
   return false;
 };
 
-/** By the byte of flags before it. */
+/** Reads the size of a colour table from the byte of flags before it. */
 const colourTableBytes = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1));
 
-/** Boxes with boxes in them, by the bytes that stand before these. */
+/** Boxes that contain boxes, with the number of bytes before these. */
 const avifContainers = new Map([
   ...['iprp', 'ipco', 'moov', 'trak', 'mdia', 'minf', 'stbl', 'edts', 'dinf', 'grpl'].map(
     (name) => [name, 0] as const,
@@ -125,7 +125,7 @@ const avifContainers = new Map([
   ...['meta', 'iref'].map((name) => [name, 4] as const),
 ]);
 
-/** ISO/IEC 14496-12: boxes; those that list items or samples tell how many there are. */
+/** ISO/IEC 14496-12: boxes. Lists of items or samples have a count. */
 const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
   const view = viewOf(bytes);
   let parts = 0;
@@ -135,11 +135,11 @@ const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
       const type = fourCharacters(view, at + 4);
       const next = size === 0 ? end : at + size;
       parts += 1;
-      if (parts > mostParts) return true;
-      // A size of 64 bits is for media, which are not looked into.
+      if (parts > maxParts) return true;
+      // A size of 64 bits is for media, which are not read.
       if (size !== 0 && size < 8) return false;
       const from = at + 8;
-      if (countIn(view, type, { from, to: Math.min(next, end) }) > mostFrames) return true;
+      if (countIn(view, type, { from, to: Math.min(next, end) }) > maxFrames) return true;
       const skipped = avifContainers.get(type);
       if (skipped !== undefined && walk(from + skipped, Math.min(next, end))) return true;
       at = next;
@@ -149,7 +149,7 @@ const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
   return walk(0, bytes.length);
 };
 
-/** How many items or samples a list tells of; 0 for any other box. */
+/** Returns the count of a list of items or samples; 0 for any other box. */
 const countIn = (view: DataView, type: string, { from, to }: { from: number; to: number }): number => {
   const place = { stsz: 8, stts: 4, stsc: 4, stco: 4, iinf: 4, iloc: 6 }[type];
   if (place === undefined || from + place + 4 > to) return 0;

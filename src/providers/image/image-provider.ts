@@ -15,7 +15,7 @@ export const aspectRatios = [
 
 export type AspectRatio = (typeof aspectRatios)[number];
 
-/** An image to be edited, as checked: the type is that of its bytes. */
+/** A checked image to edit. The type is that of its bytes. */
 export interface InputImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** `image/png`, `image/jpeg` or `image/webp`. */
@@ -27,7 +27,7 @@ export interface ImageRequest {
   model: string;
   prompt: string;
   aspectRatio: AspectRatio;
-  /** Empty: made from text alone. Else the prompt says how to edit them. */
+  /** Images that the prompt says how to edit. Empty: the image is made from text alone. */
   inputs: readonly InputImage[];
 }
 

@@ -3,21 +3,22 @@ import { once } from '../../kit/once.ts';
 
 export type SharpModule = typeof Sharp;
 
-/** What may be decoded: strangers send these bytes, and the library reads a dozen formats more, SVG among them. */
+/** The formats that may be decoded. The library reads a dozen more, such as SVG, which are too risky for foreign files. */
 const openLoaders = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 
 /**
- * The image library, loaded when first needed (0.1 s). From then on the whole process decodes PNG, JPEG, WebP, GIF and
- * HEIF (AVIF) from memory and nothing else. Its work runs on Node's thread pool, so it is for `decode-image.ts` to call, which bounds it.
+ * Loads the image library with the first call (0.1 s). From then on the whole process decodes only PNG, JPEG, WebP, GIF and
+ * HEIF (AVIF), from memory. Only `decode-image.ts` calls it, because the work runs on Node's thread pool and must be
+ * bounded.
  */
 export const loadSharp = once(async (): Promise<SharpModule> => {
   const { default: sharp } = await import('sharp');
-  // Only before the first decoding: while all are blocked, one that runs would take its image for broken.
+  // Must come before the first decoding: an image that is decoded while all formats are blocked counts as broken.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: openLoaders });
-  // Customers' pictures are not kept for the next one.
+  // Do not cache the pictures of customers.
   sharp.cache(false);
-  // One thread a picture: turns, not threads, decide how much of the machine pictures take.
+  // One thread for each picture: `decode-image.ts` limits how many are decoded at once.
   sharp.concurrency(1);
   return sharp;
 });

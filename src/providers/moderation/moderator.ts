@@ -1,15 +1,15 @@
-/** What is checked: the words of a request and its pictures. */
+/** The words and pictures of a request. */
 export interface ModerationInput {
   text: string;
   /** By the bytes' own magic number: `image/png`, `image/jpeg` or `image/webp`. */
   images: readonly { contentType: string; load(signal: AbortSignal): Promise<Uint8Array> }[];
 }
 
-/** A look at a request before it is carried out, beside what models refuse by themselves. */
+/** Checks requests before they are carried out, in addition to the refusals of models. */
 export interface Moderator {
   /**
-   * Resolves when nothing is wrong. Throws ProviderError: `content_policy_violation` for what is flagged, another code when
-   * it could not be looked at; or the signal's reason.
+   * Resolves when nothing is flagged. Throws ProviderError with `content_policy_violation` for a flagged request, and with
+   * another code when the check failed. Throws the signal's reason when it aborts.
    */
   check(input: ModerationInput, options: { signal: AbortSignal }): Promise<void>;
 }

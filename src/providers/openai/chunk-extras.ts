@@ -3,7 +3,10 @@ import { jsonExcess } from '../../kit/bounded-json.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextExtras } from '../text/text-provider.ts';
 
-const text = z.string().optional().catch(undefined);
+/** A member that counts as absent when it is missing, null or of another type. */
+export const tolerant = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
+
+const text = tolerant(z.string());
 const bytes = z.array(z.int()).nullable().catch(null);
 const tokens = z
   .array(
@@ -16,22 +19,21 @@ const tokens = z
   )
   .catch([]);
 
-/** Objects as they came, unless there is too much in them to look into. */
+/** An object as it was sent, unless it has too many members or levels. */
 export const looseObject = z.custom<JsonObject>(
   (value) =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && jsonExcess(value) === null,
 );
 
-export const logprobsSchema = z.object({ content: tokens, refusal: tokens }).optional().catch(undefined);
+export const logprobsSchema = tolerant(z.object({ content: tokens, refusal: tokens }));
 
-export const annotationsSchema = z.array(looseObject).optional().catch(undefined);
+export const annotationsSchema = tolerant(z.array(looseObject));
 
-export const audioSchema = z
-  .object({ id: text, data: text, transcript: text, expires_at: z.number().optional().catch(undefined) })
-  .optional()
-  .catch(undefined);
+export const audioSchema = tolerant(
+  z.object({ id: text, data: text, transcript: text, expires_at: tolerant(z.number()) }),
+);
 
-/** What a chunk brings beside words; undefined when that is nothing. */
+/** Returns the parts of a chunk beside its words; undefined when there are none. */
 export const toExtras = ({
   logprobs,
   annotations = [],

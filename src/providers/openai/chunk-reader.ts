@@ -1,76 +1,69 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { FinishReason, TextEvent, TextExtras, TextUsage } from '../text/text-provider.ts';
-import { annotationsSchema, audioSchema, logprobsSchema, looseObject, toExtras } from './chunk-extras.ts';
+import {
+  annotationsSchema,
+  audioSchema,
+  logprobsSchema,
+  looseObject,
+  toExtras,
+  tolerant,
+} from './chunk-extras.ts';
 
-/** What an upstream leaves out, spells null or gets wrong counts as absent: only what we use is read. */
-const text = z.string().optional().catch(undefined);
-const count = z.int().min(0).optional().catch(undefined);
+const text = tolerant(z.string());
+const count = tolerant(z.int().min(0));
 
 const callSchema = z.object({
   index: count,
   id: text,
-  function: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
-  extra_content: looseObject.optional().catch(undefined),
+  function: tolerant(z.object({ name: text, arguments: z.unknown() })),
+  extra_content: tolerant(looseObject),
 });
 
+const deltaSchema = z.object({
+  content: text,
+  reasoning_content: text,
+  reasoning: text,
+  refusal: text,
+  tool_calls: tolerant(z.array(callSchema)),
+  function_call: tolerant(z.object({ name: text, arguments: z.unknown() })),
+  annotations: annotationsSchema,
+  audio: audioSchema,
+});
+
+const usageSchema = z.object({
+  prompt_tokens: z.int().min(0),
+  completion_tokens: z.int().min(0),
+  total_tokens: count,
+  prompt_tokens_details: tolerant(z.object({ cached_tokens: count, audio_tokens: count })),
+  completion_tokens_details: tolerant(
+    z.object({
+      reasoning_tokens: count,
+      audio_tokens: count,
+      accepted_prediction_tokens: count,
+      rejected_prediction_tokens: count,
+    }),
+  ),
+});
+
+/** Only the members that we use are read. */
 const chunkSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        delta: z
-          .object({
-            content: text,
-            reasoning_content: text,
-            reasoning: text,
-            refusal: text,
-            tool_calls: z.array(callSchema).optional().catch(undefined),
-            function_call: z.object({ name: text, arguments: z.unknown() }).optional().catch(undefined),
-            annotations: annotationsSchema,
-            audio: audioSchema,
-          })
-          .optional()
-          .catch(undefined),
-        logprobs: logprobsSchema,
-        finish_reason: text,
-      }),
-    )
-    .optional()
-    .catch(undefined),
-  usage: z
-    .object({
-      prompt_tokens: z.int().min(0),
-      completion_tokens: z.int().min(0),
-      total_tokens: count,
-      prompt_tokens_details: z
-        .object({ cached_tokens: count, audio_tokens: count })
-        .optional()
-        .catch(undefined),
-      completion_tokens_details: z
-        .object({
-          reasoning_tokens: count,
-          audio_tokens: count,
-          accepted_prediction_tokens: count,
-          rejected_prediction_tokens: count,
-        })
-        .optional()
-        .catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
+  choices: tolerant(
+    z.array(z.object({ delta: tolerant(deltaSchema), logprobs: logprobsSchema, finish_reason: text })),
+  ),
+  usage: tolerant(usageSchema),
 });
 
-type Chunk = z.infer<typeof chunkSchema>;
-type Delta = NonNullable<NonNullable<NonNullable<Chunk['choices']>[number]>['delta']>;
+type Delta = z.infer<typeof deltaSchema>;
 type CallPiece = z.infer<typeof callSchema>;
 
-/** Reads one answer's chunks; the end of the answer is known when the stream has ended. */
+/** Reads the chunks of one answer. Its finish reason and usage are complete when the stream has ended. */
 export interface ChunkReader {
-  /** The events of one chunk; a chunk that is none has none. */
+  /** Returns the events of one chunk; none for a value that is no chunk. */
   read(chunk: unknown): TextEvent[];
-  /** Null when the answer had no finish reason: it was cut off. */
+  /** Null when the answer had no finish reason, so it was cut off. */
   finishReason(): FinishReason | null;
-  /** The last usage reported; null when none was. */
+  /** The last reported usage; null when there was none. */
   usage(): TextUsage | null;
 }
 
@@ -79,7 +72,7 @@ export const createChunkReader = (): ChunkReader => {
   let usage: TextUsage | null = null;
   const knownCalls = new Map<number, string | null>();
 
-  /** Upstreams that leave out the index start a new call with each new id. */
+  /** Upstreams that send no index start a new call with each new id. */
   const indexOf = (call: CallPiece): number => {
     if (call.index !== undefined) return call.index;
     const last = knownCalls.size - 1;
@@ -150,7 +143,7 @@ const contentEvent = (piece: string, extras: TextExtras | undefined): TextEvent[
 const textEvent = (type: 'content' | 'reasoning' | 'refusal', piece: string | undefined): TextEvent[] =>
   piece === undefined || piece === '' ? [] : [{ type, text: piece }];
 
-/** Arguments are a piece of JSON text; a few upstreams send the object itself. */
+/** Arguments are a piece of JSON text. A few upstreams send the object itself. */
 const argumentsText = (value: unknown): string => {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -170,11 +163,8 @@ const toFinishReason = (reason: string): FinishReason => {
   }
 };
 
-/**
- * Reasoning is billed as completion; upstreams that leave it out of `completion_tokens` still have it in the
- * total.
- */
-const toUsage = (usage: NonNullable<Chunk['usage']>): TextUsage => {
+/** Reasoning is billed as completion. Upstreams that leave it out of `completion_tokens` still have it in the total. */
+const toUsage = (usage: z.infer<typeof usageSchema>): TextUsage => {
   const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage;
   return {
     promptTokens: usage.prompt_tokens,

@@ -1,6 +1,7 @@
 import type { AspectRatio } from '../image/image-provider.ts';
+import { ratioProportion } from '../video/ratio-proportion.ts';
 
-/** The sizes that a family of upstream models takes, and what it calls its own choice. */
+/** The sizes that a family of upstream models takes, and its name for a size of its own choice. */
 interface SizeFamily {
   models: RegExp;
   sizes: readonly string[];
@@ -19,16 +20,11 @@ const otherModels: Omit<SizeFamily, 'models'> = {
   auto: null,
 };
 
-/** The upstream's size nearest to a ratio; null to let the upstream choose. */
+/** Returns the upstream's size nearest to a ratio; null to let the upstream choose. */
 export const upstreamSize = (model: string, ratio: AspectRatio): string | null => {
   const { sizes, auto } = families.find((family) => family.models.test(model)) ?? otherModels;
   if (ratio === 'auto') return auto;
   const distance = (size: string): number =>
-    Math.abs(Math.log(proportion(size, 'x') / proportion(ratio, ':')));
+    Math.abs(Math.log(ratioProportion(size) / ratioProportion(ratio)));
   return [...sizes].sort((a, b) => distance(a) - distance(b))[0] ?? null;
-};
-
-const proportion = (text: string, separator: string): number => {
-  const [width = 1, height = 1] = text.split(separator).map(Number);
-  return width / height;
 };

@@ -1,49 +1,45 @@
 import type { OpenAI } from 'openai';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import type { Fetch, UpstreamFetch } from './upstream-fetch.ts';
+import { createUpstreamFetch, type Fetch } from './upstream-fetch.ts';
 
 export interface OpenAiClientOptions {
   /** With the version part, as in `https://api.openai.com/v1`. */
   baseUrl: string;
-  /** Null for upstreams that want none. */
+  /** Null for upstreams without a key. */
   apiKey: string | null;
   timeouts: ProviderTimeouts;
-  /** In place of the fetch over undici, which keeps the time-outs. */
+  /** Replaces the default fetch, which applies the time-outs. */
   fetch?: Fetch;
 }
 
-/** One upstream with its connections, shared by its text and image adapters. */
+/** One upstream with its connections, shared by its adapters. */
 export interface OpenAiClient {
   baseUrl: string;
-  /** The package's client, loaded when first needed. */
-  open(): Promise<OpenAiConnection>;
+  /** Returns the client of the `openai` package, which is loaded by the first call. */
+  open(): Promise<OpenAI>;
   close(): Promise<void>;
 }
 
-interface OpenAiConnection {
-  api: OpenAI;
-}
-
-/** The package's timers measure the headers only; ours measure all, so its own wait as long as a timer can. */
+/** The package's time-out covers only the headers. Ours cover the whole answer, so its own is the longest possible. */
 const neverMs = 2 ** 31 - 1;
 
 export const createOpenAiClient = (options: OpenAiClientOptions): OpenAiClient => {
-  let opening: Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> | null = null;
+  let opening: ReturnType<typeof connect> | null = null;
+  const open = () => (opening ??= connect(options));
   return {
     baseUrl: options.baseUrl,
-    open: () => (opening ??= connect(options)),
+    open: async () => (await open()).api,
     close: async () => {
       if (opening !== null) await (await opening).close();
     },
   };
 };
 
-const connect = async (
-  options: OpenAiClientOptions,
-): Promise<OpenAiConnection & Pick<UpstreamFetch, 'close'>> => {
-  const [{ OpenAI }, upstream] = await Promise.all([import('openai'), openFetch(options)]);
-  const { baseUrl, apiKey } = options;
-  // Every setting that the package would otherwise take from the environment is given.
+const connect = async ({ baseUrl, apiKey, timeouts, fetch }: OpenAiClientOptions) => {
+  const { OpenAI } = await import('openai');
+  const upstream =
+    fetch === undefined ? createUpstreamFetch(timeouts) : { fetch, close: () => Promise.resolve() };
+  // All settings are set, because the package would read missing ones from the environment.
   const api = new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
@@ -58,10 +54,4 @@ const connect = async (
     ...(apiKey === null ? { defaultHeaders: { authorization: null } } : {}),
   });
   return { api, close: upstream.close };
-};
-
-const openFetch = async ({ fetch, timeouts }: OpenAiClientOptions): Promise<UpstreamFetch> => {
-  if (fetch !== undefined) return { fetch, close: () => Promise.resolve() };
-  const { createUpstreamFetch } = await import('./upstream-fetch.ts');
-  return createUpstreamFetch(timeouts);
 };

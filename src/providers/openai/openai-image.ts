@@ -11,13 +11,13 @@ import { toProviderFailure } from './to-provider-failure.ts';
 
 export interface OpenAiImageOptions {
   client: OpenAiClient;
-  /** By which an image is fetched from an address that the upstream names. */
+  /** Fetches an image from an address that the upstream names. */
   outbound: Pick<Outbound, 'download'>;
   timeouts: ProviderTimeouts;
 }
 
-/** The largest image that is taken over by its address. */
-const largestImage = 32 * 1024 ** 2;
+/** The largest image that is fetched from an address. */
+const maxImageBytes = 32 * 1024 ** 2;
 
 const text = z.string().min(1).optional().catch(undefined);
 const answerSchema = z.object({
@@ -27,13 +27,13 @@ const answerSchema = z.object({
 type AnswerImage = z.infer<typeof answerSchema>['data'][number];
 
 /**
- * One image at a time by `images/generations` of an OpenAI-compatible upstream, or `images/edits` where there are images
- * to edit; base64 and URL answers.
+ * Images by `images/generations` of an OpenAI-compatible upstream, or by `images/edits` where there are images to edit.
+ * One call makes one image. The answer may have base64 or an address.
  */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
     try {
-      const { api } = await client.open();
+      const api = await client.open();
       const answer: unknown =
         request.inputs.length === 0
           ? await api.post('/images/generations', { body: toFields(request), signal })
@@ -53,7 +53,7 @@ const toFields = ({ model, prompt, aspectRatio }: ImageRequest): Record<string, 
   return { model, prompt, n: 1, ...(size === null ? {} : { size }) };
 };
 
-/** The same fields and the images as multipart/form-data, written by the platform. */
+/** Encodes the same fields and the images as multipart/form-data. */
 const toForm = async (
   request: ImageRequest,
 ): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> => {
@@ -87,7 +87,7 @@ const imageBytes = async (image: AnswerImage, options: DownloadOptions): Promise
   return download(image.url, options);
 };
 
-/** No key goes along: the address is often another host's. */
+/** Sends no key: the address is often another host's. */
 const download = async (
   url: string,
   { outbound, timeouts, signal }: DownloadOptions,
@@ -96,7 +96,7 @@ const download = async (
   try {
     const { body } = await outbound.download(url, {
       lane: 'results',
-      maxBytes: largestImage,
+      maxBytes: maxImageBytes,
       totalMs,
       signal,
     });
@@ -107,6 +107,6 @@ const download = async (
   }
 };
 
-/** The image was made, and maybe paid for: asking again would make another. */
+/** The image was made, and perhaps paid for. Asking again would make another one. */
 const unusable = (message: string, cause?: OutboundError): ProviderError =>
   new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error', cause });

@@ -4,15 +4,15 @@ import { ProviderError } from '../provider-error.ts';
 import type { OpenAiClient } from './openai-client.ts';
 import { toProviderFailure } from './to-provider-failure.ts';
 
-/** Moderation models read less at once than models write to. */
-const longestPiece = 20_000;
-/** What stands on a border is in both pieces. */
+/** Moderation models read less at once than a prompt may have. */
+const maxPieceLength = 20_000;
+/** Pieces overlap, so that words at a border are whole in one of them. */
 const overlap = 500;
 const answerSchema = z.object({ results: z.array(z.object({ flagged: z.boolean() })).min(1) });
 
 type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
-/** Looks by `/moderations` of an OpenAI-compatible upstream, at one piece of text or one image in a call. */
+/** Checks by `/moderations` of an OpenAI-compatible upstream, one piece of text or one image in a call. */
 export const createOpenAiModerator = ({
   client,
   model,
@@ -23,7 +23,7 @@ export const createOpenAiModerator = ({
   const look = async (part: Part, signal: AbortSignal): Promise<void> => {
     let isFlagged: boolean;
     try {
-      const { api } = await client.open();
+      const api = await client.open();
       const answer: unknown = await api.post('/moderations', { body: { model, input: [part] }, signal });
       isFlagged = answerSchema.parse(answer).results.some(({ flagged }) => flagged);
     } catch (error) {
@@ -39,8 +39,8 @@ export const createOpenAiModerator = ({
 
   return {
     check: async ({ text, images }, { signal }) => {
-      for (let start = 0; start === 0 || start + overlap < text.length; start += longestPiece - overlap)
-        await look({ type: 'text', text: text.slice(start, start + longestPiece).toWellFormed() }, signal);
+      for (let start = 0; start === 0 || start + overlap < text.length; start += maxPieceLength - overlap)
+        await look({ type: 'text', text: text.slice(start, start + maxPieceLength).toWellFormed() }, signal);
       for (const { contentType, load } of images) {
         const base64 = Buffer.from(await load(signal)).toString('base64');
         await look({ type: 'image_url', image_url: { url: `data:${contentType};base64,${base64}` } }, signal);

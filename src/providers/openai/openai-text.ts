@@ -9,9 +9,9 @@ import { toProviderFailure } from './to-provider-failure.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
-  /** For answers whose upstream reports no usage: then usage is our own count of the prompt and of what was sent. */
+  /** Counts the tokens of the prompt and the answer when the upstream reports no usage. */
   counter: TokenCounter;
-  /** By default from the host: `max_completion_tokens` for OpenAI and Azure, else `max_tokens`. */
+  /** Default by the host: `max_completion_tokens` for OpenAI and Azure, otherwise `max_tokens`. */
   limitField?: OutputLimitField;
 }
 
@@ -34,7 +34,7 @@ export const createOpenAiText = ({
     } catch (error) {
       throw await toProviderFailure(error, signal);
     }
-    // The client ends an aborted stream without a word.
+    // The client ends an aborted stream without an error.
     signal.throwIfAborted();
     const reason = reader.finishReason();
     if (reason === null)
@@ -47,13 +47,13 @@ export const createOpenAiText = ({
   },
 });
 
-/** The raw chunks: the package's types promise more than upstreams keep. */
+/** Returns the raw chunks. The package's types promise more than upstreams send. */
 const chunks = async function* (
   client: OpenAiClient,
   body: Record<string, unknown>,
   signal: AbortSignal,
 ): AsyncGenerator {
-  const { api } = await client.open();
+  const api = await client.open();
   yield* await api.post<AsyncIterable<unknown>>('/chat/completions', { body, stream: true, signal });
 };
 

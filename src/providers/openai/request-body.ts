@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
-/** The name under which an upstream takes the output limit. */
+/** The field in which an upstream takes the output limit. */
 export type OutputLimitField = 'max_tokens' | 'max_completion_tokens';
 
 /**
- * The options that go upstream. `store`, `metadata`, `user`, `safety_identifier` and `prompt_cache_key` are not
- * among them, nor is what multiplies output.
+ * The options that are sent upstream. `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key` and options that
+ * multiply the output are not.
  */
 const forwardedOptions = [
   'tools',
@@ -37,13 +37,13 @@ const forwardedOptions = [
   'extra_body',
 ];
 
-/** OpenAI's own newer models refuse the old name; most compatible servers know only that. */
+/** Newer models of OpenAI refuse the old name. Most compatible servers know only the old name. */
 export const outputLimitField = (baseUrl: string): OutputLimitField => {
   const { hostname } = new URL(baseUrl);
   return /(^|\.)(openai\.com|azure\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 };
 
-/** The body of a streaming chat completion, usage always asked for. */
+/** Makes the body of a streaming chat completion that always asks for usage. */
 export const toRequestBody = (
   { model, messages, maxOutputTokens, options }: TextRequest,
   limitField: OutputLimitField,
@@ -56,7 +56,7 @@ export const toRequestBody = (
   stream_options: { ...asObject(options['stream_options']), include_usage: true },
 });
 
-/** A message without participant names; only the legacy `function` role cannot do without. */
+/** Removes participant names from a message. Only the legacy `function` role needs one. */
 const toUpstreamMessage = (message: TextMessage): JsonObject => ({
   role: message.role,
   content: message.content ?? null,

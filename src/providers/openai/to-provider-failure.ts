@@ -1,10 +1,12 @@
 import { retryAfterMs } from '../../kit/retry-after-ms.ts';
+import { OutboundError } from '../../http/outbound.ts';
 import { ProviderError } from '../provider-error.ts';
+import { toTransportFailure } from '../transport-failure.ts';
 import { toStatusFailure } from './status-failure.ts';
 
 /**
- * Whatever the client threw, as what is thrown on: the caller's abort reason, a ProviderError (our fetch's
- * own, or one made from an error answer), or an unknown fault of an upstream that did answer.
+ * Maps what the client threw to what is thrown on: the caller's abort reason, a ProviderError (made from a failure of
+ * our fetch or from an error answer), or an unknown fault of an upstream that did answer.
  */
 export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): Promise<unknown> => {
   if (signal.aborted) return signal.reason;
@@ -29,10 +31,10 @@ export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): P
 };
 
 /** A failure that our fetch threw; the package wraps what comes before the headers. */
-const ownFailure = (thrown: unknown): ProviderError | null => {
+const ownFailure = (thrown: unknown): unknown => {
   let error = thrown;
   for (let depth = 0; depth < 4 && error instanceof Error; depth += 1) {
-    if (error instanceof ProviderError) return error;
+    if (error instanceof ProviderError || error instanceof OutboundError) return toTransportFailure(error);
     error = error.cause;
   }
   return null;

@@ -1,16 +1,13 @@
-import { Agent, request, type Dispatcher } from 'undici';
+import { createHttpClient } from '../../http/http-client.ts';
+import type { AnswerHead, BodyLimits, HttpAnswer } from '../../http/send-request.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import { ProviderError } from '../provider-error.ts';
-import { toConnectFailure } from './connect-failure.ts';
-import { startDeadlines, type Deadlines } from './deadlines.ts';
-import { guardedBody, type BodyLimits } from './guarded-body.ts';
 
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 export interface UpstreamFetch {
   /**
    * The part of WHATWG fetch that the `openai` package uses: a string or bytes as body in; status, headers,
-   * text(), json() and an async iterable `body` out. Follows no redirects. Throws ProviderError, or the reason of
+   * text(), json() and an async iterable `body` out. Follows no redirects. Throws OutboundError, or the reason of
    * an aborted signal, also while the body is read.
    */
   fetch: Fetch;
@@ -20,76 +17,42 @@ export interface UpstreamFetch {
 const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
 /** An image in base64 is a third longer than itself. */
-const jsonLimits: BodyLimits = { totalBytes: 48 * megabyte, lineBytes: null };
-const otherLimits: BodyLimits = { totalBytes: 32 * megabyte, lineBytes: null };
+const jsonLimits: BodyLimits = { totalBytes: 48 * megabyte };
+const otherLimits: BodyLimits = { totalBytes: 32 * megabyte };
+/** How much of an answer that nobody wants is read away, so that its connection can be used again. */
+const leftover = { bytes: 65_536, ms: 1_000 };
 
-const limitsFor = (contentType: string | null): BodyLimits => {
-  if (contentType?.includes('event-stream') === true) return eventLimits;
-  return contentType?.includes('json') === true ? jsonLimits : otherLimits;
+const limitsFor = ({ headers }: AnswerHead): BodyLimits => {
+  const contentType = String(headers['content-type']);
+  if (contentType.includes('event-stream')) return eventLimits;
+  return contentType.includes('json') ? jsonLimits : otherLimits;
 };
 
-/** All that goes upstream; the client's own headers tell of our platform, and may come from the environment. */
+/** Headers that go upstream. The client's own ones tell of our platform, and may come from the environment. */
 const forwardedHeaders = ['accept', 'authorization', 'content-type'];
 
-/** A fetch over undici.request, a fraction of the cost of the global one, with connect, first byte, idle and total time-outs. */
+/** Creates a fetch with connect, first byte, idle and total time-outs, at a fraction of the cost of the global one. */
 export const createUpstreamFetch = (timeouts: ProviderTimeouts): UpstreamFetch => {
-  const dispatcher = new Agent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Shorter than what servers and their proxies commonly allow, so that no request meets a closing connection.
-    keepAliveTimeout: 4_000,
-  });
+  const http = createHttpClient(timeouts);
   return {
     fetch: async (input, init = {}) => {
-      const url = toHttpUrl(input);
-      const deadlines = startDeadlines(timeouts, init.signal ?? null);
-      const answer = await send({ url, init, dispatcher, deadlines });
-      return toResponse(answer, deadlines);
+      const answer = await http.send(input instanceof Request ? input.url : input, {
+        method: init.method === 'POST' ? 'POST' : 'GET',
+        headers: headersOf(init),
+        body: typeof init.body === 'string' || init.body instanceof Uint8Array ? init.body : null,
+        signal: init.signal,
+        timeouts,
+        limits: limitsFor,
+      });
+      return toResponse(answer);
     },
-    close: () => dispatcher.destroy(),
+    close: () => http.close(),
   };
-};
-
-const toHttpUrl = (input: string | URL | Request): URL => {
-  const url = new URL(input instanceof Request ? input.url : input);
-  if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-  throw new ProviderError(`an upstream address of ${url.protocol} is not fetched`, {
-    failure: 'ambiguous',
-    code: 'upstream_error',
-  });
-};
-
-const send = async ({
-  url,
-  init,
-  dispatcher,
-  deadlines,
-}: {
-  url: URL;
-  init: RequestInit;
-  dispatcher: Dispatcher;
-  deadlines: Deadlines;
-}): Promise<Dispatcher.ResponseData> => {
-  try {
-    const answer = request(url, {
-      dispatcher,
-      method: init.method === 'POST' ? 'POST' : 'GET',
-      headers: headersOf(init),
-      body: typeof init.body === 'string' || init.body instanceof Uint8Array ? init.body : null,
-      signal: deadlines.signal,
-    });
-    // While it connects, undici does not hear an abort.
-    return await Promise.race([answer, deadlines.expired]);
-  } catch (error) {
-    deadlines.end();
-    throw deadlines.signal.aborted ? deadlines.signal.reason : toConnectFailure(error);
-  }
 };
 
 const headersOf = (init: RequestInit): Record<string, string> => {
   const given = new Headers(init.headers);
-  const headers: Record<string, string> = { 'user-agent': 'causeway', 'accept-encoding': 'identity' };
+  const headers: Record<string, string> = {};
   for (const name of forwardedHeaders) {
     const value = given.get(name);
     if (value !== null) headers[name] = value;
@@ -98,23 +61,31 @@ const headersOf = (init: RequestInit): Record<string, string> => {
 };
 
 /** A Response whose body is a plain async iterable: a web stream would glue chunks together, at many times the cost. */
-const toResponse = (answer: Dispatcher.ResponseData, deadlines: Deadlines): Response => {
+const toResponse = ({ status, headers: given, body }: HttpAnswer): Response => {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(answer.headers)) {
+  for (const [name, value] of Object.entries(given)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
-  const body = guardedBody(answer.body, deadlines, limitsFor(headers.get('content-type')));
-  const text = async (): Promise<string> => (await gather(body)).toString('utf8');
-  const status = answer.statusCode >= 200 && answer.statusCode <= 599 ? answer.statusCode : 502;
-  return Object.defineProperties(new Response(null, { status, headers }), {
-    body: { value: body },
-    text: { value: text },
-    json: { value: async () => JSON.parse(await text()) },
+  const isStatus = status >= 200 && status <= 599;
+  return Object.defineProperties(new Response(null, { status: isStatus ? status : 502, headers }), {
+    body: { value: readOrLeave(body) },
+    text: { value: () => body.text() },
+    json: { value: async () => JSON.parse(await body.text()) },
   });
 };
 
-const gather = async (body: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-};
+/** The chunks of a body. A reader that stops early leaves the connection to be used again when little is left to read. */
+const readOrLeave = (body: HttpAnswer['body']): AsyncIterable<Buffer> => ({
+  [Symbol.asyncIterator]: () => {
+    const chunks: AsyncIterator<Buffer, undefined> = body.iterator({ destroyOnReturn: false });
+    return {
+      next: () => chunks.next(),
+      return: async () => {
+        body
+          .dump({ limit: leftover.bytes, signal: AbortSignal.timeout(leftover.ms) })
+          .catch(() => body.destroy());
+        return { done: true, value: undefined };
+      },
+    };
+  },
+});

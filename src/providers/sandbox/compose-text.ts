@@ -1,14 +1,14 @@
 import type { Conversation } from './conversation.ts';
 
-/** What the sandbox says of itself in every answer in words. */
+/** The first line of every answer in words. */
 export const sandboxNotice = 'This is a sandbox answer: no language model is behind it.';
 
-const longestQuote = 240;
-const longestToolResult = 1_000;
-/** Words are counted in this many UTF-16 units; counting more would hold up the event loop. */
+const maxQuoteLength = 240;
+const maxToolResultLength = 1_000;
+/** Words are counted in this many UTF-16 units. Counting more would block the event loop. */
 const countedLength = 65_536;
 
-/** The sandbox's answer in words: it shows what arrived, so that a caller can check the way there and back. */
+/** Composes the sandbox's answer in words. It repeats the request, so that a caller can check both directions. */
 export const composeText = (conversation: Conversation, offeredTools: readonly string[]): string =>
   [
     sandboxNotice,
@@ -22,23 +22,23 @@ export const composeText = (conversation: Conversation, offeredTools: readonly s
 
 const questionText = ({ question }: Conversation): string => {
   if (question.trim() === '') return 'The request has no text of a user to answer.';
-  return `You asked, in ${countWords(question)}: "${excerpt(question, longestQuote)}"`;
+  return `You asked, in ${countWords(question)}: "${excerpt(question, maxQuoteLength)}"`;
 };
 
 const toolResultText = ({ name, text }: { name: string | null; text: string }): string =>
-  `${name === null ? 'The tool' : `The tool ${name}`} answered: ${excerpt(text, longestToolResult)}`;
+  `${name === null ? 'The tool' : `The tool ${name}`} answered: ${excerpt(text, maxToolResultLength)}`;
 
 const toolsText = (names: readonly string[]): string =>
   `${amount(names.length, 'tool')} could be called (${names.slice(0, 5).join(', ')}${names.length > 5 ? ', ...' : ''}). ` +
   'Set tool_choice to "required" to have the sandbox call the first.';
 
-/** The number of words, as text: "12 words", or "more than 900 words" when the text is too long to count. */
+/** Returns the number of words as text: "12 words", or "more than 900 words" when the text is too long to count. */
 export const countWords = (text: string): string => {
   const words = text.slice(0, countedLength).match(/\S+/g)?.length ?? 0;
   return `${text.length > countedLength ? 'more than ' : ''}${amount(words, 'word')}`;
 };
 
-/** A text on one line, cut at `length` UTF-16 units. */
+/** Puts a text on one line and cuts it at `length` UTF-16 units. */
 export const excerpt = (text: string, length: number): string => {
   const line = text
     .slice(0, length * 2)

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextMessage } from '../text/text-provider.ts';
 
-/** The part of a conversation that the sandbox answers to. */
+/** The part of a conversation that the sandbox answers. */
 export interface Conversation {
   messageCount: number;
   /** The text of the last user message; empty when there is none. */
   question: string;
   /** Pictures and sounds in the last user message. */
   mediaCount: number;
-  /** The tool result that ends the conversation, if one does. */
+  /** The tool result at the end of the conversation; null when there is none. */
   toolResult: { name: string | null; text: string } | null;
 }
 
@@ -36,7 +36,7 @@ const textOf = (message: TextMessage | undefined): string => {
     .join('\n');
 };
 
-/** The name of the tool whose call a result answers. */
+/** Finds the name of the tool whose call a result answers. */
 const calledName = (messages: readonly TextMessage[], result: TextMessage): string | null => {
   const calls = messages.findLast((message) => message.tool_calls !== undefined)?.tool_calls ?? [];
   const { function: called } = calls.find((call) => call['id'] === result.tool_call_id) ?? {};

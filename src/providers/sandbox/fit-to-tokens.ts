@@ -1,13 +1,13 @@
 import type { TokenCounter } from '../tokens/token-counter.ts';
 
 export interface FittedText {
-  /** In order; joined they are the text, or its beginning. */
+  /** In order. Joined, they are the text or its beginning. */
   pieces: string[];
   tokens: number;
   isCut: boolean;
 }
 
-/** Words with the space before them; what has no spaces is split every 16 characters. */
+/** Words with the space before them. Text without spaces is split every 16 characters. */
 const wordPattern = /\s*\S{1,16}|\s+$/gu;
 
 /** Splits a text at words and keeps as many from its beginning as `maxTokens` allows. */

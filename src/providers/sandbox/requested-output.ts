@@ -14,7 +14,7 @@ interface FunctionDefinition {
   schema: Json;
 }
 
-/** Throws ProviderError when a function is named that was not offered. */
+/** Reads the form of the answer. Throws ProviderError when the named function is not in the request. */
 export const readRequestedOutput = (options: { [name: string]: Json }): RequestedOutput => {
   const tools = definitions(options['tools']).concat(definitions(options['functions']));
   return requiredCall(options, tools) ?? formatOf(options['response_format']) ?? offered(tools);
@@ -60,7 +60,7 @@ const definitions = (list: Json | undefined): FunctionDefinition[] => {
   return list.flatMap((entry) => {
     const definition = asObject(asObject(entry)?.['function']) ?? asObject(entry);
     const name = definition?.['name'];
-    // Arguments are an object, whether or not the schema says so.
+    // Arguments are always an object, even if the schema does not say so.
     const schema = { type: 'object', ...asObject(definition?.['parameters']) };
     return typeof name === 'string' ? [{ name, schema }] : [];
   });

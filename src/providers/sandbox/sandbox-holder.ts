@@ -1,2 +1,2 @@
-/** As whom the sandbox decodes images: it has a share of the turns like an account, and leaves the others to checks. */
+/** The owner of the sandbox's own decodings, which are limited to a share like those of an account. */
 export const sandboxHolder = 'sandbox';

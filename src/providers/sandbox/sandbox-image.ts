@@ -1,8 +1,10 @@
-import { createTurns, TooManyWaitingError } from '../image/create-turns.ts';
+import { unlessAborted } from '../../kit/unless-aborted.ts';
+import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
-import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { excerpt } from './compose-text.ts';
 import { editPictures } from './pictures/edit-pictures.ts';
 import { pictureSize, type PictureSize } from './pictures/picture-size.ts';
@@ -13,30 +15,31 @@ export interface SandboxImage extends ImageProvider {
   close(): Promise<void>;
 }
 
-const longestCaption = 400;
+const maxCaptionLength = 400;
 
 /**
- * Pictures without a model: a drawn landscape as PNG in the asked ratio, with the prompt's words and the mark
- * "SANDBOX" on it; of given pictures, an edit: these side by side under a tint, with the words and "SANDBOX EDIT". The
- * same request has the same picture. Drawing takes 0.1 to 0.3 s in a thread of its own.
+ * Makes pictures without a model: a drawn landscape as PNG in the requested ratio, with the prompt's words and the mark
+ * "SANDBOX". Given pictures are edited: they are put side by side under a tint, with the words and "SANDBOX EDIT". The same
+ * request gives the same picture. Drawing takes 0.1 to 0.3 s in a thread.
  */
 export const createSandboxImage = (): SandboxImage => {
-  const pool = createWorkerPool<DrawTask, Uint8Array>({
+  const pool = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./pictures/worker.ts', import.meta.url),
     size: 2,
     queueLimit: 200,
     timeoutMs: 15_000,
     maxHeapMb: 256,
   });
-  const inTurn = createTurns({ atOnce: 2, queueLimit: 200 });
+  const edits = createFairShareLimiter({ total: 2, queue: { total: 200 } });
 
   const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
     const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
-      pool.run({ ...size, layer: name, caption: excerpt(prompt, longestCaption), seed: prompt }, signal);
+      pool.run({ ...size, layer: name, caption: excerpt(prompt, maxCaptionLength), seed: prompt }, signal);
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
-    return orAborted(
-      inTurn(() => editPictures({ inputs, aspectRatio, signal, overlay }), { signal }),
+    // A step under way does not hear an abort; its caller does.
+    return unlessAborted(
+      edits.run({}, { signal }, () => editPictures({ inputs, aspectRatio, signal, overlay })),
       signal,
     );
   };
@@ -57,19 +60,11 @@ export const createSandboxImage = (): SandboxImage => {
   };
 };
 
-/** A step that is under way does not hear an abort; its caller does. */
-const orAborted = <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> =>
-  new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
-
 const toProviderError = (cause: unknown): ProviderError => {
   const isBusy =
-    cause instanceof TooManyWaitingError ||
+    cause instanceof QueueFullError ||
     (cause instanceof ImageError && cause.problem === 'too_slow') ||
-    (cause instanceof WorkerPoolError && (cause.reason === 'full' || cause.reason === 'closed'));
+    (cause instanceof ThreadError && (cause.reason === 'full' || cause.reason === 'closed'));
   return new ProviderError(`the sandbox drew no picture: ${cause instanceof Error ? cause.message : ''}`, {
     failure: 'retry_other',
     code: isBusy ? 'upstream_unavailable' : 'upstream_error',

@@ -19,15 +19,15 @@ export interface SandboxTextOptions {
 }
 
 const wordsPerEvent = 3;
-/** The output limit that `[sandbox:truncate]` pretends. */
+/** The output limit of `[sandbox:truncate]`. */
 const truncatedTokens = 16;
 /** A stalled stream stops after this many events. */
 const eventsBeforeStall = 2;
 
 /**
- * Text without a language model: it says so, repeats what it was asked, calls a function or fills a JSON
- * schema with examples when told to. The same request has the same answer. Completion tokens are those of
- * the words sent, so they are never above the limit.
+ * Makes text without a language model: it says so, repeats the question, and, when the request asks for it, calls a
+ * function or fills a JSON schema with examples. The same request gives the same answer. Completion tokens are those of the
+ * words that were sent, so they are never above the limit.
  */
 export const createSandboxText = ({
   counter,
@@ -112,7 +112,7 @@ const jsonAnswer = ({ question, messageCount }: Conversation): string =>
     messages: messageCount,
   });
 
-/** The same for the same request, and another for each turn of a conversation. */
+/** Returns the same id for the same request, and another one for each turn of a conversation. */
 const callId = (name: string, { question, messageCount }: Conversation): string => {
   const hash = createHash('sha256').update(`${messageCount}\n${name}\n${question.slice(0, 65_536)}`);
   return `call_${hash.digest('hex').slice(0, 24)}`;

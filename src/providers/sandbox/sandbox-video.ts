@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { atMostEvery } from '../../kit/at-most-every.ts';
+import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { once } from '../../kit/once.ts';
-import { createTurns } from '../image/create-turns.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
-import { createWorkerPool } from '../worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
 import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
 import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
@@ -16,16 +16,16 @@ import { planFilm } from './video/plan-film.ts';
 import type { DrawTask } from './video/worker.ts';
 
 export interface SandboxVideoOptions {
-  /** The films' folder; made when first needed. */
+  /** The folder of the films. It is made with the first one. */
   directory: string;
   clock: Clock;
   log: Log;
-  /** Loads the encoder; rejects where this machine has none. */
+  /** Loads the encoder. Rejects when this machine has none. */
   loadEncoder?: () => Promise<unknown>;
 }
 
 export interface SandboxVideo extends VideoProvider {
-  /** Removes films that nobody fetched within a day; done again while films are made. */
+  /** Removes films that nobody fetched within a day. Starts of films do this too, once an hour. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,27 +33,27 @@ export interface SandboxVideo extends VideoProvider {
 const idLength = 32;
 const keptMs = 24 * 3_600_000;
 const sweepEveryMs = 3_600_000;
-/** A fetched film stays this long, in case that its reader comes again. */
+/** A fetched film is kept this long, so that it can be fetched again. */
 const fetchedMs = 600_000;
-/** A film that stalls is given up then, so that it does not stand in its account's way for hours. */
+/** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;
-/** Each takes all cores of a small machine, and 4k most of a gigabyte. */
+/** A film takes all cores of a small machine, and at 4k most of a gigabyte. */
 const filmsAtOnce = 1;
 const mostFilms = 200;
-/** What is answered to "when again" while no film can be begun. */
+/** The wait before the sandbox is asked again while no film can be begun. */
 const retryMs = 30_000;
 
-/** A film that is being made, or waits for its turn. */
+/** A film that is being made, or waits to be made. */
 interface Filming {
-  /** How many of its pictures. */
+  /** How many of its pictures are made. */
   made: number;
   ending: Promise<void>;
 }
 
 /**
- * Videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
- * the input images. Encoded in a process for each, in the background; tasks and films are files, so another
- * process can go on with them.
+ * Makes videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
+ * the input images. Each film is encoded in the background in a process of its own. Tasks and films are files, so another
+ * process can continue them.
  */
 export const createSandboxVideo = ({
   directory,
@@ -72,8 +72,8 @@ export const createSandboxVideo = ({
       );
     }
   });
-  const inTurn = createTurns({ atOnce: filmsAtOnce, queueLimit: mostFilms });
-  const pictures = createWorkerPool<DrawTask, Uint8Array>({
+  const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: mostFilms } });
+  const pictures = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./video/worker.ts', import.meta.url),
     size: 1,
     queueLimit: mostFilms,
@@ -88,18 +88,16 @@ export const createSandboxVideo = ({
     const { plan } = task;
     try {
       await assertEncoder();
-      await inTurn(
-        () =>
-          makeFilm({
-            plan,
-            folder: folders.path(id),
-            draw: pictures.run,
-            onPicture: (made) => {
-              filming.made = made;
-            },
-            signal: closing.signal,
-          }),
-        { signal: closing.signal },
+      await films.run({}, { signal: closing.signal }, () =>
+        makeFilm({
+          plan,
+          folder: folders.path(id),
+          draw: pictures.run,
+          onPicture: (made) => {
+            filming.made = made;
+          },
+          signal: closing.signal,
+        }),
       );
     } catch (error) {
       if (closing.signal.aborted) return;
@@ -116,7 +114,7 @@ export const createSandboxVideo = ({
 
   const isFull = (): boolean => filmings.size >= mostFilms;
 
-  /** Begins, or goes on with, what is not being made already. With too many at work it is left to a later call. */
+  /** Makes the film unless it is being made already. With too many films under way, a later call begins it. */
   const begin = (id: string, task: FilmTask): Filming | null => {
     const running = filmings.get(id);
     if (running !== undefined) return running;
@@ -151,7 +149,7 @@ export const createSandboxVideo = ({
     });
   };
 
-  /** Null where the film is made as if there were no triggers. */
+  /** Returns the report that the triggers ask for; null when the film is made as usual. */
   const obeyed = async (task: FilmTask, signal: AbortSignal): Promise<VideoReport | null> => {
     const { triggers, startedAt } = task;
     const waited = clock.now() - startedAt;
@@ -237,7 +235,7 @@ const failed = (message: string): VideoReport => ({
 
 const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png' };
 
-/** A film that ends otherwise need not be made. */
+/** Tells whether a film must be made. One whose triggers let it fail need not be. */
 const isFilmed = ({ stalls, fails, isModerated, isRateLimited }: SandboxTriggers): boolean =>
   !(stalls || fails || isModerated || isRateLimited);
 

@@ -1,23 +1,23 @@
 import { pause } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 
-/** What words in a prompt make the sandbox do; docs/contract.md, "Sandbox triggers". */
+/** The effects of trigger words in a prompt; see docs/contract.md, "Sandbox triggers". */
 export interface SandboxTriggers {
   fails: boolean;
   isModerated: boolean;
   isRateLimited: boolean;
   stalls: boolean;
   isTruncated: boolean;
-  /** Time to take before anything else, in milliseconds. */
+  /** Time to wait before anything else. */
   delayMs: number;
 }
 
 const marker = '[sandbox:';
-const longestDelaySeconds = 600;
-/** A prompt with more markers than this is read no further. */
+const maxDelaySeconds = 600;
+/** Markers of a prompt that are read. */
 const markerLimit = 100;
 
-/** The triggers in a prompt. Words that are no trigger mean nothing. */
+/** Reads the triggers in a prompt. Unknown words have no effect. */
 export const readTriggers = (prompt: string): SandboxTriggers => {
   const words = markedWords(prompt);
   const slow = words.find((word) => /^slow=\d{1,9}(\.\d{1,3})?$/.test(word));
@@ -28,7 +28,7 @@ export const readTriggers = (prompt: string): SandboxTriggers => {
     isRateLimited: words.includes('rate_limit'),
     stalls: words.includes('stall'),
     isTruncated: words.includes('truncate'),
-    delayMs: Math.min(seconds, longestDelaySeconds) * 1000,
+    delayMs: Math.min(seconds, maxDelaySeconds) * 1000,
   };
 };
 
@@ -45,8 +45,8 @@ const markedWords = (prompt: string): string[] => {
 };
 
 /**
- * Waits as long as the triggers say, then throws the failure they ask for. The failures are of the fatal
- * class, so that a customer's test neither repeats itself nor opens a breaker that others share.
+ * Waits as long as the triggers say, then throws the failure that they ask for. The failures are of the class `fatal`, so
+ * that a customer's test is not repeated and opens no breaker that others share.
  */
 export const obeyTriggers = async (triggers: SandboxTriggers, signal: AbortSignal): Promise<void> => {
   if (triggers.delayMs > 0) await pause(triggers.delayMs, signal);
@@ -70,9 +70,9 @@ export const obeyTriggers = async (triggers: SandboxTriggers, signal: AbortSigna
     });
 };
 
-/** Does nothing until `signal` aborts; gives up after ten minutes, as no wait is without a limit. */
+/** Waits until `signal` aborts, at most ten minutes, and then throws. */
 export const stall = async (signal: AbortSignal): Promise<never> => {
-  await pause(longestDelaySeconds * 1000, signal);
+  await pause(maxDelaySeconds * 1000, signal);
   signal.throwIfAborted();
   throw new ProviderError('the prompt asked the sandbox to stall', {
     failure: 'ambiguous',

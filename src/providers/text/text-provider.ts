@@ -18,7 +18,7 @@ export interface TextRequest {
   /** The route's upstream model. */
   model: string;
   messages: TextMessage[];
-  /** The effective output limit; always set, and never above what the hold covers. */
+  /** The effective output limit. Always set, and never above the limit that the hold covers. */
   maxOutputTokens: number;
   /** Best-effort fields in OpenAI's chat names (tools, tool_choice, temperature, response_format, ...). */
   options: { [name: string]: Json };
@@ -29,35 +29,35 @@ export interface TextUsage {
   completionTokens: number;
   cachedTokens: number | null;
   reasoningTokens: number | null;
-  /** Absent where the upstream does not report them; each is part of the counts above. */
+  /** Absent where the upstream does not report them. Each is part of the counts above. */
   promptAudioTokens?: number | undefined;
   completionAudioTokens?: number | undefined;
   acceptedPredictionTokens?: number | undefined;
   rejectedPredictionTokens?: number | undefined;
 }
 
-/** What may come beside the words of an answer, in OpenAI's own form. */
+/** Parts of an answer beside its words, in OpenAI's form. */
 export interface TextExtras {
   logprobs?: { content: JsonObject[]; refusal: JsonObject[] };
   annotations?: JsonObject[];
-  /** A piece of a spoken answer; each `data` is base64 of its own, one after the other they are the sound. */
+  /** A piece of a spoken answer. Each `data` is base64 by itself; the decoded pieces in order are the sound. */
   audio?: { id?: string; data?: string; transcript?: string; expires_at?: number };
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
 /**
- * One event of an answer, in upstream order. A complete answer has exactly one `finish` and one `usage`
- * (usage may come before or after finish); a stream that ends without them throws ProviderError.
+ * An event of an answer, in the upstream's order. A complete answer has exactly one `finish` and one `usage`, in any order.
+ * A stream that ends without them throws ProviderError.
  */
 export type TextEvent =
-  /** `text` is empty where extras come by themselves. */
+  /** `text` is empty when there are only extras. */
   | { type: 'content'; text: string; extras?: TextExtras }
   | { type: 'reasoning'; text: string }
   | { type: 'refusal'; text: string }
   /**
-   * `id` and `name` come with the first piece of a call; `arguments` is a piece of JSON text. `extraContent` is what some
-   * upstreams want back with the call in the next turn (Gemini's thought signatures).
+   * `id` and `name` come with the first piece of a call. `arguments` is a piece of JSON text. Some upstreams want
+   * `extraContent` back with the call in the next turn (Gemini's thought signatures).
    */
   | {
       type: 'tool_call';

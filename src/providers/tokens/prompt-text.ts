@@ -1,21 +1,21 @@
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
-/** What OpenAI's chat format adds to each message, and to the whole. */
+/** Tokens that OpenAI's chat format adds to each message, and to the whole prompt. */
 const tokensPerMessage = 4;
 const tokensPerPrompt = 3;
 
-/** What a picture or a sound in a prompt is counted as when only we count: a picture at OpenAI's low detail. */
+/** Tokens of a picture or a sound when the upstream reports no usage: those of a picture at OpenAI's low detail. */
 const tokensPerMediaPart = 85;
 
 export interface PromptText {
-  /** All that the model reads as text. */
+  /** All text that the model reads. */
   text: string;
-  /** Tokens on top of those of `text`: message frames and media parts. */
+  /** Tokens in addition to those of `text`: message frames and media parts. */
   extraTokens: number;
 }
 
-/** What is counted for a request whose upstream reports no usage. Linear in the request. */
+/** Collects the text of a request for counting its tokens. Takes linear time. */
 export const promptText = ({ messages, options }: Pick<TextRequest, 'messages' | 'options'>): PromptText => {
   const texts: string[] = [];
   let extraTokens = tokensPerPrompt;
@@ -33,7 +33,7 @@ export const promptText = ({ messages, options }: Pick<TextRequest, 'messages' |
   return { text: texts.join(''), extraTokens };
 };
 
-/** The texts of a message; null stands for a picture or a sound. */
+/** Yields the texts of a message, and null for each picture or sound. */
 const messageParts = function* ({
   content,
   tool_calls: calls,

@@ -1,19 +1,19 @@
 /**
- * The encoder's time grows with the square of a run without breaks, so no text is encoded in pieces longer
- * than this many UTF-16 units. Each cut adds at most one token.
+ * The longest piece that is encoded at once, in UTF-16 units: the encoder's time grows with the square of a run without
+ * breaks. Each cut adds at most one token.
  */
 const sliceLength = 512;
 
-/** Up to this many UTF-16 units a text is counted whole; a longer one by this much of it, evenly spread. */
+/** The longest text that is counted whole, in UTF-16 units. Of a longer one, an evenly spread sample of this size is counted. */
 export const wholeTextLength = 131_072;
 
 export interface SlicedText {
   slices: string[];
-  /** What the slices' tokens are multiplied with: above 1 when they are a sample. */
+  /** Factor for the tokens of the slices; above 1 when they are a sample. */
   scale: number;
 }
 
-/** A text as slices to encode: all of it, or a sample of fixed size whose place depends on the length alone. */
+/** Cuts a text, or a sample of it, into slices. The place of the sample depends on the length alone. */
 export const sliceText = (text: string): SlicedText => {
   if (text.length <= wholeTextLength) return { slices: cut(text), scale: 1 };
   const sampleCount = wholeTextLength / sliceLength;
@@ -36,7 +36,7 @@ const cut = (text: string): string[] => {
   return slices;
 };
 
-/** `position`, moved past a surrogate pair that it would cut in two. */
+/** Moves `position` past a surrogate pair that it would cut in two. */
 const afterPair = (text: string, position: number): number => {
   const unit = text.charCodeAt(position);
   const isLowSurrogate = unit >= 0xdc00 && unit <= 0xdfff;

@@ -1,5 +1,6 @@
 import type { Log } from '../../kit/log.ts';
-import { createWorkerPool, WorkerPoolError } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { sliceText } from './slices.ts';
 
 /**
@@ -8,13 +9,13 @@ import { sliceText } from './slices.ts';
  * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
  */
 export interface TokenCounter {
-  /** The number of tokens of each text. Throws only the signal's reason. */
+  /** Returns the number of tokens of each text. Throws only the signal's reason. */
   count(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   close(): Promise<void>;
 }
 
 export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
-  const pool = createWorkerPool<string[][], number[]>({
+  const pool = createThreadPool<string[][], number[]>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
     queueLimit: 1_000,
@@ -34,7 +35,7 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
           return scale === 1 ? counted : atMostBytes(texts[index] ?? '', Math.ceil(counted * scale));
         });
       } catch (error) {
-        if (!(error instanceof WorkerPoolError)) throw error;
+        if (!(error instanceof ThreadError)) throw error;
         log.warn({ err: error }, 'tokens are estimated, as the counting thread gave no answer');
         return texts.map(roughTokens);
       }
@@ -46,5 +47,5 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
 /** English text has about four characters a token. */
 const roughTokens = (text: string): number => Math.ceil(text.length / 4);
 
-/** No token is less than one byte; a sample could say otherwise of a text in two scripts. */
+/** A token has at least one byte. A sample of a text in two scripts might count more. */
 const atMostBytes = (text: string, tokens: number): number => Math.min(tokens, Buffer.byteLength(text));

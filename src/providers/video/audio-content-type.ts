@@ -1,12 +1,12 @@
 import { textAt } from './text-at.ts';
 
-/** The type of a sound by its first 12 bytes: `audio/wav` or `audio/mpeg` (MP3); null for anything else. */
+/** Returns the type of a sound by its first 12 bytes: `audio/wav` or `audio/mpeg` (MP3); null for anything else. */
 export const audioContentType = (bytes: Uint8Array): string | null => {
   if (textAt(bytes, 0, 4) === 'RIFF') return textAt(bytes, 8, 12) === 'WAVE' ? 'audio/wav' : null;
   return textAt(bytes, 0, 3) === 'ID3' || isMp3Frame(bytes) ? 'audio/mpeg' : null;
 };
 
-/** The header of an MPEG audio frame of layer III: the sync word, then no reserved value in any field. */
+/** Checks the header of an MPEG audio frame of layer III: the sync word, and no reserved value in any field. */
 const isMp3Frame = ([first = 0, second = 0, third = 0]: Uint8Array): boolean => {
   const hasSync = first === 0xff && (second & 0xe0) === 0xe0;
   const version = (second >> 3) & 3;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** A file that stands in a JSON body as a data URI. */
+/** A file that becomes a data URI in a JSON body. */
 export class DataUri {
   readonly contentType: string;
   readonly bytes: Uint8Array;
@@ -13,14 +13,14 @@ export class DataUri {
 
 export interface JsonBody {
   lengthBytes: number;
-  /** Made when they are asked for, so that of a large file only a slice stands in memory as base64. */
+  /** Made when they are read, so that only a slice of a large file is in memory as base64. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Bytes encoded in one go; a multiple of three, so that the pieces join to one base64 text. */
+/** Bytes that are encoded at once. A multiple of three, so that the pieces join to one base64 text. */
 const sliceBytes = 3 * 65_536;
 
-/** The JSON text of a plain value in which DataUri objects stand for their text. */
+/** Makes the JSON text of a plain value. Each DataUri in it becomes a text. */
 export const createJsonBody = (value: object): JsonBody => {
   const mark = randomUUID();
   const files: DataUri[] = [];

@@ -1,10 +1,11 @@
 import { AppError } from '../../kit/errors.ts';
-import { createWorkerPool, WorkerPoolError, type WorkerPool } from '../worker-pool.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { createThreadPool, type ThreadPool } from '../../kit/threads/thread-pool.ts';
 
 export interface VideoMeasure {
-  /** How long its pictures play; a fraction, above 0 and at most 3,600. */
+  /** Play time of the pictures, above 0 and at most 3,600, with a fraction. */
   seconds: number;
-  /** In pixels, as it is shown: rotation and pixel shape are accounted for. */
+  /** In pixels, as shown, after rotation and with square pixels. */
   width: number;
   height: number;
 }
@@ -12,20 +13,21 @@ export interface VideoMeasure {
 /** A file's path, or all its bytes. */
 export type VideoSource = string | Uint8Array;
 
-/** One thread for the process, as long as it is: it starts with the first video and keeps nothing alive. */
-let pool: WorkerPool<VideoSource, VideoMeasure | null> | null = null;
+/** One thread for the whole process. It starts with the first video and does not keep the process alive. */
+let pool: ThreadPool<VideoSource, VideoMeasure | null> | null = null;
 
 const never = new AbortController().signal;
 
 /**
- * Length and shape of an MP4, MOV or WebM file, read from its own tables in a thread (some milliseconds). Null for what
- * is no such file, cannot be read within bounds, or claims nonsense. Throws AppError `overloaded` when too many wait.
+ * Measures an MP4, MOV or WebM file by its own tables, in a thread (some milliseconds). Returns null for another file, one
+ * that cannot be read within the bounds, and one with contradictory tables. Throws AppError `overloaded` when too many
+ * videos wait.
  */
 export const measureVideo = async (
   source: VideoSource,
   signal: AbortSignal = never,
 ): Promise<VideoMeasure | null> => {
-  pool ??= createWorkerPool({
+  pool ??= createThreadPool({
     file: new URL('./measure/worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
@@ -35,7 +37,7 @@ export const measureVideo = async (
   try {
     return await pool.run(source, signal);
   } catch (error) {
-    if (!(error instanceof WorkerPoolError)) throw error;
+    if (!(error instanceof ThreadError)) throw error;
     if (error.reason !== 'full') return null;
     throw new AppError('overloaded', 'Too many videos are being measured. Try again shortly.', {
       retryAfterSeconds: 2,

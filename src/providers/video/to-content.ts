@@ -2,13 +2,10 @@ import { imageContentType } from '../image/image-content-type.ts';
 import { videoContentType } from './video-content-type.ts';
 import type { VideoContent } from './video-provider.ts';
 
-/** As many bytes as tell a type. */
+/** The bytes that are enough to tell a type. */
 const headBytes = 12;
 
-/**
- * A file as content of a part, its type read from its first bytes; null when it is not of the kind, and then nothing
- * more of it is read.
- */
+/** Reads the type of a file from its first bytes. Returns null for a file of another kind, and reads no more of it. */
 export const toContent = async (
   part: 'video' | 'last_frame',
   body: AsyncIterable<Uint8Array>,

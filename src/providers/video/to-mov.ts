@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../../kit/ids.ts';
-import { namesIn } from '../../kit/names-in.ts';
+import { removeOldFiles } from '../../kit/remove-old-files.ts';
 import { ProviderError } from '../provider-error.ts';
-import { createWorkerPool } from '../worker-pool.ts';
+import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import type { VideoContent } from './video-provider.ts';
 
-/** Two files: an MP4 and the MOV to make of it. */
+/** The paths of an MP4 file and of the MOV file to make of it. */
 export interface RemuxTask {
   from: string;
   to: string;
@@ -15,11 +15,11 @@ export interface RemuxTask {
 
 export interface MovMaker {
   /**
-   * MP4 content as MOV: the same pictures and sounds in the other container. The work is done when the body is read,
-   * in files under the folder and in a thread, with bounded memory; the body throws ProviderError.
+   * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
+   * the folder and in a thread, with bounded memory. The body throws ProviderError.
    */
   toMov(content: VideoContent, signal: AbortSignal): VideoContent;
-  /** Removes what a killed process left behind. */
+  /** Removes the files that a killed process left behind. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface MovMaker {
 const abandonedMs = 24 * 3_600_000;
 
 export const createMovMaker = ({ directory }: { directory: string }): MovMaker => {
-  const pool = createWorkerPool<RemuxTask, null>({
+  const pool = createThreadPool<RemuxTask, void>({
     file: new URL('./remux/worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
@@ -74,13 +74,7 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
       content.contentType === 'video/quicktime'
         ? content
         : { contentType: 'video/quicktime', body: convert(content.body, signal) },
-    sweep: async () => {
-      for (const name of await namesIn(directory)) {
-        const file = join(directory, name);
-        const found = await stat(file).catch(() => null);
-        if (found !== null && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true });
-      }
-    },
+    sweep: () => removeOldFiles(directory, abandonedMs),
     close: () => pool.close(),
   };
 };

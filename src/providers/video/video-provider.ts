@@ -12,14 +12,14 @@ export type VideoInputRole =
   | 'reference_video'
   | 'reference_audio';
 
-/** An image, video or audio that a video is made from: a copy of ours, whose bytes were checked. */
+/** An image, video or sound that a video is made from: a checked copy of our own. */
 export interface VideoInput {
   role: VideoInputRole;
   /** By the bytes' own magic number: `image/png`, `image/jpeg`, `image/webp`, `video/mp4`, `video/quicktime`, `audio/mpeg`, `audio/wav`. */
   contentType: string;
-  /** Where an upstream on the internet can read it until the job ends. */
+  /** A public address for upstreams, valid until the job ends. */
   url: string;
-  /** All its bytes; bounded when they were taken in. */
+  /** Loads all its bytes. Their number was limited when the input was accepted. */
   load(signal: AbortSignal): Promise<Uint8Array>;
 }
 
@@ -30,7 +30,7 @@ export interface VideoRequest {
   /** In the caller's order. */
   inputs: readonly VideoInput[];
   seed: number | null;
-  /** Of the output in whole seconds; -1: edit the reference video and keep its length. */
+  /** Length of the output in whole seconds; -1: edit the reference video and keep its length. */
   durationSeconds: number;
   resolution: VideoResolution;
   ratio: VideoRatio;
@@ -40,30 +40,31 @@ export interface VideoRequest {
   outputFormat: 'mp4' | 'mov';
 }
 
-/** What an upstream says of a task. A failure carries the class and code by which the job fails. */
+/** An upstream's report of a task. A failure has the class and code with which the job fails. */
 export type VideoReport =
-  /** `progress`: 0 to 100 where the upstream tells it. */
+  /** `progress`: 0 to 100; null where the upstream does not tell. */
   { state: 'pending'; progress: number | null } | { state: 'done' } | { state: 'failed'; error: Error };
 
 export interface VideoContent {
   /** `video/mp4`, `video/quicktime`, `image/png`, `image/jpeg` or `image/webp`, by the bytes' own magic number. */
   contentType: string;
-  /** At the reader's pace; throws ProviderError when it breaks off or grows beyond the adapter's bound. */
+  /** Comes at the reader's pace. Throws ProviderError when it breaks off or grows too large. */
   body: AsyncIterable<Uint8Array>;
 }
 
 /** A source of videos. Throws ProviderError, or the signal's reason after it aborts. */
 export interface VideoProvider {
-  /** How long until it can take a video, where it knows that of itself: 0 when it can now. */
+  /** Returns the time until it can take a video; 0 when it can now. Absent: unknown. */
   restMs?(): Promise<number>;
   /**
-   * Begins a task and answers the text by which it is found again, also by another process. A time-out or reset after the
-   * request was written is of the class `ambiguous`: the task may exist.
+   * Begins a task and returns the name by which any process finds it again. A time-out or reset after the request was
+   * written is of the class `ambiguous`, because the task may exist.
    */
   start(request: VideoRequest, options: { signal: AbortSignal }): Promise<string>;
   report(task: string, options: { signal: AbortSignal }): Promise<VideoReport>;
   /**
-   * The result of a done task in the asked format (MOV: `video/quicktime`); null for a last frame that the upstream did not make.
+   * Returns the result of a finished task in the requested format (MOV: `video/quicktime`); null for a last frame that the
+   * upstream did not make.
    */
   fetch(
     task: string,

@@ -5,14 +5,14 @@ export interface VideoSize {
   height: number;
 }
 
-/** Of the shorter side, in pixels. */
+/** The shorter side, in pixels. */
 const shorterSides: Record<VideoResolution, number> = { '480p': 480, '720p': 720, '1080p': 1080, '4k': 2160 };
-const longestSide = 3840;
+const maxSide = 3840;
 
-/** The pixels of a video by its resolution and its proportion, width to height; both sides are even. */
+/** Returns the size of a video by its resolution and its proportion (width divided by height). Both sides are even. */
 export const videoSize = (resolution: VideoResolution, proportion: number): VideoSize => {
   const long = shorterSides[resolution] * Math.max(proportion, 1 / proportion);
-  const scale = Math.min(1, longestSide / long);
+  const scale = Math.min(1, maxSide / long);
   const short = even(shorterSides[resolution] * scale);
   const other = even(long * scale);
   return proportion >= 1 ? { width: other, height: short } : { width: short, height: other };

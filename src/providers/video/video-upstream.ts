@@ -1,29 +1,22 @@
 import { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
+import { createHttpClient } from '../../http/http-client.ts';
+import type { AnswerHead } from '../../http/send-request.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import { toConnectFailure } from '../openai/connect-failure.ts';
-import { startDeadlines, type Deadlines } from '../openai/deadlines.ts';
-import { guardedBody } from '../openai/guarded-body.ts';
-import { ProviderError } from '../provider-error.ts';
+import { toTransportFailure } from '../transport-failure.ts';
 import type { JsonBody } from './json-body.ts';
-import { pacedBody } from './paced-body.ts';
+import { resultBody } from './result-body.ts';
 
 export interface VideoUpstreamOptions {
   apiKey: string | null;
   timeouts: ProviderTimeouts;
 }
 
-export interface UpstreamAnswer {
-  status: number;
-  /** Names in lower case. */
-  headers: Record<string, string | string[] | undefined>;
+export interface UpstreamAnswer extends AnswerHead {
   /** The parsed JSON; undefined when the answer is none. */
   value: unknown;
 }
 
-export interface UpstreamFile {
-  status: number;
-  headers: UpstreamAnswer['headers'];
+export interface UpstreamFile extends AnswerHead {
   /** Its file, or the error it answered. To be read to its end, or left. */
   body: AsyncGenerator<Uint8Array, void, undefined>;
 }
@@ -40,106 +33,62 @@ export interface VideoUpstream {
   close(): Promise<void>;
 }
 
-const jsonLimits = { totalBytes: 4 * 1024 ** 2, lineBytes: null };
+const longestAnswer = 4 * 1024 ** 2;
 
-/** Over undici, loaded when first needed, with connect, first byte, idle and total time-outs. Follows no redirects. */
+/** Creates an upstream with connect, first byte, idle and total time-outs. It follows no redirects. */
 export const createVideoUpstream = ({ apiKey, timeouts }: VideoUpstreamOptions): VideoUpstream => {
-  let opening: Promise<{ undici: typeof import('undici'); dispatcher: Dispatcher }> | null = null;
-  const connect = () => (opening ??= openAgent(timeouts));
-
-  const send = async (
-    url: string,
-    options: { body: JsonBody | null; headers?: Record<string, string> },
-    deadlines: Deadlines,
-  ): Promise<Dispatcher.ResponseData> => {
-    const { undici, dispatcher } = await connect();
-    try {
-      const answer = undici.request(url, {
-        dispatcher,
-        method: options.body === null ? 'GET' : 'POST',
-        headers: {
-          'user-agent': 'causeway',
-          accept: '*/*',
-          'accept-encoding': 'identity',
-          ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
-          ...(options.body === null
-            ? {}
-            : { 'content-type': 'application/json', 'content-length': String(options.body.lengthBytes) }),
-          ...options.headers,
-        },
-        body: options.body === null ? null : Readable.from(options.body.chunks),
-        signal: deadlines.signal,
-      });
-      // While it connects, undici does not hear an abort.
-      return await Promise.race([answer, deadlines.expired]);
-    } catch (error) {
-      deadlines.end();
-      throw deadlines.signal.aborted ? deadlines.signal.reason : toConnectFailure(error);
-    }
-  };
+  const http = createHttpClient(timeouts);
+  const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 
   const ask = async (
     url: string,
-    { signal, ...options }: { body: JsonBody | null; headers?: Record<string, string>; signal: AbortSignal },
+    request: { body: JsonBody | null; headers?: Record<string, string>; signal: AbortSignal },
   ): Promise<UpstreamAnswer> => {
-    const deadlines = startDeadlines(timeouts, signal);
-    const answer = await send(url, options, deadlines);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of guardedBody(answer.body, deadlines, jsonLimits)) chunks.push(chunk);
-    return { status: answer.statusCode, headers: answer.headers, value: parse(Buffer.concat(chunks)) };
+    const { body, headers, signal } = request;
+    try {
+      const answer = await http.send(url, {
+        method: body === null ? 'GET' : 'POST',
+        body: body === null ? null : Readable.from(body.chunks),
+        headers: { ...authorization, ...(body === null ? {} : headersOf(body)), ...headers },
+        timeouts,
+        signal,
+        limits: () => ({ totalBytes: longestAnswer }),
+      });
+      return { status: answer.status, headers: answer.headers, value: parse(await answer.body.text()) };
+    } catch (error) {
+      throw toTransportFailure(error);
+    }
   };
 
   return {
     get: (url, signal) => ask(url, { body: null, signal }),
     post: ask,
     open: async (url, { maxBytes, signal }) => {
-      // The body's idle time-out leaves out the time of a slow reader, so the deadlines' own must not count it.
-      const deadlines = startDeadlines({ ...timeouts, idleMs: timeouts.totalMs }, signal);
-      const answer = await send(url, { body: null }, deadlines);
-      deadlines.touch();
-      const body: Readable = answer.body;
-      return {
-        status: answer.statusCode,
-        headers: answer.headers,
-        body: pacedBody(body, {
-          maxBytes,
-          idleMs: timeouts.idleMs,
-          toFailure: (error) => (deadlines.signal.aborted ? deadlines.signal.reason : toBroken(error)),
-          onEnd: () => deadlines.end(),
-        }),
-      };
+      try {
+        const { status, headers, body } = await http.send(url, {
+          headers: authorization,
+          timeouts,
+          signal,
+          limits: () => ({ totalBytes: maxBytes }),
+        });
+        return { status, headers, body: resultBody(body, signal) };
+      } catch (error) {
+        throw toTransportFailure(error);
+      }
     },
-    close: async () => {
-      if (opening !== null) await (await opening).dispatcher.destroy();
-    },
+    close: () => http.close(),
   };
 };
 
-const openAgent = async (timeouts: ProviderTimeouts) => {
-  const undici = await import('undici');
-  const dispatcher: Dispatcher = new undici.Agent({
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Shorter than what servers and their proxies commonly allow, so that no request meets a closing connection.
-    keepAliveTimeout: 4_000,
-  });
-  return { undici, dispatcher };
-};
+const headersOf = ({ lengthBytes }: JsonBody): Record<string, string> => ({
+  'content-type': 'application/json',
+  'content-length': String(lengthBytes),
+});
 
-const parse = (bytes: Buffer): unknown => {
+const parse = (text: string): unknown => {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 };
-
-const toBroken = (error: unknown): unknown =>
-  error instanceof ProviderError
-    ? error
-    : new ProviderError('the upstream connection broke in a file', {
-        failure: 'retry_same',
-        code: 'upstream_error',
-        cause: error,
-      });

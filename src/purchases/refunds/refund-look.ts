@@ -18,7 +18,7 @@ export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfe
   amount,
 });
 
-/** The transaction of a refund that was signed. Throws Error for one that was not, which is a fault of ours. */
+/** Returns the signed transfer of a refund. Throws Error when none was signed, which is a bug. */
 export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunTransfer => {
   const { sender, transaction, rawTransaction, updatedAt } = refund;
   if (sender === null || transaction === null || rawTransaction === null)
@@ -34,7 +34,7 @@ export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunT
   };
 };
 
-/** What the chain says of a transfer; a node that gives no usable answer leaves it open. */
+/** Asks the chain about a transfer. A node without a usable answer leaves it open. */
 export const lookForTransfer = async (
   chain: RefundChain,
   transfer: BegunTransfer,
@@ -49,7 +49,7 @@ export const lookForTransfer = async (
   }
 };
 
-/** Writes down what the chain proved; another process may have written the same. */
+/** Stores what the chain proved; another process may have stored the same. */
 export const endRefund = async (
   { store, clock }: { store: Pick<Store, 'getRefund' | 'advanceRefund'>; clock: Clock },
   { id }: PaymentRefund,

@@ -18,22 +18,22 @@ import {
 } from './refund-look.ts';
 import { inSenderTurn, type TurnTimings } from './refund-turn.ts';
 
-/** What became of one run over a refund. */
+/** The result of one run over a refund. */
 export type RefundEnd =
-  /** The chain has the transfer for good. */
+  /** The transfer is final on the chain. */
   | { outcome: 'settled'; refund: PaymentRefund }
-  /** The chain shows it, where a fork can still take it back: it stays `sending` until a later look. */
+  /** The chain shows it, but a fork can still undo it: it stays `sending` until a later check. */
   | { outcome: 'landed'; refund: PaymentRefund }
-  /** Proven: nothing was moved, and nothing will be. Another refund may be planned. */
+  /** It is proven that nothing was moved and nothing will be. Another refund may be planned. */
   | { outcome: 'failed'; refund: PaymentRefund }
-  /** Signed, perhaps sent, and its end not known yet. */
+  /** It is signed, perhaps sent, and its end is not known yet. */
   | {
       outcome: 'open';
       refund: PaymentRefund;
       reason: string;
-      /** What the node said against the transaction when it was last sent, in one line. */
+      /** The node's reason, in one line, when it refused the transaction the last time. */
       refusal: string | null;
-      /** EVM: the sender's nonce, with which another transaction can take its place. */
+      /** EVM: the sender's nonce, with which another transaction can replace it. */
       nonce: number | null;
     }
   /** Nothing was signed. */
@@ -41,14 +41,14 @@ export type RefundEnd =
 
 /** Milliseconds. */
 export interface RefundTimings extends TurnTimings {
-  /** All of signing and sending. */
+  /** Signing and sending together. */
   signMs: number;
-  /** One look at the chain. */
+  /** One question to the chain. */
   lookMs: number;
-  /** How long to wait for the chain to show the transfer. */
+  /** How long to wait until the chain shows the transfer. */
   settleMs: number;
   pollMs: number;
-  /** How often a transaction is sent again that is not seen to land. */
+  /** The interval in which a transaction is sent again until the chain shows it. */
   resendMs: number;
 }
 
@@ -68,19 +68,19 @@ interface Context {
   store: RefundStore;
   clock: Clock;
   chain: RefundChain;
-  /** Asked for only while nothing is signed. */
+  /** Called only while nothing is signed. */
   openWallet: () => Promise<RefundWallet>;
   timings?: Partial<RefundTimings>;
 }
 
-/** The name of an account's turn, which whoever sends from it takes. */
+/** Names the turn of an account, which every sender from it takes. */
 const turnOf = ({ network }: PaymentRefund, { address }: RefundWallet): string =>
   `${network}:${address.toLowerCase()}`;
 
 /**
- * Brings a planned refund onto the chain, from wherever an earlier run left it. A transfer of tokens can be made twice,
- * so there is only ever one for a refund: its bytes are durable before they are sent, and from then on the same bytes
- * are sent again until the chain has them, or proves that it never will. Throws what the store throws.
+ * Brings a planned refund onto the chain and goes on where an earlier run ended. A token transfer can be made twice, so
+ * each refund has only one: its bytes are durable before they are sent, and the same bytes are sent again until the
+ * chain has them or proves that it never will. Throws what the store throws.
  */
 export const createRefunding = (
   context: Context,
@@ -96,7 +96,7 @@ export const createRefunding = (
     return refund;
   };
 
-  /** Null: it is signed by now, by whoever was first. */
+  /** Null: the refund is signed, by this process or another. */
   const signOnce = async (
     refund: PaymentRefund,
     { wallet, isOurs, signal }: { wallet: RefundWallet; isOurs: () => boolean; signal: AbortSignal },
@@ -112,7 +112,7 @@ export const createRefunding = (
       if (isNodeTrouble(error)) return postponed('rpc_unavailable');
       throw error;
     }
-    // Somebody else may have the account, and its next place, by now. What was signed is seen by nobody.
+    // Another process may have the account and its nonce by now. Nobody has seen what was signed.
     if (!isOurs()) return postponed('signing_too_slow');
     const { transaction, rawTransaction } = signed;
     const moved = await store.advanceRefund({
@@ -123,7 +123,7 @@ export const createRefunding = (
       now: clock.now(),
     });
     if (moved === null) return (await read(refund.id)).state === 'planned' ? postponed('not_owed') : null;
-    // What the node says of it is heard when it is sent again.
+    // The answer of the node is heard when it is sent again.
     await chain.send(signed, limited);
     return null;
   };
@@ -141,7 +141,7 @@ export const createRefunding = (
     return ended === null ? { outcome: 'postponed', refund: planned, reason: 'account_busy' } : ended.value;
   };
 
-  /** Looks and sends again until the chain shows what became of it, or the time is up. */
+  /** Asks the chain and sends again until the transfer has ended or the time is up. */
   const follow = async (
     transfer: BegunTransfer,
     signal: AbortSignal,

@@ -5,7 +5,7 @@ import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
 import type { X402Config } from '../../payments/x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 
-/** A network of the configuration, as far as refunds need it. */
+/** The part of a configured network that refunds need. */
 export interface RefundNetwork {
   /** CAIP-2. */
   network: string;
@@ -19,7 +19,7 @@ interface OpenedPlace {
   opened: OpenedRefundChain;
 }
 
-/** Where the money of a payment can be sent back, or why it cannot. */
+/** The chain on which a payment can be refunded, or the reason why it cannot. */
 export type RefundPlace =
   | {
       outcome: 'found';
@@ -33,7 +33,7 @@ export type RefundPlace =
 
 const rpcTimeoutMs = 5_000;
 
-/** The chain that a token is on, by the gateway's configuration. Throws ConfigError. */
+/** Opens the configured chain of a token. Throws ConfigError. */
 export const openRefundPlace = async (
   networks: readonly RefundNetwork[],
   { network: id, asset }: Pick<Payment, 'network' | 'asset'>,

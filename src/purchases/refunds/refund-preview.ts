@@ -1,4 +1,3 @@
-import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
 import type {
   Coin,
   RefundTransfer,
@@ -6,15 +5,16 @@ import type {
   TransferObstacle,
 } from '../../payments/refunds/refund-transfer.ts';
 import { formatTokenAmount } from '../token-amount.ts';
+import { isNodeTrouble } from './refund-look.ts';
 
 export type { Coin, RefundWallet, TransferObstacle } from '../../payments/refunds/refund-transfer.ts';
 
 export interface RefundPreview {
   sender: string;
   obstacle: TransferObstacle | null;
-  /** At most, with its coin, such as `0.00001 ETH`; null where it could not be told. */
+  /** The highest fee with its coin, such as `0.00001 ETH`; null when it is not known. */
   cost: string | null;
-  /** Whether the payer's token account is made with it. */
+  /** Whether the refund also opens the payer's token account. */
   opensAccount: boolean;
 }
 
@@ -23,7 +23,7 @@ const previewMs = 30_000;
 export const formatCoins = (amount: bigint, { symbol, decimals }: Coin): string =>
   `${formatTokenAmount(amount, decimals)} ${symbol}`;
 
-/** What a refund would meet and cost; null when the node gives no usable answer. */
+/** Tells what a refund would cost and what is in its way; null when the node gives no usable answer. */
 export const previewRefund = async (
   wallet: RefundWallet,
   transfer: RefundTransfer,
@@ -36,7 +36,7 @@ export const previewRefund = async (
       cost: cost === null ? null : formatCoins(cost, wallet.coin),
     };
   } catch (error) {
-    if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
+    if (isNodeTrouble(error)) return null;
     throw error;
   }
 };

@@ -6,9 +6,9 @@ import type { Store } from '../../store/store.ts';
 
 /** Milliseconds. */
 export interface TurnTimings {
-  /** How long the account stays a dead process's own. A living one renews its turn before. */
+  /** How long a dead process keeps the account. A living one renews its turn before. */
   turnMs: number;
-  /** How long to wait for the account; above `turnMs`, the turn of a dead process runs out meanwhile. */
+  /** How long to wait for the account. Above `turnMs`, the turn of a dead process runs out meanwhile. */
   turnWaitMs: number;
 }
 
@@ -22,8 +22,8 @@ interface Turns {
 }
 
 /**
- * Has an account to itself for `work`, which asks `isOurs` before it makes use of what it found out; null when the
- * account was not to be had in time. The turn is renewed while the work goes on, and ended with it.
+ * Runs `work` while this process has the account alone; null when the account was not free in time. The work calls
+ * `isOurs` before it uses what it found out. The turn is renewed while the work runs, and ends with it.
  */
 export const inSenderTurn = async <T>(
   { store, clock, timings: { turnMs, turnWaitMs } }: Turns,
@@ -38,7 +38,7 @@ export const inSenderTurn = async <T>(
     if (isTaken) until = now + turnMs;
     return isTaken;
   };
-  /** A turn that ran out is not taken again: others may have sent meanwhile. */
+  /** A turn that ran out is not taken again: another process may have sent meanwhile. */
   const renew = async (ended: AbortSignal): Promise<void> => {
     while (await waitFor(Math.max(turnMs / 3, shortestRenewalMs), ended))
       if (clock.now() >= until || !(await take())) return;
@@ -55,7 +55,7 @@ export const inSenderTurn = async <T>(
     return { value: await work(() => clock.now() < until) };
   } finally {
     ending.abort();
-    // A store that failed here let the turn run out, and fails what the work writes next, too.
+    // When the store fails here, the turn runs out, and the next write of the work fails too.
     await renewing;
     await store.endSenderTurn({ sender, owner });
   }

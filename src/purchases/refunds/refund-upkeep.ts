@@ -3,25 +3,24 @@ import type { PaymentRefund, Store } from '../../store/store.ts';
 import { endRefund, lookForTransfer, toBegunTransfer } from './refund-look.ts';
 import { openRefundPlace, type RefundNetwork } from './refund-place.ts';
 
-/** One look at the chain, in milliseconds. */
+/** The limit for one question to the chain. */
 const lookMs = 45_000;
-/** Looks at so many at once. */
 const concurrency = 4;
 const mostOpen = 10_000;
 
 export interface RefundLook {
-  /** As it is by now. */
+  /** The refund after the look. */
   refund: PaymentRefund;
-  /** What the chain showed. `landed`: where a fork can still take it back. */
+  /** `landed`: a fork can still undo it. */
   outcome: 'settled' | 'landed' | 'failed' | 'open';
   /** Why it is open; null otherwise. */
   reason: string | null;
 }
 
 /**
- * Asks the chains what became of refunds that were sent, oldest first, and writes down their ends. It needs no key and
- * sends nothing, and leaves alone what is on a network or in a token that is not configured. Throws what the store
- * throws, and ConfigError, once the others were looked at too.
+ * Asks the chains about refunds that were sent, oldest first, and stores their ends. Needs no key and sends nothing.
+ * Skips networks and tokens that are not configured. Throws what the store throws, and ConfigError, after it has asked
+ * about the others.
  */
 export const createRefundUpkeep =
   (context: {
@@ -45,7 +44,7 @@ export const createRefundUpkeep =
       return { refund: ended, outcome: found.outcome, reason: null };
     };
 
-    // Those that are planned, or on networks that are configured no more, must not keep the others from being looked at.
+    // Planned refunds, and those on networks that are not configured, must not use up the limit.
     const open = await store.listRefunds({ payment: null, limit: mostOpen });
     const isKnown = new Set(networks.map(({ network }) => network));
     const queue = open

@@ -8,7 +8,7 @@ import { findNetwork } from '../../payments/core/networks.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 
-/** What became of a settlement, as the buyer is told. */
+/** The end of a settlement, as the buyer is told. */
 export interface Receipt {
   /** x402 v2, for `_meta["x402/payment-response"]` over MCP. */
   response: SettleResponse;
@@ -16,7 +16,7 @@ export interface Receipt {
   headers: { 'payment-response': string; 'x-payment-response': string };
 }
 
-/** The receipt in every dialect; v1 has its own names of networks. */
+/** Writes the receipt in every dialect; v1 has its own network names. */
 export const toReceipt = (response: SettleResponse): Receipt => ({
   response,
   headers: {
@@ -28,7 +28,7 @@ export const toReceipt = (response: SettleResponse): Receipt => ({
   },
 });
 
-/** The settle response of a payment as it stands. */
+/** Makes the settle response of a payment in its present state. */
 export const toSettleResponse = (
   payment: Pick<Payment, 'network' | 'payer'>,
   settlement: { transaction: string | null; errorReason?: string },
@@ -40,14 +40,14 @@ export const toSettleResponse = (
   network: payment.network,
 });
 
-/** Adds a signed receipt to the response of a payment that is settled, for it to be stored and answered so. */
+/** Adds a signed receipt to the response of a settled payment. It is stored and answered with it. */
 export type AddReceipt = (
   response: SettleResponse,
-  /** `resourceUrl`: what was paid for. */
+  /** `resourceUrl`: the address that was paid for. */
   payment: { identity: string; resourceUrl: string },
 ) => SettleResponse;
 
-/** A receipt that cannot be signed is left out: the money has moved, and the answer must go out. */
+/** Leaves out a receipt that cannot be signed: the money has moved, and the answer must go out. */
 export const createAddReceipt =
   (context: { signer: () => DocumentSigner | null; clock: Clock; log: Log }): AddReceipt =>
   (response, { identity, resourceUrl }) => {

@@ -8,45 +8,45 @@ import {
 } from '../../payments/extensions/document-signer.ts';
 import { createManifest } from '../../payments/extensions/manifest.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-import type { ResourceInfo } from '../../payments/core/wire.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { once } from '../../kit/once.ts';
 import type { Store } from '../../store/store.ts';
+import type { SoldResources } from './x402-resources.ts';
 
-/** What this service states of itself: the key that it signs with, and what it sells. */
+/** States the key that this service signs with, and what it sells. */
 export interface PaymentDocuments {
-  /** Null until the key was loaded. */
+  /** Null until the key is loaded. */
   signer(): DocumentSigner | null;
-  /** Loads the key. Never rejects: a store that cannot be asked now is asked again at the next call. */
+  /** Loads the key. Never rejects: when the store fails, the next call asks it again. */
   load(): Promise<void>;
-  /** JSON text of the DID document with the public key. Rejects when the store cannot be asked. */
+  /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
   didDocument(): Promise<string>;
-  /** JSON text for crawlers; null when nothing is described. Made once, until `clear`. */
+  /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
   manifest(): string | null;
-  /** Forgets the manifest: what is offered may have changed. */
+  /** Forgets the manifest, because the terms may have changed. */
   clear(): void;
   /** Resolves when nothing is being loaded. */
   stopped(): Promise<void>;
 }
 
-/** The same for every process on one store, so that each can be asked for the key of all. */
+/** Shared by every process on one store, so that each can answer with the key of all. */
 const secretName = 'x402-signing-key';
 
 export const createPaymentDocuments = (context: {
   store: Pick<Store, 'getOrCreateSecret'>;
   methods: readonly PaymentMethod[];
-  /** Null describes nothing. */
-  sale: SaleDescription | null;
-  resources: () => Readonly<Record<'rest' | 'mcp', ResourceInfo>>;
+  sales: readonly SaleDescription[];
+  resources: SoldResources;
   publicUrl: () => string;
   clock: Clock;
   log: Log;
-  /** The key is there: from now on is signed. */
+  /** Called when the key is loaded, from which moment offers are signed. */
   onSigner: () => void;
 }): PaymentDocuments => {
-  const { store, methods, sale, resources, publicUrl, clock, log, onSigner } = context;
+  const { store, methods, sales, resources, publicUrl, clock, log, onSigner } = context;
   let signer: DocumentSigner | null = null;
   let loading: Promise<void> | null = null;
-  let manifest: { publicUrl: string; text: string } | null = null;
+  let manifest: { key: string; text: string } | null = null;
 
   const requireSigner = once(async () => {
     const key = await store.getOrCreateSecret({ name: secretName, value: newSigningKey() });
@@ -62,6 +62,20 @@ export const createPaymentDocuments = (context: {
     }
   };
 
+  const makeManifest = (onSale: readonly SaleDescription[]): JsonObject =>
+    createManifest({
+      sales: onSale.map((sale) => ({
+        sale,
+        resources: {
+          rest: resources.find({ sale: sale.name, transport: 'rest' }).resource,
+          mcp: resources.find({ sale: sale.name, transport: 'mcp' }).resource,
+        },
+        accepts: offeredTerms(methods, sale.price.least).map(({ requirements }) => requirements),
+      })),
+      publicUrl: publicUrl(),
+      now: clock.now(),
+    });
+
   return {
     signer: () => signer,
     load: async () => {
@@ -73,19 +87,12 @@ export const createPaymentDocuments = (context: {
     },
     didDocument: async () => JSON.stringify((await requireSigner()).didDocument()),
     manifest: () => {
-      if (sale === null) return null;
-      const url = publicUrl();
-      if (manifest?.publicUrl !== url) {
-        const accepts = offeredTerms(methods, sale.price.least).map(({ requirements }) => requirements);
-        const made = createManifest({
-          sale,
-          publicUrl: url,
-          resources: resources(),
-          accepts,
-          now: clock.now(),
-        });
-        manifest = { publicUrl: url, text: JSON.stringify(made) };
-      }
+      const onSale = sales.filter((sale) => sale.isOnSale());
+      if (onSale.length === 0) return null;
+      const key = [publicUrl(), ...onSale.map(({ name, description }) => `${name} ${description()}`)].join(
+        '\n',
+      );
+      if (manifest?.key !== key) manifest = { key, text: JSON.stringify(makeManifest(onSale)) };
       return manifest.text;
     },
     clear: () => {

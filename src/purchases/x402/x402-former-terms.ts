@@ -3,33 +3,34 @@ import type { Clock } from '../../kit/clock.ts';
 import { sha256 } from '../../kit/ids.ts';
 import { canonicalJson } from '../../kit/json.ts';
 import { maxTimeoutSeconds, type PaymentMethod } from '../../payments/core/challenge.ts';
+import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Terms under which this service, or another process on its store, sold until lately. */
+/** Terms under which this service, or another process on its store, recently sold. */
 export interface FormerTerms {
-  /** Names the rule that prices were made by. */
-  pricing: string;
+  /** The price rule of each operation, by name. A single rule, as earlier versions wrote it, holds for all of them. */
+  pricing: string | Readonly<Record<string, string>>;
   /** By CAIP-2 name. */
   networks: Readonly<Record<string, { payTo: string; asset: TermsAsset }>>;
 }
 
 type TermsAsset = PaymentMethod['network']['asset'];
 
-export interface FormerTermsBook {
-  /** Writes down that the present terms are offered. */
+export interface FormerTermsRegistry {
+  /** Stores that the present terms are offered. */
   note(): Promise<void>;
-  /** What else was offered so lately that a proof for it may still come, newest first. */
+  /** Lists other terms for which a proof may still come, newest first. */
   list(): Promise<readonly FormerTerms[]>;
 }
 
 export const noteTermsEveryMs = 60_000;
-/** A buyer has so long from the challenge on, and what is offered is noted only from time to time. */
+/** The time that a buyer has after the challenge, and two rounds of noting. */
 const validMs = maxTimeoutSeconds * 1_000 + 2 * noteTermsEveryMs;
-/** Many refused proofs at once ask the store once. */
+/** Many refused proofs in this time ask the store once. */
 const listFreshMs = 1_000;
 
 const termsSchema = z.object({
-  pricing: z.string(),
+  pricing: z.union([z.string(), z.record(z.string(), z.string())]),
   networks: z.record(
     z.string(),
     z.object({
@@ -45,7 +46,7 @@ const termsSchema = z.object({
   ),
 });
 
-/** The methods as they were under those terms: where they paid to, and in what. */
+/** Returns the payment methods with the wallets and tokens of those terms. */
 export const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod[]): PaymentMethod[] =>
   methods.flatMap((method) => {
     const former = networks[method.network.id];
@@ -54,19 +55,20 @@ export const methodsUnder = ({ networks }: FormerTerms, methods: readonly Paymen
       : [{ ...method, payTo: former.payTo, network: { ...method.network, asset: former.asset } }];
   });
 
-/**
- * Keeps terms valid for those who were told them, across a restart with another price or wallet: what a buyer was
- * offered holds for as long as it said.
- */
-export const createFormerTermsBook = (context: {
+/** Returns the name of the price rule of an operation under those terms; null when it was not sold. */
+export const pricingOf = ({ pricing }: FormerTerms, sale: string): string | null =>
+  typeof pricing === 'string' ? pricing : (pricing[sale] ?? null);
+
+/** Keeps terms valid for as long as they promised, across a restart with another price or wallet. */
+export const createFormerTermsRegistry = (context: {
   store: Pick<Store, 'noteOfferedTerms' | 'listOfferedTerms'>;
   methods: readonly PaymentMethod[];
-  pricing: string;
+  sales: readonly Pick<SaleDescription, 'name' | 'pricing'>[];
   clock: Clock;
-}): FormerTermsBook => {
-  const { store, methods, pricing, clock } = context;
+}): FormerTermsRegistry => {
+  const { store, methods, sales, clock } = context;
   const present: FormerTerms = {
-    pricing,
+    pricing: Object.fromEntries(sales.map(({ name, pricing }) => [name, pricing])),
     networks: Object.fromEntries(
       methods.map(({ network, payTo }) => [network.id, { payTo, asset: network.asset }]),
     ),
@@ -77,7 +79,7 @@ export const createFormerTermsBook = (context: {
   const read = async (): Promise<readonly FormerTerms[]> => {
     const offered = await store.listOfferedTerms({ since: clock.now() - validMs });
     return offered.flatMap(({ terms }) => {
-      // What another version wrote in another form cannot be held to.
+      // Terms that another version wrote in another form are not kept.
       const parsed = terms === text ? null : termsSchema.safeParse(JSON.parse(terms));
       return parsed?.success === true ? [parsed.data] : [];
     });

@@ -3,12 +3,12 @@ import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import { createFeePayers, type FacilitatorHealth, type FeePayers } from '../../payments/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
-/** How payments on one network stand, for operators. */
+/** The state of payments on one network, for operators. */
 export interface NetworkStatus extends FacilitatorHealth {
   /** CAIP-2. */
   network: string;
   label: string;
-  /** Whether its money is worth nothing. */
+  /** Whether its money has no value. */
   isTest: boolean;
   /** `local` or `remote`. */
   facilitator: string;
@@ -18,11 +18,11 @@ export interface PaymentHealth {
   status(): NetworkStatus[];
   /** The fee payers of recent offers. */
   recentFeePayers: FeePayers;
-  /** Asks every facilitator once, and from then on again and again until `signal` aborts. */
+  /** Asks every facilitator once, and then in the background until `signal` aborts. */
   start(): Promise<void>;
-  /** Asks again now instead of later: a facilitator began to fail. */
+  /** Asks again now, because a facilitator began to fail. */
   askSoon(): void;
-  /** Resolves when nothing is asked any more. */
+  /** Resolves when the background work has ended. */
   stopped(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const refreshMs = 300_000;
 export const createPaymentHealth = (context: {
   methods: readonly PaymentMethod[];
   log: Log;
-  /** What is offered may have changed. */
+  /** Called after each round: the terms may have changed. */
   onChange: () => void;
   signal: AbortSignal;
 }): PaymentHealth => {
@@ -68,7 +68,7 @@ export const createPaymentHealth = (context: {
   const askAll = async (): Promise<boolean> => {
     await Promise.all(methods.map(ask));
     onChange();
-    // One that works with a line to tell has a part that does not.
+    // A ready network with a detail has a part that fails.
     return methods.every(({ network }) => {
       const known = health.get(network.id);
       return known?.ready === true && known.detail === null;

@@ -3,24 +3,24 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Payment, PaymentState, Store } from '../../store/store.ts';
 
-/** Who works on a payment, and until when others have to believe it. */
+/** Names the process that works on a payment, and until when others must leave it alone. */
 export interface PaymentLeases {
-  /** The fields that take a lease, with a name of its own: two attempts in one process exclude each other too. */
+  /** Returns the fields that take a lease. Each has its own name, so two attempts in one process exclude each other. */
   take(): LeaseExtension & { leaseOwner: string };
-  /** The fields that keep a lease from now on. */
+  /** Returns the fields that prolong a lease. */
   extend(): LeaseExtension;
   isLive(payment: Payment): boolean;
-  /** Does `work` and renews the lease as long as it takes. */
+  /** Runs `work` and renews the lease until it ends. */
   keep<T>(held: { payment: Payment; states: readonly PaymentState[] }, work: () => Promise<T>): Promise<T>;
 }
 
-/** Until when a lease is to be believed, and when somebody should look what became of it. */
+/** When a lease runs out, and when the reconciler should look at the payment. */
 export interface LeaseExtension {
   leaseUntil: number;
   checkAt: number;
 }
 
-/** The name of the lease under which `payment` was read; every change by its holder names it. */
+/** Returns the name of the lease under which `payment` was read. Every change by its holder names it. */
 export const leaseOf = ({ identity, leaseOwner }: Pick<Payment, 'identity' | 'leaseOwner'>): string => {
   if (leaseOwner === null) throw new Error(`payment ${identity} is worked on without a lease`);
   return leaseOwner;
@@ -29,7 +29,7 @@ export const leaseOf = ({ identity, leaseOwner }: Pick<Payment, 'identity' | 'le
 /** The fields that give a lease up. */
 export const noLease = { leaseOwner: null, leaseUntil: null } as const;
 
-/** No work takes as many renewals as this; what hangs so long is given up to others. */
+/** Work that hangs for more renewals is left to other processes. */
 const maxRenewals = 40;
 
 export const createPaymentLeases = (options: {

@@ -13,13 +13,7 @@ import {
   type Proofs,
 } from '../../payments/core/parse-proof.ts';
 import type { PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
-import type {
-  AdvancePaymentInput,
-  Payment,
-  PaymentState,
-  Store,
-  VerifyPaymentOutcome,
-} from '../../store/store.ts';
+import type { Payment, PaymentState, Store, VerifyPaymentOutcome } from '../../store/store.ts';
 import {
   paymentConflict,
   paymentIdConflict,
@@ -31,31 +25,37 @@ import {
   type Receipt,
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
-import { methodsUnder, type FormerTermsBook } from './x402-former-terms.ts';
-import { findMethod, isSameProof, toBegunPayment, toNewPayment, type DeclaredFor } from './x402-record.ts';
+import { methodsUnder, pricingOf, type FormerTermsRegistry } from './x402-former-terms.ts';
+import {
+  createAdvance,
+  findMethod,
+  isSameProof,
+  toBegunPayment,
+  toNewPayment,
+  type DeclaredFor,
+} from './x402-record.ts';
+import type { SoldOver } from './x402-resources.ts';
 import { nextCheck } from './x402-schedule.ts';
 import type { Settled, Settlements } from './x402-settlement.ts';
 
-export interface PayRequest {
+export interface PayRequest extends SoldOver {
   price: Nano;
-  /** The price under the rule of that name, which was offered before; null for a rule that is not known. */
+  /** Returns the price under the rule of that name, which was offered before; null for an unknown rule. */
   priceUnder?: (pricing: string) => Nano | null;
-  /** Where it is sold. */
-  resource: 'rest' | 'mcp';
-  /** As they came, unread; null for none. */
+  /** The proofs as they came, unread; null for none. */
   proofs: Proofs | null;
-  /** Of the canonical request: a proof pays one request. */
+  /** The hash of the canonical request: a proof pays one request. */
   requestHash: string;
-  /** Makes the JSON text that is sold. What it throws is passed on; nothing is charged then. */
+  /** Makes the JSON text that is sold. When it throws, nothing is charged and the error is passed on. */
   produce: (signal: AbortSignal) => Promise<string>;
   /** Whether that result is given away; absent: every result is charged. */
   isFree?: (result: string) => boolean;
-  /** The client has gone. Ends the work up to the settlement, and never a settlement. */
+  /** Aborts when the client has gone. Ends the work before the settlement, and never a settlement. */
   signal: AbortSignal;
 }
 
 export type PayOutcome =
-  /** `receipt` tells of a settlement that failed. */
+  /** `receipt`: of a settlement that failed. */
   | { outcome: 'unpaid'; challenge: Challenge; receipt?: Receipt }
   | {
       outcome: 'served';
@@ -75,19 +75,20 @@ export interface PurchaseContext {
   leases: PaymentLeases;
   settlements: Settlements;
   recentFeePayers: FeePayers;
-  formerTerms: FormerTermsBook;
+  formerTerms: FormerTermsRegistry;
   declaredFor: DeclaredFor;
-  resources: () => Record<PayRequest['resource'], ResourceInfo>;
+  /** Describes what is sold, as it is stored with the payment. */
+  resourceOf: (over: SoldOver) => ResourceInfo;
   /** `reason`: why a proof was refused. */
-  challenge: (request: { price: Nano; resource: PayRequest['resource']; reason?: string }) => Challenge;
-  /** Notes without delay that the buyer is being answered. */
+  challenge: (request: SoldOver & { price: Nano; reason?: string }) => Challenge;
+  /** Notes, in the background, that the buyer is being answered. */
   noteDelivery: (identity: string) => void;
 }
 
-/** A delivered answer is given again for so long. Later its proof, which is public on the chain, may be anybody's. */
+/** For how long a delivered answer is given again. Later its proof, public on the chain, may be sent by anybody. */
 export const replayLifeMs = 24 * 3_600_000;
 
-/** A proof that was read, with the request that it pays. */
+/** A parsed proof with the request that it pays. */
 interface Purchase {
   request: PayRequest;
   proof: Proof;
@@ -99,25 +100,30 @@ interface Terms {
   requirements: PaymentRequirements;
 }
 
-/** What was reserved or verified, and given back: the proof can be used again. */
+/** The states in which a proof can still be given back for another use. */
 const beforeResult: readonly PaymentState[] = ['reserved', 'verified'];
 
 const noTransfer = 'invalid_exact_svm_payload_no_transfer_instruction';
 
 /**
- * Serves a request that is paid with x402. Each step is durable before the next touches the outside: reserved,
- * verified, result stored, about to be broadcast, settled. A proof that is found half way is one of: being worked
- * on, given up by a process that died, or of unknown outcome; each goes on from where it stands.
+ * Serves a request that is paid with x402. Each step is durable before the next has an outside effect: reserved,
+ * verified, result stored, about to be broadcast, settled. A proof that is found half way is being worked on, was left
+ * by a process that died, or has an unknown outcome; each goes on from where it stands.
  */
 export const createPurchasing = (
   context: PurchaseContext,
 ): ((request: PayRequest) => Promise<PayOutcome>) => {
-  const { store, clock, log, methods, leases, settlements, resources } = context;
+  const { store, clock, log, methods, leases, settlements } = context;
   const networks = methods.map(({ network }) => network);
+  const advance = createAdvance({ store, clock });
 
-  const unpaid = ({ price, resource }: PayRequest, reason?: string, receipt?: Receipt): PayOutcome => ({
+  const unpaid = (
+    { price, sale, transport }: PayRequest,
+    reason?: string,
+    receipt?: Receipt,
+  ): PayOutcome => ({
     outcome: 'unpaid',
-    challenge: context.challenge({ price, resource, ...(reason === undefined ? {} : { reason }) }),
+    challenge: context.challenge({ price, sale, transport, ...(reason === undefined ? {} : { reason }) }),
     ...(receipt === undefined ? {} : { receipt }),
   });
 
@@ -128,50 +134,43 @@ export const createPurchasing = (
     return { outcome: 'served', result, receipt, replayed, transaction };
   };
 
-  /** Frees a proof that nothing was done with. */
+  /** Frees a proof that bought nothing. */
   const reject = async (payment: Payment, reason: string): Promise<void> => {
-    await store.advancePayment({
-      identity: payment.identity,
+    await advance(payment, {
       from: beforeResult,
       to: 'rejected',
       owner: leaseOf(payment),
       set: { reason, checkAt: null, ...noLease },
-      now: clock.now(),
     });
   };
-
-  const toStep = (
-    held: Payment,
-    { from, to, set }: { from: PaymentState; to: PaymentState; set: AdvancePaymentInput['set'] },
-  ): AdvancePaymentInput => ({
-    identity: held.identity,
-    from: [from],
-    to,
-    owner: leaseOf(held),
-    set: { ...set, ...leases.extend() },
-    now: clock.now(),
-  });
 
   const noteVerified = async (
     held: Payment,
     { accounts, funds }: { accounts: PayingAccounts; funds: bigint },
   ): Promise<VerifyPaymentOutcome> => {
-    const change = toStep(held, { from: 'reserved', to: 'verified', set: { ...accounts } });
+    const change = {
+      identity: held.identity,
+      from: ['reserved'],
+      to: 'verified',
+      owner: leaseOf(held),
+      set: { ...accounts, ...leases.extend() },
+      now: clock.now(),
+    } as const;
     const verified = await store.verifyPayment({ change, source: accounts.source, funds });
     if (verified === null) throw paymentInProgress();
     return verified;
   };
 
   /**
-   * Writes down that a payment is verified, if its source covers it beside all its other open payments: a chain shows
-   * each of them the same money until the first one lands. Returns the refusal, or null.
+   * Marks a payment as verified if its source covers it together with all its other open payments: a chain shows each
+   * of them the same money until the first one lands. Returns the refusal, or null.
    */
   const verifyCovered = async (
     payment: Payment,
     { request, accounts, method }: { request: PayRequest; accounts: PayingAccounts; method: PaymentMethod },
   ): Promise<PayOutcome | null> => {
     const { amount, asset } = payment;
-    // The facilitator has seen that there is enough for this one alone.
+    // The facilitator has checked that the money covers this payment alone.
     const alone = await noteVerified(payment, { accounts, funds: amount });
     if (alone.outcome === 'verified') return null;
     const { source } = accounts;
@@ -185,13 +184,13 @@ export const createPurchasing = (
     const beside = await noteVerified(payment, { accounts, funds });
     if (beside.outcome === 'verified') return null;
     await reject(payment, 'insufficient_funds');
-    // What was sent may be missing from the balance already, and what was given up may never be sent, so only the rest
-    // proves that there is too little.
+    // Payments that were sent may have left the balance already, and others may never be sent: only the unsent ones
+    // prove that there is too little.
     if (amount + beside.unsent > funds) return unpaid(request, 'insufficient_funds');
     throw paymentUncovered();
   };
 
-  /** The result; or what it throws, once the proof is free again. */
+  /** Makes the result. Frees the proof before it throws. */
   const produce = async (payment: Payment, { request, identity }: Purchase): Promise<string> => {
     try {
       request.signal.throwIfAborted();
@@ -209,21 +208,14 @@ export const createPurchasing = (
     { request, method, replayed }: { request: PayRequest; method: PaymentMethod; replayed: boolean },
   ): Promise<PayOutcome> => {
     if (request.signal.aborted) {
-      await store.advancePayment({
-        identity: payment.identity,
-        from: ['produced'],
-        to: 'produced',
-        owner: leaseOf(payment),
-        set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
-        now: clock.now(),
-      });
+      await settlements.giveBack(payment);
       request.signal.throwIfAborted();
     }
     const settled = await settlements.settle(payment, { method, earlier: null });
     return finish(request, settled, replayed);
   };
 
-  /** From a reservation of ours to the answer. */
+  /** Goes from our own reservation to the answer. */
   const serve = async (payment: Payment, purchase: Purchase, method: PaymentMethod): Promise<PayOutcome> => {
     const { request } = purchase;
     const order = toBegunPayment(payment, context.declaredFor);
@@ -252,33 +244,32 @@ export const createPurchasing = (
       await reject(payment, 'not_charged');
       return { outcome: 'served', result, receipt: undefined, replayed: false, transaction: null };
     }
-    const produced = await store.advancePayment(
-      toStep(payment, { from: 'verified', to: 'produced', set: { result } }),
-    );
+    const produced = await advance(payment, {
+      from: ['verified'],
+      to: 'produced',
+      owner: leaseOf(payment),
+      set: { result, ...leases.extend() },
+    });
     if (produced === null) throw paymentInProgress();
     return settleProduced(produced, { request, method, replayed: false });
   };
 
-  /** Takes over what a process left behind; null when somebody else was faster. */
+  /** Takes over a payment that a process left behind; null when another process was faster. */
   const takeOver = (payment: Payment, to: PaymentState): Promise<Payment | null> =>
-    store.advancePayment({
-      identity: payment.identity,
+    advance(payment, {
       from: [payment.state],
       to,
       ...(payment.leaseOwner === null ? {} : { owner: payment.leaseOwner }),
       set: to === 'rejected' ? { reason: 'interrupted', checkAt: null, ...noLease } : leases.take(),
-      now: clock.now(),
     });
 
-  /** It was given back while we took it over. */
+  /** Ends our turn on a payment that was refunded while we took it over. */
   const giveBack = async (payment: Payment): Promise<never> => {
-    await store.advancePayment({
-      identity: payment.identity,
+    await advance(payment, {
       from: ['broadcasting'],
       to: 'unknown',
       owner: leaseOf(payment),
       set: { checkAt: nextCheck(payment, clock.now()), ...noLease },
-      now: clock.now(),
     });
     throw paymentRefunded();
   };
@@ -292,7 +283,7 @@ export const createPurchasing = (
           requestHash: request.requestHash,
           proof,
           requirements: terms.requirements,
-          resource: resources()[request.resource],
+          resource: context.resourceOf(request),
         },
         { lease: leases.take(), clock },
       ),
@@ -307,7 +298,7 @@ export const createPurchasing = (
     }
   };
 
-  /** A proof that is known already. `terms` is null when it would not be accepted as a new one. */
+  /** Goes on with a known proof. `terms` is null when it would not be accepted as a new one. */
   const resume = async (payment: Payment, purchase: Purchase, terms: Terms | null): Promise<PayOutcome> => {
     const { request, proof } = purchase;
     if (payment.requestHash !== request.requestHash || !isSameProof(payment, proof)) throw paymentConflict();
@@ -320,7 +311,7 @@ export const createPurchasing = (
       case 'settled':
         return finish(request, settlements.replay(payment), true);
       case 'rejected':
-        // Freed between our reservation and our look at it.
+        // The proof was freed between our reservation and this read.
         if (terms === null) return unpaid(request, payment.reason ?? undefined);
         throw paymentInProgress();
       case 'failed': {
@@ -360,13 +351,14 @@ export const createPurchasing = (
     return reserve(purchase, terms);
   };
 
-  /** By the present terms, or else by those that were offered lately. */
-  const match = async (proof: Proof, { price, priceUnder }: PayRequest): Promise<TermsMatch> => {
+  /** Matches a proof with the present terms, or else with recent ones. */
+  const match = async (proof: Proof, { price, priceUnder, sale }: PayRequest): Promise<TermsMatch> => {
     const { recentFeePayers, formerTerms } = context;
     const present = matchTerms(proof, { methods, price, recentFeePayers });
     if (present.outcome !== 'mismatch' || priceUnder === undefined) return present;
     for (const former of await formerTerms.list()) {
-      const formerPrice = priceUnder(former.pricing);
+      const pricing = pricingOf(former, sale);
+      const formerPrice = pricing === null ? null : priceUnder(pricing);
       if (formerPrice === null) continue;
       const found = matchTerms(proof, {
         methods: methodsUnder(former, methods),

@@ -10,48 +10,48 @@ import { finalCheck, nextCheck } from './x402-schedule.ts';
 import type { Settlements } from './x402-settlement.ts';
 
 export interface ReconcileOptions {
-  /** Payments at most. */
+  /** The most payments in one run. */
   limit: number;
 }
 
 export interface NamedPayment {
   identity: string;
-  /** Where somebody has seen it on the chain; null for nothing new. The chain is believed, not this. */
+  /** The transaction in which somebody has seen it; null for none. Only the chain is believed. */
   transaction: string | null;
 }
 
 export interface Reconcile {
-  /** Looks at payments that are due. */
+  /** Checks the payments that are due. */
   (options: ReconcileOptions): Promise<ReconcileReport>;
-  /** Looks at one, whether it is due or not. Null: there is none, or somebody works on it. */
+  /** Checks one payment, due or not. Null: there is none, or another process works on it. */
   one(named: NamedPayment): Promise<Payment | null>;
 }
 
 export interface ReconcileReport {
-  /** Payments that were due for a look and that nobody works on. */
+  /** The payments that were due and that nobody works on. */
   examined: number;
-  /** Of these, how many need no further look. */
+  /** How many of these need no further check. */
   resolved: number;
 }
 
-const withoutEnd: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
+const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
 
-const ended: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
+const endedStates: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
 
-/** How far the clocks of processes may be apart. */
+/** The largest difference between the clocks of two processes. */
 const clockSkewMs = 20_000;
 
-/** Looks at so many at once: each waits for a chain, and a chain that is down must not keep the others waiting. */
+/** Checks at once: each waits for a chain, and a chain that is down must not delay the others. */
 const concurrency = 8;
-/** Longer than a look takes: nobody else takes the same payment meanwhile. */
+/** Longer than a check takes, so that no other process takes the same payment. */
 const claimMs = 60_000;
-/** What the chain says of a settled payment no longer changes after so long, even if it could not be asked. */
+/** After this time a settled payment is final, even if its chain could not be asked. */
 const finalForSureMs = 7 * 24 * 3_600_000;
 
 /**
- * Goes over the payments that are due: frees proofs that a dead process had reserved, lets the chains say what became
- * of settlements, and looks once more at what has ended when no fork can take it back. Sends nothing: whoever wants
- * the result comes back with the proof, and until it has run out everything waits for that.
+ * Checks the payments that are due: frees proofs that a dead process had reserved, asks the chains about the end of
+ * settlements, and checks ended ones once more when no fork can undo them. Sends nothing: a buyer who wants the result
+ * comes back with the proof, and until the proof has run out everything waits for that.
  */
 export const createReconcile = (context: {
   store: Store;
@@ -64,7 +64,7 @@ export const createReconcile = (context: {
 }): Reconcile => {
   const { store, methods, leases, settlements, clock, log, signal } = context;
 
-  /** By compare-and-set on state and lease: somebody may have begun to work on it. */
+  /** Compares and sets state and lease, because another process may have begun to work on the payment. */
   const advance = (
     { identity, state, leaseOwner }: Payment,
     change: Pick<AdvancePaymentInput, 'to' | 'set'> & { now?: number },
@@ -77,15 +77,15 @@ export const createReconcile = (context: {
       ...change,
     });
 
-  /** The time of the next look is no change of the payment. */
+  /** Sets the next check and leaves `updatedAt` as it is. */
   const schedule = async (payment: Payment, checkAt: number | null): Promise<void> => {
     await advance(payment, { to: payment.state, set: { checkAt }, now: payment.updatedAt });
   };
-  const lookLater = async (payment: Payment): Promise<false> => {
+  const checkLater = async (payment: Payment): Promise<false> => {
     await schedule(payment, nextCheck(payment, clock.now()));
     return false;
   };
-  const lookNoMore = async (payment: Payment): Promise<true> => {
+  const checkNoMore = async (payment: Payment): Promise<true> => {
     await schedule(payment, null);
     return true;
   };
@@ -99,21 +99,21 @@ export const createReconcile = (context: {
       ? { outcome: 'unknown', reason: 'network_not_configured' }
       : settlements.look(payment, { method, signal });
 
-  /** Nothing of it was sent, and its buyer may come back for it until the proof has run out. */
-  const lookAtProduced = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+  /** Nothing was sent, and the buyer may come back until the proof has run out. */
+  const checkProduced = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
     const found = await ask(payment, method);
     if (found.outcome === 'settled') return true;
     const isOver = clock.now() - payment.createdAt > neverSettledMs;
-    if (found.outcome !== 'failed' && !isOver) return lookLater(payment);
+    if (found.outcome !== 'failed' && !isOver) return checkLater(payment);
     return (await fail(payment, 'never_settled')) !== null;
   };
 
-  /** It may be out, so it is only looked for: a buyer who has gone, and perhaps paid anew, is not charged now. */
-  const lookAtSent = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
+  /** It may be sent, so it is only looked for: a buyer who has gone, and perhaps paid again, is not charged now. */
+  const checkSent = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
     const found = await ask(payment, method);
     if (found.outcome === 'settled') return true;
     if (found.outcome === 'failed') return (await fail(payment, found.reason)) !== null;
-    if (payment.state === 'unknown') return lookLater(payment);
+    if (payment.state === 'unknown') return checkLater(payment);
     await advance(payment, {
       to: 'unknown',
       set: {
@@ -125,8 +125,8 @@ export const createReconcile = (context: {
     return false;
   };
 
-  /** The last look, when no fork can change anything any more. */
-  const lookAtEnd = async (
+  /** Checks an ended payment. The last check comes when no fork can change anything. */
+  const checkEnded = async (
     payment: Payment,
     method: PaymentMethod | null,
     isLast: boolean,
@@ -145,11 +145,11 @@ export const createReconcile = (context: {
       return false;
     }
     const isFailed = payment.state === 'failed';
-    // Before its time nothing is final but a change.
+    // Before the last check, only a change counts.
     if (!isLast && (isFailed || outcome === 'settled' || outcome === 'unknown')) return false;
-    if (outcome === 'settled' || (isFailed && outcome !== 'unknown')) return lookNoMore(payment);
-    if (clock.now() - payment.updatedAt > finalForSureMs) return lookNoMore(payment);
-    if (outcome === 'unknown') return lookLater(payment);
+    if (outcome === 'settled' || (isFailed && outcome !== 'unknown')) return checkNoMore(payment);
+    if (clock.now() - payment.updatedAt > finalForSureMs) return checkNoMore(payment);
+    if (outcome === 'unknown') return checkLater(payment);
     log.error(
       { payment: payment.identity, transaction: payment.transaction },
       'the transaction of a served payment is gone from its chain',
@@ -170,8 +170,8 @@ export const createReconcile = (context: {
     switch (payment.state) {
       case 'reserved':
       case 'verified':
-        // Its process may live, and have a clock that is behind.
-        if ((payment.leaseUntil ?? 0) + clockSkewMs > clock.now()) return lookLater(payment);
+        // Its process may live, with a clock that is behind.
+        if ((payment.leaseUntil ?? 0) + clockSkewMs > clock.now()) return checkLater(payment);
         return (
           (await advance(payment, {
             to: 'rejected',
@@ -179,16 +179,16 @@ export const createReconcile = (context: {
           })) !== null
         );
       case 'produced':
-        return lookAtProduced(payment, method);
+        return checkProduced(payment, method);
       case 'broadcasting':
       case 'unknown':
-        return lookAtSent(payment, method);
+        return checkSent(payment, method);
       case 'settled':
       case 'delivered':
       case 'failed':
-        return lookAtEnd(payment, method, isDue);
+        return checkEnded(payment, method, isDue);
       case 'rejected':
-        return lookNoMore(payment);
+        return checkNoMore(payment);
     }
   };
 
@@ -203,11 +203,11 @@ export const createReconcile = (context: {
   const due = async ({ limit }: ReconcileOptions): Promise<ReconcileReport> => {
     const now = clock.now();
     const until = now + claimMs;
-    const claim = (states: readonly PaymentState[], most: number): Promise<Payment[]> =>
-      most === 0 ? Promise.resolve([]) : store.claimPaymentChecks({ now, until, states, limit: most });
-    // What has no end goes ahead of what is only looked at once more.
-    const claimed = await claim(withoutEnd, limit);
-    claimed.push(...(await claim(ended, limit - claimed.length)));
+    const claim = (states: readonly PaymentState[], max: number): Promise<Payment[]> =>
+      max === 0 ? Promise.resolve([]) : store.claimPaymentChecks({ now, until, states, limit: max });
+    // Open payments come before ended ones.
+    const claimed = await claim(openStates, limit);
+    claimed.push(...(await claim(endedStates, limit - claimed.length)));
     const queue = claimed.filter((payment) => !leases.isLive(payment));
     const report: ReconcileReport = { examined: 0, resolved: 0 };
     const work = async (): Promise<void> => {

@@ -9,9 +9,9 @@ import type {
   PaymentRequirements,
   ResourceInfo,
 } from '../../payments/core/wire.ts';
-import type { NewPayment, Payment } from '../../store/store.ts';
+import type { AdvancePaymentInput, NewPayment, Payment, Store } from '../../store/store.ts';
 
-/** A proof as it is stored: payload and terms in v2 form, whatever the buyer sent. */
+/** Returns a proof as it is stored: payload and terms in v2 form, in whichever form they came. */
 export const toNewPayment = (
   input: {
     identity: string;
@@ -45,16 +45,16 @@ export const toNewPayment = (
   };
 };
 
-/** The stored proof. */
+/** Reads the stored proof. */
 export const toPayload = (payment: Payment): PaymentPayload => JSON.parse(payment.payload);
 
-/** What is declared of a resource, by its URL; null for one that is not sold here any more. */
-export type DeclaredFor = (resourceUrl: string) => Extensions | null;
+/** Returns what is declared of a stored resource; null when it is not sold here. */
+export type DeclaredFor = (resource: ResourceInfo) => Extensions | null;
 
-/** A stored payment as a facilitator takes it, with what we declare of its resource, whatever the buyer wrote. */
+/** Returns a stored payment as a facilitator takes it. Its extensions are ours, not the buyer's. */
 export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): BegunPayment => {
   const stored = toPayload(payment);
-  const extensions = declaredFor(stored.resource.url);
+  const extensions = declaredFor(stored.resource);
   const payload = extensions === null ? stored : { ...stored, extensions };
   const requirements: PaymentRequirements = JSON.parse(payment.requirements);
   return {
@@ -68,11 +68,22 @@ export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): Begu
 };
 
 /**
- * Whether the stored payment was made with this very proof. Chains show payer and nonce to everybody, so the
- * identity alone must not be enough to be handed the answer.
+ * Whether the stored payment was made with this very proof. Chains show payer and nonce to everybody, so the identity
+ * alone must not give access to the answer.
  */
 export const isSameProof = (payment: Payment, proof: Proof): boolean =>
   canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
+
+/** Changes a payment by compare-and-set. Null: its state or its lease is another by now. */
+export type AdvancePayment = (
+  payment: Pick<Payment, 'identity'>,
+  change: Omit<AdvancePaymentInput, 'identity' | 'now'> & { now?: number },
+) => Promise<Payment | null>;
+
+export const createAdvance =
+  ({ store, clock }: { store: Pick<Store, 'advancePayment'>; clock: Clock }): AdvancePayment =>
+  ({ identity }, change) =>
+    store.advancePayment({ identity, now: clock.now(), ...change });
 
 export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
   methods.find((method) => method.network.id === network) ?? null;

@@ -6,7 +6,7 @@ const latestMs = 600_000;
 const dayMs = 86_400_000;
 const latestAfterADayMs = 3_600_000;
 
-/** When to look again at a payment without an end: soon at first, and ever more seldom. */
+/** Returns when to look again at an open payment: soon at first, then less and less often. */
 export const nextCheck = ({ createdAt }: Pick<Payment, 'createdAt'>, now: number): number => {
   const ageMs = now - createdAt;
   const longestMs = ageMs > dayMs ? latestAfterADayMs : latestMs;
@@ -16,6 +16,6 @@ export const nextCheck = ({ createdAt }: Pick<Payment, 'createdAt'>, now: number
 /** For a network that this service does not know. */
 const defaultFinalityMs = 1_800_000;
 
-/** When to look once more whether what the chain said still holds. */
+/** Returns when to check once more that no fork has undone what the chain said. */
 export const finalCheck = ({ network }: Pick<Payment, 'network'>, now: number): number =>
   now + (findNetwork(network)?.family.finalityMs ?? defaultFinalityMs);

@@ -5,7 +5,7 @@ import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import type { FoundOutcome, OutgoingTransaction } from '../../payments/core/facilitator.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
-import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../../store/store.ts';
+import type { Payment, PaymentState, Store } from '../../store/store.ts';
 import {
   paymentInProgress,
   paymentPending,
@@ -17,33 +17,35 @@ import {
 } from './x402-answers.ts';
 import { leaseOf, noLease, type PaymentLeases } from './x402-lease.ts';
 import { finalCheck, nextCheck } from './x402-schedule.ts';
-import { toBegunPayment, toPayload, type DeclaredFor } from './x402-record.ts';
+import { createAdvance, toBegunPayment, toPayload, type DeclaredFor } from './x402-record.ts';
 
 export type Settled =
   | { outcome: 'settled'; payment: Payment; result: string; receipt: Receipt; transaction: string }
-  /** Proven: the buyer was not charged. */
+  /** It is proven that the buyer was not charged. */
   | { outcome: 'failed'; reason: string; receipt: Receipt };
 
-/** A payment whose result is stored, on its way to be settled; its lease is ours. */
+/** Settles payments whose result is stored. This process has their lease. */
 export interface Settlements {
-  /** Settles; `earlier` is what an earlier try sent or may have sent. Throws AppError when there is no end yet. */
+  /** Settles; `earlier` is what an earlier try may have sent. Throws AppError when there is no end yet. */
   settle(
     payment: Payment,
     options: { method: PaymentMethod; earlier: OutgoingTransaction | null },
   ): Promise<Settled>;
-  /** Finds out what became of a settlement that was begun, and settles again where that is safe. */
+  /** Finds out how a settlement ended, and settles again where that is safe. */
   resolve(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled>;
-  /** A payment that was called failed, asked for again: the chain may know better by now. Null: it does not. */
+  /** Ends the lease of a payment of which nothing was sent: the next request goes on from the stored result. */
+  giveBack(payment: Payment): Promise<void>;
+  /** Asks the chain again about a failed payment. Null: it has not settled. */
   appeal(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<Settled | null>;
-  /** What the chain says alone: writes it down when it is news that the payment is settled. */
+  /** Asks the chain alone. Marks the payment as settled when that is new. */
   look(payment: Payment, options: { method: PaymentMethod; signal: AbortSignal }): Promise<FoundOutcome>;
-  /** The receipt of a settled payment: the stored one where it names that transaction. */
+  /** Returns the receipt of a settled payment: the stored one if it names that transaction. */
   receiptFor(payment: Payment, transaction: string): string;
-  /** The settled payment as it was answered before. */
+  /** Returns the settled payment as it was answered before. */
   replay(payment: Payment): Settled;
 }
 
-/** Somebody else took the payment over: this process must do nothing more about it. */
+/** Another process took the payment over: this one must do nothing more about it. */
 class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
@@ -55,16 +57,13 @@ export const createSettlements = (context: {
   leases: PaymentLeases;
   addReceipt: AddReceipt;
   declaredFor: DeclaredFor;
-  /** What payments of one network may come to that are settled by a facilitator's word alone. */
+  /** The largest sum, for each network, of payments that are settled by a facilitator's word alone. */
   uncheckedLimit: Nano;
   clock: Clock;
   log: Log;
 }): Settlements => {
   const { store, leases, addReceipt, declaredFor, uncheckedLimit, clock, log } = context;
-  const advance = (
-    { identity }: Payment,
-    change: Omit<AdvancePaymentInput, 'identity' | 'now'>,
-  ): Promise<Payment | null> => store.advancePayment({ identity, ...change, now: clock.now() });
+  const advance = createAdvance({ store, clock });
 
   const resultOf = ({ result }: Payment): string => {
     if (result === null)
@@ -91,7 +90,7 @@ export const createSettlements = (context: {
       resourceUrl: toPayload(payment).resource.url,
     });
 
-  /** A fact of the chain counts whoever holds the lease, and is told to the buyer even if it cannot be stored. */
+  /** A fact of the chain counts without the lease, and is told to the buyer even if it cannot be stored. */
   const markSettled = async (
     payment: Payment,
     { transaction }: { transaction: string },
@@ -113,17 +112,17 @@ export const createSettlements = (context: {
         },
       });
       if (settled === null) {
-        // Somebody else found it settled too, at the same moment: what is written down is what is told.
+        // Another process found it settled at the same moment: the stored receipt is answered.
         const known = await store.getPayment(payment.identity);
         if (known !== null && known.receipt !== null && known.transaction === transaction)
           return replay(known);
         log.error(
           { payment: payment.identity, transaction },
-          'a settled payment was in no state to be marked so',
+          'a settled payment was in a state that cannot become settled',
         );
       }
     } catch (error) {
-      log.error({ err: error, payment: payment.identity }, 'a settled payment could not be written down');
+      log.error({ err: error, payment: payment.identity }, 'a settled payment could not be stored');
     }
     return {
       outcome: 'settled',
@@ -173,7 +172,7 @@ export const createSettlements = (context: {
     throw unknown === null ? paymentInProgress() : paymentPending(unknown);
   };
 
-  /** Takes a facilitator's word that no node could check, as far as the operator allows. */
+  /** Accepts a settlement that no node could check, within the operator's limit. */
   const markUnchecked = async (
     payment: Payment,
     { transaction, decimals }: { transaction: string; decimals: number },
@@ -205,19 +204,17 @@ export const createSettlements = (context: {
     return replay(settled);
   };
 
-  /** Nothing was sent: whoever asks next may go on from the stored result. */
-  const giveBack = async (payment: Payment): Promise<never> => {
+  const giveBack: Settlements['giveBack'] = async (payment) => {
     await advance(payment, {
       from: ['produced'],
       to: 'produced',
       owner: leaseOf(payment),
       set: { leaseUntil: clock.now(), checkAt: nextCheck(payment, clock.now()) },
     });
-    throw paymentUnavailable();
   };
 
   const settle: Settlements['settle'] = async (payment, { method, earlier }) => {
-    let hasLeft = earlier !== null;
+    let isSent = earlier !== null;
     const beforeBroadcast = async ({
       transaction,
       rawTransaction,
@@ -234,15 +231,15 @@ export const createSettlements = (context: {
         },
       });
       if (moved === null) throw new LeaseLost();
-      hasLeft = true;
+      isSent = true;
     };
     const order = toBegunPayment(payment, declaredFor);
     const ended = await leases
       .keep({ payment, states: begun }, () => method.facilitator.settle(order, { earlier, beforeBroadcast }))
       .catch((error: unknown) => {
         if (error instanceof LeaseLost) throw paymentInProgress();
-        if (!hasLeft) throw error;
-        // Nothing left this time, and what left before may have moved the money.
+        if (!isSent) throw error;
+        // Nothing was sent this time, but an earlier try may have moved the money.
         log.error({ err: error, payment: payment.identity }, 'a settlement could not be repeated');
         throw paymentPending(payment);
       });
@@ -253,14 +250,13 @@ export const createSettlements = (context: {
           : markSettled(payment, ended));
       if (ended.outcome === 'failed') return await markFailed(payment, ended);
       if (ended.outcome === 'unknown') return await markUnknown(payment, ended);
-      return await (hasLeft ? markUnknown(payment, { ...ended, transaction: null }) : giveBack(payment));
+      if (isSent) return await markUnknown(payment, { ...ended, transaction: null });
+      await giveBack(payment);
+      throw paymentUnavailable();
     } catch (error) {
-      if (error instanceof AppError || !hasLeft) throw error;
-      // The store failed after money may have moved: the buyer must not be told to pay again.
-      log.error(
-        { err: error, payment: payment.identity },
-        'the end of a settlement could not be written down',
-      );
+      if (error instanceof AppError || !isSent) throw error;
+      // The store failed when money may have moved: the buyer must not be told to pay again.
+      log.error({ err: error, payment: payment.identity }, 'the end of a settlement could not be stored');
       const transaction = ended.outcome === 'unavailable' ? null : ended.transaction;
       throw paymentPending({ ...payment, transaction: transaction ?? payment.transaction });
     }
@@ -274,6 +270,7 @@ export const createSettlements = (context: {
 
   return {
     settle,
+    giveBack,
     resolve: async (payment, { method, signal }) => {
       const found = await leases.keep({ payment, states: begun }, () => find(payment, { method, signal }));
       if (found.outcome === 'settled') return markSettled(payment, found);

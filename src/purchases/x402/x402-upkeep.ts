@@ -3,27 +3,27 @@ import type { Log } from '../../kit/log.ts';
 import { repeat } from '../../kit/repeat.ts';
 import type { Store } from '../../store/store.ts';
 import type { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
-import { noteTermsEveryMs, type FormerTermsBook } from './x402-former-terms.ts';
+import { noteTermsEveryMs, type FormerTermsRegistry } from './x402-former-terms.ts';
 import { replayLifeMs } from './x402-purchase.ts';
 import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 
 const reconcileEveryMs = 5_000;
 const reconcileBatch = 50;
-const mostReconcileBatches = 100;
+const maxReconcileBatches = 100;
 const refundsEveryMs = 60_000;
 const refundBatch = 200;
 const pruneEveryMs = 60_000;
 const pruneBatch = 1_000;
-const mostPruneBatches = 100;
-/** A refused proof is remembered so long, for operators who look why. */
+const maxPruneBatches = 100;
+/** For how long a refused proof is kept, so that operators can see the reason. */
 const rejectedLifeMs = 3_600_000;
 
-/** What goes on in the background so that every payment comes to an end and nothing outlives its time. */
+/** Runs the background work that ends every payment and deletes old ones. */
 export const beginUpkeep = async (context: {
   store: Pick<Store, 'prunePayments'>;
   reconcile: (options: ReconcileOptions) => Promise<ReconcileReport>;
   lookAtRefunds: ReturnType<typeof createRefundUpkeep>;
-  formerTerms: FormerTermsBook;
+  formerTerms: FormerTermsRegistry;
   clock: Clock;
   log: Log;
   signal: AbortSignal;
@@ -34,7 +34,7 @@ export const beginUpkeep = async (context: {
 
   await Promise.all([
     every(reconcileEveryMs, 'reconciling payments', async () => {
-      for (let batch = 0; batch < mostReconcileBatches && !signal.aborted; batch += 1) {
+      for (let batch = 0; batch < maxReconcileBatches && !signal.aborted; batch += 1) {
         const { examined, resolved } = await reconcile({ limit: reconcileBatch });
         if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
         if (examined < reconcileBatch) return;
@@ -46,9 +46,9 @@ export const beginUpkeep = async (context: {
         if (outcome === 'settled' || outcome === 'failed')
           log.info({ refund: refund.id, outcome, reason: refund.reason }, 'a refund has ended');
     }),
-    every(pruneEveryMs, 'forgetting old payments', async () => {
+    every(pruneEveryMs, 'deleting old payments', async () => {
       const now = clock.now();
-      for (let batch = 0; batch < mostPruneBatches && !signal.aborted; batch += 1) {
+      for (let batch = 0; batch < maxPruneBatches && !signal.aborted; batch += 1) {
         const pruned = await store.prunePayments({
           rejectedBefore: now - rejectedLifeMs,
           deliveredBefore: now - 2 * replayLifeMs,

@@ -1,4 +1,4 @@
-/** Markup that is safe to stand in a page. Made by `html` alone. */
+/** Markup that is safe in a page. Only `html` makes it. */
 export interface Html {
   readonly markup: string;
 }
@@ -21,7 +21,7 @@ const toMarkup = (part: Part): string => {
   return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('');
 };
 
-/** A piece of markup; every text that is put in is escaped, null is nothing. */
+/** Makes a piece of markup. Texts are escaped, and null becomes nothing. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html => ({
   markup: strings.reduce((whole, piece, index) => whole + toMarkup(parts[index - 1] ?? null) + piece),
 });
@@ -30,7 +30,7 @@ export const join = (pieces: readonly Html[], between: Html): Html => ({
   markup: pieces.map(({ markup }) => markup).join(between.markup),
 });
 
-/** Text with `code` and **bold** in it. */
+/** Renders `code` and **bold** in a text. */
 const inline = (text: string): Html => {
   const pieces = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((piece) => {
     if (piece.startsWith('`') && piece.endsWith('`') && piece.length > 2)
@@ -41,7 +41,7 @@ const inline = (text: string): Html => {
   return html`${pieces}`;
 };
 
-/** The little of Markdown that our own descriptions use: paragraphs, lists, code and bold. */
+/** Renders the Markdown that our own descriptions use: paragraphs, lists, code and bold. */
 export const prose = (text: string): Html => {
   const blocks = text.split(/\n{2,}/).map((block) => {
     const lines = block.split('\n');

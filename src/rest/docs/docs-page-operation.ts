@@ -34,18 +34,18 @@ type ShownContent = Record<
 
 export interface PlacedOperation {
   method: string;
-  /** For a callback: a name instead. */
+  /** A callback has a name instead. */
   path: string;
   operation: ShownOperation;
 }
 
-/** What all operations of the page have in common. */
+/** The facts that all operations of the page share. */
 export interface PageContext {
   baseUrl: string;
   schemas: Readonly<Record<string, ShownSchema>>;
 }
 
-/** One operation, closed at first. Its address in the page opens it, as the anchor lies within. */
+/** Renders one operation, closed. A link to it opens it, because the anchor is inside. */
 export const operationSection = (
   { method, path, operation }: PlacedOperation,
   { baseUrl, schemas }: PageContext,
@@ -83,7 +83,7 @@ const parametersSection = (parameters: readonly ShownParameter[]): Html | null =
           )}
         </ul>`;
 
-/** The body with its members: whoever writes a request needs them at hand. */
+/** Renders the request body with its members, which a caller needs while writing a request. */
 const requestSection = ({ requestBody }: ShownOperation, schemas: PageContext['schemas']): Html | null =>
   requestBody === undefined
     ? null
@@ -128,7 +128,7 @@ const responseSection = (status: string, { description, headers, content }: Show
     </div>
   </details>`;
 
-/** The codes of a refusal, or the first sentence of a success. */
+/** Returns the codes of a refusal, or the first sentence of a success. */
 const firstWords = (description: string): Html => {
   const codes = [...description.matchAll(/^`(\w+)`:/gm)].map(([, code]) => code ?? '');
   return codes.length === 0

@@ -1,6 +1,6 @@
 import { html, join, prose, type Html } from './docs-page-html.ts';
 
-/** A JSON Schema of the interface description, as far as the page shows it. */
+/** The parts of a JSON Schema that the page shows. */
 export interface ShownSchema {
   $ref?: string;
   type?: string | string[];
@@ -26,14 +26,14 @@ export interface ShownSchema {
   maxItems?: number;
 }
 
-/** Deeper members are left to the description itself. */
+/** Members below this depth are only in `/openapi.json`. */
 const deepest = 5;
 
 const schemaName = (reference: string): string => reference.split('/').at(3) ?? reference;
 
 const code = (value: unknown): Html => html`<code>${JSON.stringify(value)}</code>`;
 
-/** `string or null`, `array of Job`, `"queued" | "done"`. */
+/** Renders the type of a value: `string or null`, `array of Job`, `"queued" | "done"`. */
 export const typeOf = (schema: ShownSchema): Html => {
   if (schema.$ref !== undefined) {
     const name = schemaName(schema.$ref);
@@ -60,9 +60,9 @@ const range = (least: number | undefined, most: number | undefined, unit: string
   return least === undefined ? [`at most ${show(most ?? 0)}${unit}`] : [`at least ${show(least)}${unit}`];
 };
 
-/** `1 to 100, default 50`; null where there are none. */
+/** Renders the limits of a value: `1 to 100, default 50`. Null when it has none. */
 export const limitsOf = (schema: ShownSchema): Html | null => {
-  // The limits of a value that may also be null stand in the other choice.
+  // A nullable value has its limits in the other choice.
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = [
     schema,
     ...(schema.anyOf ?? []),
@@ -77,7 +77,7 @@ export const limitsOf = (schema: ShownSchema): Html | null => {
   return shown.length === 0 ? null : html`<span class="limits">${join(shown, html`, `)}</span>`;
 };
 
-/** The objects within a schema whose members are worth a list of their own. */
+/** Returns the objects within a schema whose members are listed. */
 const objectsIn = (schema: ShownSchema): ShownSchema[] => {
   if (schema.properties !== undefined) return [schema];
   return [
@@ -87,7 +87,7 @@ const objectsIn = (schema: ShownSchema): ShownSchema[] => {
   ].flatMap(objectsIn);
 };
 
-/** The members of a schema as nested lists; null where it has none of its own. */
+/** Renders the members of a schema as nested lists. Null when it has none of its own. */
 export const membersOf = (schema: ShownSchema, depth = 1): Html | null => {
   const objects = objectsIn(schema).filter(({ properties }) => Object.keys(properties ?? {}).length > 0);
   if (objects.length === 0 || depth > deepest) return null;

@@ -18,7 +18,7 @@ interface ShownDocument {
   components: { schemas: Record<string, ShownSchema> };
 }
 
-/** One file of the page, ready to be sent. */
+/** One file of the page, ready to send. */
 export interface DocsFile {
   contentType: string;
   body: string;
@@ -28,7 +28,7 @@ export const docsHeaders: Readonly<Record<string, string>> = { ...pageHeaders, '
 
 export const docsPaths = ['/docs', '/docs/style.css'] as const;
 
-/** The files of `/docs` by their address, made from the interface description. */
+/** Makes the files of `/docs`, by address, from the interface description. */
 export const createDocsPage = async (
   openApi: string,
 ): Promise<Readonly<Record<(typeof docsPaths)[number], DocsFile>>> => ({

@@ -1,17 +1,8 @@
 import type { ErrorCode } from '../../kit/errors.ts';
-import { issueExample } from './issue-examples.ts';
+import type { ErrorText } from '../../operations/operation-docs.ts';
 
-interface ErrorText {
-  /** When it happens, for the description of an answer. */
-  when: string;
-  /** A message as a customer may read it. */
-  message: string;
-  /** The field that the example names. */
-  param?: string;
-}
-
-/** What each public error means, with an example of its message. */
-const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
+/** When each public error happens, with an example of its message. */
+export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_api_key: {
     when: 'The key is missing, wrong or revoked, or its account is suspended.',
     message: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
@@ -177,38 +168,4 @@ const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'No payment network can be used right now. Try again shortly.',
   },
   shutting_down: { when: 'The service is restarting.', message: 'The service is restarting. Try again.' },
-};
-
-const lostContent = {
-  when: 'The bytes could not be read.',
-  message: 'The content could not be read. Try again.',
-};
-
-/** What an error means to one operation, where that is something of its own. */
-const ownTexts: Readonly<Record<string, Readonly<Partial<Record<ErrorCode, ErrorText>>>>> = {
-  get_model: {
-    not_found: {
-      when: 'The account has no such SKU.',
-      message: 'model: this account has no such SKU. See GET /v1/models.',
-      param: 'model',
-    },
-  },
-  get_video_content: { upstream_error: lostContent },
-  get_result: {
-    not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },
-    content_expired: {
-      when: 'The bytes were kept for their time and are gone.',
-      message: 'This result was kept for its time and is gone. Make it again.',
-    },
-    upstream_error: lostContent,
-  },
-};
-
-/** What an error of an operation means, with an example of its message. */
-export const errorTextOf = (operation: string, code: ErrorCode): ErrorText => {
-  const own = ownTexts[operation]?.[code];
-  if (own !== undefined) return own;
-  if (code !== 'invalid_parameter') return errorTexts[code];
-  const { field, msg } = issueExample(operation);
-  return { ...errorTexts[code], message: `${field}: ${msg}`, param: field };
 };

@@ -1,5 +1,5 @@
-import { jobEventExample } from './examples.ts';
-import { reference } from './schema-book.ts';
+import { imageEventExample } from '../../operations/images/image-examples.ts';
+import { reference } from './schema-registry.ts';
 
 const header = (name: string, description: string, example: string): object => ({
   name,
@@ -10,7 +10,7 @@ const header = (name: string, description: string, example: string): object => (
   example,
 });
 
-/** `webhooks`: the callback of an image job that was made with `webhook_url`. `brand` as people read it. */
+/** Returns the document's `webhooks`: the callback of an image job that has a `webhook_url`. */
 export const jobWebhook = (brand: string): object => ({
   image_job_ended: {
     post: {
@@ -45,7 +45,7 @@ export const jobWebhook = (brand: string): object => ({
         content: {
           'application/json': {
             schema: reference('ImageJobEvent'),
-            examples: { done: { summary: 'A finished image', value: jobEventExample } },
+            examples: { done: { summary: 'A finished image', value: imageEventExample } },
           },
         },
       },

@@ -1,32 +1,27 @@
-import { errorTable, type ErrorCode } from '../../kit/errors.ts';
+import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { errorTextOf } from './error-texts.ts';
-import { operationExamples, paymentRequiredExample, type OperationExample } from './examples.ts';
-import {
-  errorHeaderNames,
-  headersOf,
-  sandboxHeader,
-  successHeaders,
-  type HeaderName,
-} from './header-book.ts';
-import { issueExample } from './issue-examples.ts';
-import { reference } from './schema-book.ts';
+import { validate } from '../../operations/validate.ts';
+import { errorTexts } from './error-texts.ts';
+import { errorHeaderNames, headersOf, sandboxHeader, successHeaders, type HeaderName } from './headers.ts';
+import { paymentRequiredContent, paymentRequiredHeader } from './payment-required.ts';
+import { reference } from './schema-registry.ts';
 
 const json = (schema: object, examples: object): object => ({ 'application/json': { schema, examples } });
 
-/** The successes of an operation by status, with the schema of its JSON answer. */
-export const successResponses = (
-  operation: Operation,
-  { answer, brand }: { answer: object; brand: string },
-): Record<string, object> => {
-  const { content } = operation.rest;
+/** Returns the successes of an operation by status. */
+export const successResponses = (operation: Operation, brand: string): Record<string, object> => {
+  const {
+    rest: { content },
+    docs: { answer, examples },
+  } = operation;
   const headers = { ...headersOf(successHeaders(operation)), ...sandboxHeader(operation, brand) };
   if (content !== undefined) return contentResponses(content, headers);
-  const examples = operationExamples[operation.name] ?? [];
+  if (answer === null) throw new Error(`${operation.name} does not name its answer`);
   const statuses = new Set(examples.map(({ status }) => status));
   return Object.fromEntries(
-    [...(statuses.size === 0 ? [200] : statuses)]
+    [...statuses]
       .sort((a, b) => a - b)
       .map((status) => [
         status,
@@ -34,8 +29,8 @@ export const successResponses = (
           description: status === 202 ? 'Queued: read it by its id.' : 'Done.',
           headers,
           content: {
-            ...json(answer, answerExamples(examples, status)),
-            ...(operation.rest.streams === true ? eventStream(operation) : {}),
+            ...json(reference(answer), answerExamples(examples, status)),
+            ...eventStream(operation),
           },
         },
       ]),
@@ -49,7 +44,7 @@ const answerExamples = (examples: readonly OperationExample[], status: number): 
       .map(({ summary, answer }) => [exampleKey(summary), { summary, value: answer }]),
   );
 
-/** A name for an example made of its summary. */
+/** Makes the name of an example from its summary. */
 export const exampleKey = (summary: string): string =>
   summary
     .toLowerCase()
@@ -69,44 +64,55 @@ const contentResponses = (types: readonly string[], headers: object): Record<str
   };
 };
 
-const eventStream = ({ name }: Operation): object => {
-  const isChat = name === 'create_chat_completion';
-  const stream = operationExamples[name]?.find((example) => example.stream !== undefined)?.stream;
+const eventStream = ({ docs }: Operation): object => {
+  if (docs.stream === undefined) return {};
+  const { description, eventName } = docs.stream;
+  const stream = docs.examples.find((example) => example.stream !== undefined)?.stream;
   return {
     'text/event-stream': {
-      schema: {
-        type: 'string',
-        description: isChat
-          ? 'Server-sent events without names, each a ChatCompletionChunk as JSON: the role, pieces, finish_reason, then ' +
-            'one with empty choices and the usage, then `[DONE]`. A failure after the beginning is `{"error": {...}}` and ' +
-            'ends the stream without `[DONE]`. Comment lines come every 15 s of silence.'
-          : 'Server-sent events with names, each a ResponseStreamEvent as JSON. Ends with response.completed, ' +
-            'response.incomplete or response.failed. Comment lines come every 15 s of silence.',
-        'x-event-schema': reference(isChat ? 'ChatCompletionChunk' : 'ResponseStreamEvent'),
-      },
+      schema: { type: 'string', description, 'x-event-schema': reference(eventName) },
       ...(stream === undefined ? {} : { examples: { stream: { summary: 'A stream', value: stream } } }),
     },
   };
 };
 
-/** The codes that any operation of its kind may answer with, beside its own. */
-const commonCodes = ({ payment, rest }: Operation): ErrorCode[] => [
-  ...(payment === 'x402' ? [] : (['invalid_api_key', 'rate_limit_exceeded'] as const)),
-  ...(rest.method === 'POST'
-    ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
-    : []),
-  ...(rest.method === 'POST' || rest.query.length > 0 || rest.path.includes('{')
-    ? (['invalid_parameter'] as const)
-    : []),
-  'server_error',
-  'upstream_unavailable',
-  'shutting_down',
-];
+/** The codes of every operation that is sold this way. */
+const codesBySale: Readonly<Record<'prepaid' | 'x402', readonly ErrorCode[]>> = {
+  prepaid: ['insufficient_balance', 'model_not_found', 'idempotency_conflict'],
+  x402: [
+    'payment_required',
+    'invalid_payment',
+    'payment_conflict',
+    'payment_in_progress',
+    'payment_pending',
+    'payment_unavailable',
+  ],
+};
 
-/** The refusals of an operation by status. */
+/** Returns the codes of an operation in the order of the table of errors. */
+const codesOf = ({ sale, rest, docs }: Operation): ErrorCode[] => {
+  const codes = new Set<ErrorCode>([
+    ...rest.errors,
+    ...(sale === null || sale.prepaid !== undefined ? (['invalid_api_key'] as const) : []),
+    ...(sale?.prepaid === undefined ? [] : codesBySale.prepaid),
+    ...(sale?.x402 === undefined ? [] : codesBySale.x402),
+    ...(rest.method === 'POST'
+      ? (['invalid_json', 'payload_too_large', 'unsupported_media_type', 'overloaded'] as const)
+      : []),
+    ...(docs.wrong === null ? [] : (['invalid_parameter'] as const)),
+    'rate_limit_exceeded',
+    'server_error',
+    'upstream_unavailable',
+    'shutting_down',
+  ]);
+  return errorCodes.filter((code) => codes.has(code));
+};
+
+const errorCodes = Object.keys(errorTable) as ErrorCode[];
+
+/** Returns the refusals of an operation by status. */
 export const errorResponses = (operation: Operation, brand: string): Record<string, object> => {
-  const codes = new Set<ErrorCode>([...operation.rest.errors, ...commonCodes(operation)]);
-  const byStatus = [...Map.groupBy([...codes], (code) => errorTable[code][0]).entries()];
+  const byStatus = [...Map.groupBy(codesOf(operation), (code) => errorTable[code][0]).entries()];
   return Object.fromEntries(
     byStatus
       .sort(([a], [b]) => a - b)
@@ -118,47 +124,21 @@ const errorResponse = (
   operation: Operation,
   { status, codes, brand }: { status: number; codes: readonly ErrorCode[]; brand: string },
 ): object => {
-  const isPaymentRequired = status === 402 && codes.includes('payment_required');
+  const unpaid = status === 402 ? operation.sale?.x402 : undefined;
   return {
-    description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation.name, code).when}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${errorTextOf(operation, code).when}`).join('\n\n'),
     headers: {
       ...headersOf(errorHeaderNames(operation, status)),
-      ...(isPaymentRequired ? { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) } : {}),
+      ...(unpaid === undefined ? {} : { ...paymentRequiredHeader, ...sandboxHeader(operation, brand) }),
     },
-    content: isPaymentRequired
-      ? {
-          ...json(reference('PaymentRequired'), {
-            payment_required: { summary: 'No payment yet', value: paymentRequiredExample },
-          }),
-          'text/html': paymentRequiredPage,
-        }
+    content: unpaid
+      ? paymentRequiredContent(operation, unpaid)
       : json(
           errorBody(operation, status),
           Object.fromEntries(codes.map((code) => [code, { value: errorExample(operation, status, code) }])),
         ),
   };
 };
-
-const paymentRequiredPage = {
-  schema: {
-    type: 'string',
-    description:
-      'The same terms as a page for people: where `Accept` prefers `text/html` to JSON, as browsers do, and no payment ' +
-      'was sent. All other refusals are JSON.',
-  },
-};
-
-const paymentRequiredHeader = {
-  'PAYMENT-REQUIRED': {
-    description: 'x402 v2 terms: every network that is accepted, with the exact amount.',
-    schema: {
-      type: 'string',
-      contentEncoding: 'base64',
-      contentMediaType: 'application/json',
-      contentSchema: reference('PaymentRequiredHeader'),
-    },
-  },
-} satisfies Record<string, object>;
 
 const errorBody = ({ rest }: Operation, status: number): object => {
   if (status !== 422 || rest.validation === 'envelope') return reference('Error');
@@ -167,25 +147,43 @@ const errorBody = ({ rest }: Operation, status: number): object => {
     : { allOf: [reference('ValidationErrors'), reference('Error')] };
 };
 
-const errorExample = ({ name, rest }: Operation, status: number, code: ErrorCode): JsonObject => {
-  const { message, param } = errorTextOf(name, code);
+const errorExample = (operation: Operation, status: number, code: ErrorCode): JsonObject => {
+  const { message, param } = errorTextOf(operation, code);
   const error = { type: errorTable[code][1], code, message, ...(param === undefined ? {} : { param }) };
-  if (status !== 422 || rest.validation === 'envelope') return { error };
-  const { place, field, msg, type } = issueExample(name);
-  const detail = [{ loc: [place, field], msg, type }];
-  return rest.validation === 'detail' ? { detail } : { detail, error };
+  const { validation } = operation.rest;
+  if (status !== 422 || validation === 'envelope') return { error };
+  const detail = (wrongRefusal(operation).issues ?? []).map((issue) => ({ ...issue }));
+  return validation === 'detail' ? { detail } : { detail, error };
 };
 
-/** The refusals of an address outside the operations, with the headers of each status. */
+/** Returns when an operation answers an error, with an example of its message. */
+const errorTextOf = (operation: Operation, code: ErrorCode): ErrorText => {
+  const { errors, wrong } = operation.docs;
+  const text = errors?.[code] ?? errorTexts[code];
+  if (code !== 'invalid_parameter' || wrong === null) return text;
+  const { message, param } = wrongRefusal(operation);
+  return { ...text, message, ...(param === undefined ? {} : { param }) };
+};
+
+/** Returns the gateway's own refusal of an operation's wrong example. */
+const wrongRefusal = (operation: Operation): AppError => {
+  try {
+    validate(operation, operation.docs.wrong);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error(`the wrong example of ${operation.name} is right`);
+};
+
+/** Returns the refusals of an address outside the operations. `headers`: those of each status. */
 export const plainErrors = (
-  name: string,
-  codes: readonly ErrorCode[],
+  texts: Partial<Record<ErrorCode, ErrorText>>,
   headers: Record<number, readonly HeaderName[]>,
 ): object =>
   Object.fromEntries(
-    codes.map((code) => {
-      const [status, type] = errorTable[code];
-      const { when, message } = errorTextOf(name, code);
+    Object.entries(texts).map(([code, { when, message }]) => {
+      const [status, type] = errorTable[code as ErrorCode];
       return [
         status,
         {

@@ -1,11 +1,14 @@
-import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './header-book.ts';
+import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './headers.ts';
+import { lostContent } from '../../operations/lost-content.ts';
+import { errorTexts } from './error-texts.ts';
 import { plainErrors } from './responses.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp'];
 
-/** `/results/{name}`: the bytes behind a result URL. */
+/** Returns the path item of `/results/{name}`, the bytes behind a result URL. */
 export const resultsPath = (): object => {
   const content = Object.fromEntries(types.map((type) => [type, {}]));
+  const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } = errorTexts;
   const headers = headersOf(['X-Request-Id', 'Cache-Control', ...mediumHeaders, 'Content-Security-Policy']);
   return {
     get: {
@@ -36,16 +39,18 @@ export const resultsPath = (): object => {
         },
         304: { description: 'If-None-Match names this content.', headers },
         ...plainErrors(
-          'get_result',
-          [
-            'not_found',
-            'content_expired',
-            'range_not_satisfiable',
-            'server_error',
-            'upstream_error',
-            'upstream_unavailable',
-            'overloaded',
-          ],
+          {
+            not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },
+            content_expired: {
+              when: 'The bytes were kept for their time and are gone.',
+              message: 'This result was kept for its time and is gone. Make it again.',
+            },
+            range_not_satisfiable,
+            server_error,
+            upstream_error: lostContent,
+            upstream_unavailable,
+            overloaded,
+          },
           { 416: unsatisfiableHeaders, 503: ['Retry-After'] },
         ),
       },

@@ -8,11 +8,11 @@ import { writeJson } from '../write-json.ts';
 export interface PaymentRequiredOptions {
   request: IncomingMessage;
   brand: string;
-  /** Asked for only where a page is written. */
+  /** Called only when a page is written. */
   subject: () => PaywallSubject;
 }
 
-/** Writes the 402: the terms in the header for everybody, and a body for programs (JSON) or for people (a page). */
+/** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page). */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox }: PaymentRequiredAnswer,

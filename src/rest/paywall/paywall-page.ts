@@ -3,28 +3,28 @@ import { html, type Html } from '../docs/docs-page-html.ts';
 import { pageShell } from '../page-shell.ts';
 import { clientSnippet } from '../../purchases/x402/x402-client-snippet.ts';
 
-/** What was asked for and where, as the page shows it. */
+/** The request as the page shows it. */
 export interface PaywallSubject {
-  /** As people read it. */
+  /** The brand as people read it. */
   brand: string;
   /** `{base_url}` without a trailing slash. */
   publicUrl: string;
-  /** Path and query of the request, as it came. */
+  /** Path and query of the request as it came. */
   target: string;
-  /** What is sold: the operation. */
+  /** The title of the operation that is sold. */
   title: string;
   description: string;
-  /** The same over MCP; null where it is no tool. */
+  /** The name of its MCP tool; null when it is no tool. */
   tool: string | null;
-  /** Whether what is sold is made up. */
-  isSandbox: boolean;
-  /** The parameters of the request that count, decoded. */
+  /** Says that what is sold is made up; null when it is real. */
+  sandboxNotice: string | null;
+  /** The known parameters of the request, decoded. */
   parameters: readonly (readonly [name: string, value: string])[];
-  /** The name of a network (CAIP-2) for people. */
+  /** Returns the name of a network (CAIP-2) for people. */
   labelOf: (network: string) => string;
 }
 
-/** What a person who opens a paid address in a browser reads: the price, and who can pay it. */
+/** Makes the page for a person who opens a paid address in a browser: the price, and how programs pay it. */
 export const paywallPage = (
   { paymentRequired, body }: Pick<Challenge, 'paymentRequired' | 'body'>,
   subject: PaywallSubject,
@@ -50,11 +50,7 @@ export const paywallPage = (
         <section aria-labelledby="what">
           <h2 id="what">${title}</h2>
           <p>${description}</p>
-          ${
-            subject.isSandbox
-              ? html`<p><strong>The profiles here are generated and fictional.</strong></p>`
-              : html``
-          }
+          ${subject.sandboxNotice === null ? html`` : html`<p><strong>${subject.sandboxNotice}</strong></p>`}
           ${requestList(subject)}
         </section>
         <section aria-labelledby="happens">
@@ -99,11 +95,11 @@ export const paywallPage = (
   });
 };
 
-/** The way from a path to the root, `../../` for `/v1/search`: the gateway may lie below a path of its proxy's. */
+/** Returns the relative path to the root, `../../` for `/v1/x`: the gateway may be below a path of its proxy. */
 const rootSeenFrom = (target: string): string =>
   '../'.repeat(Math.max(0, target.replace(/\?.*/s, '').split('/').length - 2));
 
-/** Values are of strangers: `bdi` keeps their writing direction to themselves. */
+/** Values come from strangers: `bdi` isolates their writing direction. */
 const requestList = ({ parameters }: PaywallSubject): Html | null =>
   parameters.length === 0
     ? null
@@ -144,7 +140,7 @@ const networkItem = (
     </dl>
   </li>`;
 
-/** An address in short; opened, it is there to be copied whole. */
+/** Shows a short address that opens to the whole one. */
 const shortened = (address: string): Html =>
   html`<details>
     <summary><code>${address.slice(0, 6)}…${address.slice(-4)}</code></summary>

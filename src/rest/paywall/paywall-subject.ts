@@ -2,12 +2,13 @@ import { brandTitle } from '../../kit/brand-title.ts';
 import type { Operation, Services } from '../../operations/operation.ts';
 import type { PaywallSubject } from './paywall-page.ts';
 
-/** What the page of a 402 says of the request at `url`. Nothing of it but path and query comes from the caller. */
+/** Describes the request at `url` for the page of a 402. Only path and query come from the caller. */
 export const toPaywallSubject = (
-  { name, title, description, tool, rest }: Operation,
+  { name, title, description, tool, rest, sale }: Operation,
   url: URL,
-  { config, publicUrl, x402, leads }: Pick<Services, 'config' | 'publicUrl' | 'x402' | 'leads'>,
+  services: Services,
 ): PaywallSubject => {
+  const { config, publicUrl, x402 } = services;
   const labels = new Map(
     x402.status().map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]),
   );
@@ -18,7 +19,7 @@ export const toPaywallSubject = (
     title,
     description,
     tool: tool === null ? null : name,
-    isSandbox: leads.status().synthetic,
+    sandboxNotice: sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null,
     parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
     labelOf: (network) => labels.get(network) ?? network,
   };

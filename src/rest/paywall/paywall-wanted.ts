@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** `Accept` of Java's HttpURLConnection whose program asked for nothing in particular: no browser, although HTML leads. */
+/** The default `Accept` of Java's HttpURLConnection: a program, although HTML comes first. */
 const javaDefault = 'text/html, image/gif, image/jpeg, ';
 
 /**
  * Whether a 402 is for a person at a browser: `text/html` is named and preferred to JSON, and no payment was sent.
- * Who prefers neither gets JSON, as the contract has it. Depends on `Accept` alone where no proof came.
+ * A client that prefers neither gets JSON (contract). Depends on `Accept` alone when no proof was sent.
  */
 export const isPaywallWanted = (headers: IncomingHttpHeaders): boolean => {
   const { accept = '' } = headers;
@@ -16,7 +16,7 @@ export const isPaywallWanted = (headers: IncomingHttpHeaders): boolean => {
   return (weights.get('text/html') ?? 0) > json;
 };
 
-/** Each media range of an `Accept` with its weight, 0 to 1 (RFC 9110, 12.5.1). One that is no number is NaN: neither more nor less than any. */
+/** Reads the media ranges of an `Accept` with their weights, 0 to 1 (RFC 9110, 12.5.1). A weight that is no number is NaN, which compares false. */
 const readWeights = (accept: string): Map<string, number> =>
   new Map(
     accept.split(',').map((range) => {

@@ -1,20 +1,22 @@
 import type { CommandName } from '../commands.ts';
 import type { StoreFailure } from '../store-error.ts';
 
-/** What the thread that opens the store and its workers say to each other. */
-export interface Request {
-  id: number;
+/** A command for a worker. */
+export interface Command {
   /** `ping` asks for a trivial read; `probe`, which only the writer takes, for a write that is on the disk afterwards. */
   name: CommandName | 'ping' | 'probe';
   input: unknown;
 }
 
-/** A number of requests, or the wish that the worker closes the file and ends. */
-export type ToWorker = Request[] | 'close';
+export interface Request extends Command {
+  id: number;
+}
 
-export type Reply = { id: number; value: unknown } | { id: number; failure: string; reason: StoreFailure };
+export type Outcome = { value: unknown } | { failure: string; reason: StoreFailure };
 
-/** The worker's first message: it takes requests now, or why it cannot. */
+export type Reply = { id: number } & Outcome;
+
+/** The worker's first message: it takes requests from now on, or says why it cannot. */
 export type Greeting = { ready: true } | { ready: false; failure: string };
 
 /** `writer` runs the writes in groups, `reader` the reads on a connection of its own. */

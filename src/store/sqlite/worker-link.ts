@@ -1,18 +1,19 @@
 import { Worker } from 'node:worker_threads';
-import { StoreError } from '../store-error.ts';
-import type { Greeting, Reply, Request, ToWorker, WorkerSettings } from './messages.ts';
-import { createPendingCommands } from './pending-commands.ts';
+import { connectThread } from '../../kit/threads/connect-thread.ts';
+import { ThreadError } from '../../kit/threads/thread-error.ts';
+import { StoreError, type StoreFailure } from '../store-error.ts';
+import type { Command, Greeting, Outcome, WorkerSettings } from './messages.ts';
 
 /** This thread's end of a worker. */
 export interface WorkerLink {
   /** Rejects with StoreError. */
-  call(name: Request['name'], input: unknown): Promise<unknown>;
-  /** Lets the worker answer what waits and end. */
+  call(name: Command['name'], input: unknown): Promise<unknown>;
+  /** Lets the worker answer its commands and end. */
   close(): Promise<void>;
 }
 
 export interface WorkerLinkOptions extends WorkerSettings {
-  /** Commands that may wait for an answer at once; one more is refused. */
+  /** The commands that may wait for an answer at once; one more is refused. */
   maxWaiting: number;
   /** A command without an answer after this long is rejected; its outcome is unknown. */
   commandTimeoutMs: number;
@@ -28,79 +29,47 @@ export const openWorkerLink = async (options: WorkerLinkOptions): Promise<Worker
   const name = `the ${role} of ${file}`;
   const workerData: WorkerSettings = { role, file, busyTimeoutMs };
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
-  const end = watchEnd(worker, name);
-  await greeted(worker, { name, ended: end });
-
-  const pending = createPendingCommands({ worker: name, maxWaiting, timeoutMs: commandTimeoutMs });
-  worker.on('message', (replies: Reply[]) => {
-    for (const reply of replies) pending.settle(reply);
+  const greeted = Promise.withResolvers<Greeting>();
+  const thread = connectThread<Command, Outcome, Greeting>(worker, {
+    name,
+    maxCalls: maxWaiting,
+    timeoutMs: commandTimeoutMs,
+    endsOnTimeout: false,
+    onEvent: greeted.resolve,
   });
-  let closed: StoreError | null = null;
-  const endWithWorker = async (): Promise<void> => {
-    const reason = await end;
-    closed ??= reason;
-    pending.reject(closed);
-    pending.stop();
-  };
-  void endWithWorker();
-
-  const post = (message: ToWorker): void => worker.postMessage(message);
-  let gathered: Request[] = [];
-  const postGathered = (): void => {
-    const requests = gathered;
-    gathered = [];
-    try {
-      if (requests.length > 0) post(requests);
-    } catch (cause) {
-      const error = new StoreError('failed', 'a command held data that cannot be stored', { cause });
-      for (const { id } of requests) pending.reject(error, id);
-    }
-  };
+  const timer = setTimeout(() => void worker.terminate(), openTimeoutMs);
+  const greeting = await Promise.race([greeted.promise, thread.ended]);
+  clearTimeout(timer);
+  if ('kind' in greeting)
+    throw greeting.kind === 'closed'
+      ? new StoreError('closed', `${name} was closed`)
+      : toStoreError(greeting.cause);
+  if (!greeting.ready) {
+    await thread.ended;
+    throw new StoreError('failed', `${name} could not open it: ${greeting.failure}`);
+  }
 
   return {
     call: async (command, input) => {
-      if (closed !== null) throw closed;
-      const { id, answer } = pending.add();
-      if (gathered.length === 0) setImmediate(postGathered);
-      gathered.push({ id, name: command, input });
-      return answer;
+      const outcome = await thread.call({ name: command, input }).catch((error: unknown) => {
+        throw toStoreError(error);
+      });
+      if ('failure' in outcome) throw new StoreError(outcome.reason, outcome.failure);
+      return outcome.value;
     },
-    close: async () => {
-      if (closed === null) {
-        closed = new StoreError('closed', `${name} was closed`);
-        postGathered();
-        post('close');
-      }
-      const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs);
-      await end;
-      clearTimeout(timer);
-    },
+    close: () => thread.close(closeTimeoutMs),
   };
 };
 
-/** Resolves with the reason when the worker has ended, whatever ended it. */
-const watchEnd = (worker: Worker, name: string): Promise<StoreError> => {
-  let fault: unknown;
-  worker.on('error', (error) => {
-    fault = error;
-  });
-  return new Promise((resolve) => {
-    worker.once('exit', (code) =>
-      resolve(new StoreError('crashed', `${name} ended with code ${code}`, { cause: fault })),
-    );
-  });
-};
+const toStoreError = (error: unknown): unknown =>
+  error instanceof ThreadError
+    ? new StoreError(reasons[error.reason], error.message, { cause: error.cause ?? error })
+    : error;
 
-const greeted = async (
-  worker: Worker,
-  { name, ended }: { name: string; ended: Promise<StoreError> },
-): Promise<void> => {
-  const timer = setTimeout(() => void worker.terminate(), openTimeoutMs);
-  const greeting = new Promise<Greeting>((resolve) => worker.once('message', resolve));
-  const first = await Promise.race([greeting, ended]);
-  clearTimeout(timer);
-  if (first instanceof StoreError) throw first;
-  if (first.ready) return;
-  await ended;
-  throw new StoreError('failed', `${name} could not open it: ${first.failure}`);
-};
+const reasons = {
+  full: 'overloaded',
+  timeout: 'timeout',
+  failed: 'failed',
+  crashed: 'crashed',
+  closed: 'closed',
+} as const satisfies Record<ThreadError['reason'], StoreFailure>;

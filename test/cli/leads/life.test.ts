@@ -97,7 +97,9 @@ test('rows that lack a required field are refused and counted, unless a default 
   const { import: refused } = await answer('import', file);
   expect(refused).toMatchObject({ rows: 1, rejected: 3, profiles: 1 });
   expect(refused.first_rejected.map(({ problem }: { problem: string }) => problem)).toEqual([
-    expect.stringMatching(/^following is missing; .* --default following=VALUE names one/),
+    expect.stringMatching(
+      /^following is missing; .* Set a value for such rows with --default following=VALUE\./,
+    ),
     expect.stringMatching(/^full_name is missing; .* --default full_name=VALUE/),
     expect.stringMatching(/^is_business is missing; .* --default is_business=VALUE/),
   ]);

@@ -79,7 +79,7 @@ describe('the people that a command names', () => {
     const read = (file: string) => readNames({ usernames: ['ann'], file }, { stdin: noStdin });
     await expect(read(join(folder, 'none'))).rejects.toMatchObject({
       code: 'input_failed',
-      message: expect.stringMatching(/none cannot be read: there is no such file\. Nothing was changed\.$/),
+      message: expect.stringMatching(/none cannot be read: the file does not exist\. Nothing was changed\.$/),
     });
     await expect(read(folder)).rejects.toThrow(/cannot be read: it is a folder/);
   });

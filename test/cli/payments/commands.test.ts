@@ -13,11 +13,12 @@ import { openStore } from '../../../src/store/open-store.ts';
 import type { NewPayment, Payment, PaymentState, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { createBuyer } from '../../payments/support/buyer.ts';
-import { codeOf, createSale, price } from '../../payments/support/gate-fixture.ts';
+import { codeOf, createSale, overRest, price } from '../../payments/support/gate-fixture.ts';
 import { openRefundSite, paid, type RefundSite } from '../../purchases/refunds/refund-site.ts';
 import { newPayment } from '../../store/builders.ts';
 import { temporaryFolder } from '../run-cli.ts';
 import { createTestDatabase } from '../test-database.ts';
+import { describeSale } from '../../payments/extensions/sale.ts';
 
 const base = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' };
 const bnb = { network: 'eip155:56', asset: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d' };
@@ -619,6 +620,7 @@ describe('on local chains', () => {
           facilitator: { kind: 'local', rpcUrl, privateKey: facilitator.privateKey },
         },
       ],
+      sales: [describeSale()],
       publicUrl: () => 'https://leads.example',
       clock: systemClock,
       log: silentLog,
@@ -626,7 +628,7 @@ describe('on local chains', () => {
       timeouts: { settleMs: 1_000, queryMs: 500 },
     });
     await gate.warmUp();
-    const proofs = await buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    const proofs = await buyer.prove(gate.challenge({ price, ...overRest }), 'base');
     const blind = controls.inject({ fault: 'unavailable', methods: ['eth_getTransactionReceipt'] });
     expect(await codeOf(gate.pay(createSale('search').request(proofs)))).toBe('payment_pending');
     await gate.close();

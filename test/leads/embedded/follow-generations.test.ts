@@ -81,7 +81,7 @@ const namesFound = async (leads: EmbeddedLeads): Promise<string[]> => [
 ];
 
 describe('the embedded leads beside imports', () => {
-  it('find nobody before the first one where no fictional profiles are wanted', async () => {
+  it('find nobody before the first one if fictional profiles are off', async () => {
     const leads = await start();
     await until(() =>
       expect(leads.status()).toEqual({ ready: true, synthetic: false, profiles: 0, revision: 'empty' }),
@@ -96,7 +96,7 @@ describe('the embedded leads beside imports', () => {
     ]);
   });
 
-  it('go on finding nobody while the first one is written', async () => {
+  it('find nobody while the first one is being written', async () => {
     const leads = await start();
     await until(() => expect(leads.status().ready).toBe(true));
     await writeFile(join(folder, 'base-1.db'), 'half of an import');
@@ -107,7 +107,7 @@ describe('the embedded leads beside imports', () => {
     await until(async () => expect(await namesFound(leads)).toEqual(['first']));
   });
 
-  it('do not pass profiles that cannot be opened for none', async () => {
+  it('do not treat profiles that cannot be opened as none', async () => {
     const leads = await start();
     await until(() => expect(leads.status().ready).toBe(true));
     await take(marked('first'));
@@ -120,7 +120,7 @@ describe('the embedded leads beside imports', () => {
     await expect(again.search({ limit: 1 }, { signal })).rejects.toMatchObject({ status: 502 });
   });
 
-  it('answer each search from one generation, and say which', async () => {
+  it('answer each search from one generation, and name it', async () => {
     await take(marked('mark0'));
     const leads = await start();
     await leads.whenReady();
@@ -145,10 +145,10 @@ describe('the embedded leads beside imports', () => {
     expect([...seen.values()].map((names) => [...names])).toEqual(
       ['mark0', 'mark1', 'mark2', 'mark3', 'mark4'].map((mark) => [mark]),
     );
-    expect(logged('other profiles')).toHaveLength(4);
+    expect(logged('searches use new profiles')).toHaveLength(4);
   });
 
-  it('find a person no more who asked to be forgotten', async () => {
+  it('do not find a person who asked to be forgotten', async () => {
     await take(marked('someone'));
     const leads = await start();
     await leads.whenReady();
@@ -158,7 +158,7 @@ describe('the embedded leads beside imports', () => {
     expect(first?.username).toBe('user1');
   });
 
-  it('leave their fictional profiles for real ones, and never take them back', async () => {
+  it('replace fictional profiles by real ones for good', async () => {
     const leads = await start(50);
     await leads.whenReady();
     expect(await (await openEmbeddedKeeper({ folder })).stats()).toMatchObject({
@@ -177,7 +177,7 @@ describe('the embedded leads beside imports', () => {
     expect(await namesFound(again)).toEqual(['real']);
   });
 
-  it('give the building of fictional profiles up when real ones come first', async () => {
+  it('stop building fictional profiles when real ones come first', async () => {
     const leads = await start(1_000_000);
     await until(() => expect(readdirSync(folder).some((name) => name.startsWith('building-'))).toBe(true));
     await take(marked('real'));
@@ -186,7 +186,7 @@ describe('the embedded leads beside imports', () => {
     await until(() => expect(readdirSync(folder).filter((name) => name.startsWith('building-'))).toEqual([]));
   });
 
-  it('serve no fictional profiles where none are wanted any more', async () => {
+  it('stop serving fictional profiles when they are switched off', async () => {
     const first = await start(30);
     await first.whenReady();
     await first.close();
@@ -196,7 +196,7 @@ describe('the embedded leads beside imports', () => {
     expect(await leads.search({ limit: 1 }, { signal })).toEqual([]);
   });
 
-  it('search on in what they have when new profiles cannot be opened', async () => {
+  it('continue with the former profiles when new ones cannot be opened', async () => {
     await take(marked('old'));
     const leads = await start();
     await leads.whenReady();
@@ -208,7 +208,7 @@ describe('the embedded leads beside imports', () => {
     await until(async () => expect(await namesFound(leads)).toEqual(['new']));
   });
 
-  it('index real profiles anew for another version of Unicode, and serve them meanwhile', async () => {
+  it('reindex real profiles for another version of Unicode, and serve them meanwhile', async () => {
     await take(marked('real'));
     foldOtherwise(baseFile());
     const before = baseFile();
@@ -220,11 +220,11 @@ describe('the embedded leads beside imports', () => {
     expect(await namesFound(leads)).toEqual(['real']);
     expect(leads.status()).toMatchObject({ ready: true, synthetic: false, profiles: 20 });
     expect(baseFile()).not.toBe(before);
-    expect(logged('indexed anew for this version')).toHaveLength(1);
+    expect(logged('reindexed for this version')).toHaveLength(1);
   });
 });
 
-it('leave profiles that a later version of Unicode folded to whoever runs that', async () => {
+it('do not change profiles that a later version of Unicode folded', async () => {
   await take(marked('real'));
   foldOtherwise(baseFile(), '999.0');
   const leads = await start(40);
@@ -233,7 +233,7 @@ it('leave profiles that a later version of Unicode folded to whoever runs that',
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await namesFound(leads)).toEqual(['real']);
   expect(leads.status().revision).toBe(revision);
-  expect(logged('indexed anew for this version')).toHaveLength(0);
+  expect(logged('reindexed for this version')).toHaveLength(0);
 });
 
 describe('the embedded leads with damaged real profiles', () => {
@@ -270,10 +270,10 @@ describe('the embedded leads while a backup is restored', () => {
   const restoreManifest = (): void => copyFileSync(manifestAt(backup()), manifestAt(folder));
   const expectNothingInvented = (): void => {
     expect(logged('building the lead index')).toEqual([]);
-    expect(logged('cannot be used')).toEqual([]);
+    expect(logged('is unusable')).toEqual([]);
   };
 
-  it('wait for the manifest where files of real profiles are, and remove none of them', async () => {
+  it('wait for the manifest if files of real profiles exist, and remove none of them', async () => {
     await takeAndBackUp();
     rmSync(manifestAt(folder));
     const leads = await start(30);
@@ -288,7 +288,7 @@ describe('the embedded leads while a backup is restored', () => {
     expectNothingInvented();
   });
 
-  it('wait for real profiles that were damaged and are copied back piece by piece', async () => {
+  it('wait for damaged real profiles that are copied back piece by piece', async () => {
     await takeAndBackUp();
     const restored = baseFile();
     const bytes = readFileSync(restored);
@@ -313,7 +313,7 @@ describe('the embedded leads while a backup is restored', () => {
     expectNothingInvented();
   });
 
-  it('notice a file that comes back with the size and the times of the damaged one', async () => {
+  it('notice a restored file with the size and times of the damaged one', async () => {
     await take(marked('real'));
     const bytes = readFileSync(baseFile());
     const write = (content: Buffer): void => {
@@ -328,7 +328,7 @@ describe('the embedded leads while a backup is restored', () => {
     expect(await namesFound(leads)).toEqual(['real']);
   });
 
-  it('search on in real profiles whose folder is taken away, and wait for them when they lose these', async () => {
+  it('continue with real profiles whose folder was removed, and wait for them after losing them', async () => {
     await takeAndBackUp();
     const leads = await start(30);
     await leads.whenReady();
@@ -361,7 +361,7 @@ describe('the embedded leads while a backup is restored', () => {
     },
   );
 
-  it('do not leave real profiles for fictional ones', async () => {
+  it('do not replace real profiles by fictional ones', async () => {
     await takeAndBackUp();
     const leads = await start(30);
     await leads.whenReady();
@@ -397,7 +397,7 @@ describe('the embedded leads while a backup is restored', () => {
     expect(leads.status()).toMatchObject({ ready: true, profiles: 20 });
   });
 
-  it('leave it as it is when they were writing the profiles before it anew', async () => {
+  it('do not change it if they were rewriting the former profiles', async () => {
     await take([...generateLeads({ seed: 1, profiles: 2_000 })]);
     foldOtherwise(baseFile());
     const scratch = join(folder, 'refolding-test');
@@ -411,7 +411,7 @@ describe('the embedded leads while a backup is restored', () => {
     expect(existsSync(baseFile())).toBe(true);
   });
 
-  it('remove none of its files when they have written the profiles before it anew', async () => {
+  it('remove none of its files after rewriting the former profiles', async () => {
     await take(marked('real'));
     const before = baseFile();
     foldOtherwise(before);

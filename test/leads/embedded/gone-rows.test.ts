@@ -35,7 +35,7 @@ describe('the list of rows that are gone', () => {
     );
   });
 
-  it('is refused when any byte of it is another, or its end is missing', () => {
+  it('is refused if any byte is changed or its end is missing', () => {
     const file = join(folder, 'gone');
     writeGoneRows(file, { base: createRowSet([3, 70], 100), delta: createRowSet([7], 40) });
     const whole = readFileSync(file);

@@ -23,14 +23,14 @@ const invent = (profiles: number): Promise<number | null> => {
 };
 
 describe('the making of fictional profiles', () => {
-  it('puts another set in the place of the one before', async () => {
+  it('replaces the former set', async () => {
     expect(await invent(30)).toBe(30);
     expect(await invent(40)).toBe(40);
     expect(readManifest(folder)).toMatchObject({ synthetic: true, base: { profiles: 40 } });
     expect(readdirSync(folder).filter((name) => /^(?:base|fictional)-/.test(name))).toHaveLength(1);
   });
 
-  it('leaves real profiles that came before its end', async () => {
+  it('does not replace real profiles that came before its end', async () => {
     const keeper = await openEmbeddedKeeper({ folder });
     const input = leadInputOf([buildLead()]);
     await keeper.importLeads({ input, mode: 'upsert', signal: new AbortController().signal });
@@ -39,7 +39,7 @@ describe('the making of fictional profiles', () => {
     expect(readFileSync(join(folder, 'current.json'), 'utf8')).toBe(manifest);
   });
 
-  it('leaves files of real profiles that no manifest names yet', async () => {
+  it('keeps files of real profiles that no manifest names yet', async () => {
     await invent(30);
     const restored = join(folder, 'base-0123.db');
     writeFileSync(restored, 'half of a backup');
@@ -50,7 +50,7 @@ describe('the making of fictional profiles', () => {
     expect([existsSync(restored), readManifest(folder)]).toEqual([true, null]);
   });
 
-  it('removes the set that an earlier version left under a name as of real profiles, and that of a killed one', async () => {
+  it('removes the set that an earlier version named like real profiles, and the set of a killed build', async () => {
     await invent(30);
     const manifest = readManifest(folder)!;
     renameSync(join(folder, manifest.base.file), join(folder, 'base-0123.db'));
@@ -62,7 +62,7 @@ describe('the making of fictional profiles', () => {
     ]);
   });
 
-  it('waits for a change that is under way', async () => {
+  it('waits for a running change', async () => {
     const lock = lockKeeper(folder);
     let isMade = false;
     const making = invent(30).then(() => (isMade = true));

@@ -93,7 +93,7 @@ const searchIn = (at: string, queries: readonly LeadQuery[]): Lead[][] => {
 };
 
 describe('the embedded keeper', () => {
-  it('keeps, counts, exports and finds what a map would, whatever changes follow each other', async () => {
+  it('keeps, counts, exports and finds the same profiles as a map, after any sequence of changes', async () => {
     let rounds = 0;
     await fc.assert(
       fc.asyncProperty(

@@ -82,7 +82,7 @@ const takePart = async (
 };
 
 describe('the keeper of an empty folder', () => {
-  it('leaves no file that looks like profiles when an import is stopped while it writes them', async () => {
+  it('leaves no profile files when an import is stopped while writing them', async () => {
     const leaving = new AbortController();
     const keeper = await open();
     const importing = keeper.importLeads({
@@ -98,7 +98,7 @@ describe('the keeper of an empty folder', () => {
     expect(await take(leads, { input: { key: 'file' } })).toMatchObject({ added: leads.length });
   });
 
-  it('has nothing, and says so', async () => {
+  it('reports that it has no profiles', async () => {
     expect(await exported()).toEqual([]);
     expect(await stats()).toEqual({
       profiles: 0,
@@ -111,7 +111,7 @@ describe('the keeper of an empty folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('takes profiles in any order, and exports them in that of results', async () => {
+  it('imports profiles in any order, and exports them in result order', async () => {
     expect(await take(leads.toReversed())).toEqual({
       rows: 300,
       added: 300,
@@ -126,7 +126,7 @@ describe('the keeper of an empty folder', () => {
     expect(updatedAt).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('leaves an input without rows alone, also where it would replace everything', async () => {
+  it('ignores an input without rows, even if it would replace everything', async () => {
     await take(leads);
     expect(await take([], { mode: 'replace' })).toMatchObject({ rows: 0, profiles: 300 });
     expect(await exported()).toHaveLength(300);
@@ -134,7 +134,7 @@ describe('the keeper of an empty folder', () => {
 });
 
 describe('an import', () => {
-  it('sorts more rows than fit into its memory, of many people and of one who comes again and again', async () => {
+  it('sorts more rows than fit into its memory, of many people and of one person with many rows', async () => {
     const again = Array.from({ length: 400 }, (_, index) =>
       buildLead({ username: index % 2 === 0 ? 'Again' : 'again', followers: index }),
     );
@@ -144,7 +144,7 @@ describe('an import', () => {
     expect(await exported()).toEqual([...leads, again[300]!].sort(compareLeads));
   });
 
-  it('keeps few changes beside the base, and writes it anew for many', async () => {
+  it('keeps a few changes beside the base, and rewrites it for many', async () => {
     await take(leads);
     const changed = leads.slice(0, 20).map((lead) => ({ ...lead, followers: lead.followers + 1 }));
     await take(changed, {}, { deltaProfiles: 20 });
@@ -154,7 +154,7 @@ describe('an import', () => {
     expect(await exported()).toEqual([...changed, ...leads.slice(20)].sort(compareLeads));
   });
 
-  it('writes the base anew when another version of Unicode folded it', async () => {
+  it('rewrites the base when another version of Unicode folded it', async () => {
     await take(leads);
     foldOtherwise(segments()[0]!);
     await take([buildLead()]);
@@ -162,7 +162,7 @@ describe('an import', () => {
     expect(await exported()).toHaveLength(301);
   });
 
-  it('is refused while another change is under way, which goes on', async () => {
+  it('is refused during another change, which continues', async () => {
     const refusals: unknown[] = [];
     let isAsked = false;
     const outcome = await take(leads, {
@@ -184,7 +184,7 @@ describe('an import', () => {
     expect(outcome.profiles).toBe(300);
   });
 
-  it('that is stopped while it reads goes on behind what it stored', async () => {
+  it('that is stopped while reading resumes after its stored rows', async () => {
     await take(leads.slice(0, 10));
     expect(await takePart(leads, { rows: 150 })).toMatchObject({ message: 'stopped by the operator' });
     const { unfinished } = await stats();
@@ -205,7 +205,7 @@ describe('an import', () => {
     expect(filesLike(/^staging$/)).toEqual([]);
   });
 
-  it('that is stopped while it indexes does not read again', async () => {
+  it('that is stopped while indexing does not read again', async () => {
     await takePart(leads, { phase: 'indexing' });
     const starts: number[] = [];
     const outcome = await take(leads, { input: { key: 'file', onRead: (after) => starts.push(after) } });
@@ -226,7 +226,7 @@ describe('an import', () => {
     expect(await exported()).toHaveLength(300);
   });
 
-  it('says so when what it stored was changed on the disk, and begins anew the next time', async () => {
+  it('reports stored rows that were changed on the disk, and starts again the next time', async () => {
     await takePart(leads, { phase: 'indexing' });
     const spool = join(folder, 'staging', 'spool');
     const bytes = readFileSync(spool);
@@ -237,7 +237,7 @@ describe('an import', () => {
     expect(await take(leads, { input: { key: 'file' } })).toMatchObject({ rows: 300, profiles: 300 });
   });
 
-  it('of another input gives an unfinished one up, and one that cannot be read twice leaves nothing', async () => {
+  it('of another input discards an unfinished one, and one that cannot be read twice leaves nothing', async () => {
     await takePart(leads, { rows: 150 });
     const outcome = await take(leads.slice(0, 5), { input: { key: 'another file' } });
     expect(outcome).toMatchObject({ rows: 5, profiles: 5 });
@@ -247,7 +247,7 @@ describe('an import', () => {
     expect(await take(leads, { mode: 'replace', input: { key: 'file' } })).toMatchObject({ rows: 300 });
   });
 
-  it('does not give an unfinished one up for an input that cannot be read', async () => {
+  it('does not discard an unfinished one for an unreadable input', async () => {
     await takePart(leads, { rows: 150 });
     const { unfinished } = await stats();
     const beforeBatch = (): void => {
@@ -262,7 +262,7 @@ describe('an import', () => {
     expect(unfinished?.rows).toBeGreaterThan(100);
   });
 
-  it('hands its last position to an input that is not read again, and is ended by what that throws', async () => {
+  it('passes its last position to an input that is not read again, and fails with its error', async () => {
     await takePart(leads, { phase: 'indexing' });
     const positions: unknown[] = [];
     const resumeEnd = (position: unknown): void => {
@@ -277,7 +277,7 @@ describe('an import', () => {
     expect([(await stats()).unfinished, filesLike(/^staging$/)]).toEqual([null, []]);
   });
 
-  it('that is refused leaves nothing on the disk', async () => {
+  it('leaves nothing on the disk when it is refused', async () => {
     const beforeBatch = async (rows: number): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (rows >= 200) throw new Error('too many were rejected');
@@ -287,7 +287,7 @@ describe('an import', () => {
     expect([(await stats()).unfinished, filesLike(/^staging$/)]).toEqual([null, []]);
   });
 
-  it('passes on what goes wrong with its input, and keeps what it read', async () => {
+  it('passes on the error of its input, and keeps the rows that it read', async () => {
     const beforeBatch = async (rows: number): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (rows >= 200) throw new Error('the file ends in the middle of a row');
@@ -296,7 +296,7 @@ describe('an import', () => {
     expect((await stats()).unfinished?.rows).toBe(200);
   });
 
-  it('removes what a killed one left', async () => {
+  it('removes the files of a killed import', async () => {
     await take(leads);
     for (const name of ['base-0123.db', 'base-0123.db-terms', 'delta-0123.db', 'gone-0123.bin'])
       writeFileSync(join(folder, name), 'half written');
@@ -305,7 +305,7 @@ describe('an import', () => {
     expect(await exported()).toHaveLength(301);
   });
 
-  it('removes a copy of the profiles that a gateway left which was stopped while it wrote them anew', async () => {
+  it('removes the unfinished copy of a gateway that was stopped while rewriting the profiles', async () => {
     await take(leads);
     mkdirSync(join(folder, 'refolding-0123'));
     writeFileSync(join(folder, 'refolding-0123/spool'), 'somebody');
@@ -313,7 +313,7 @@ describe('an import', () => {
     expect(filesLike(/refolding/)).toEqual([]);
   });
 
-  it('leaves all files alone where the manifest is missing and the input has no rows', async () => {
+  it('changes no files if the manifest is missing and the input has no rows', async () => {
     await take(leads);
     rmSync(join(folder, 'current.json'));
     const files = segments();
@@ -321,14 +321,14 @@ describe('an import', () => {
     expect(segments()).toEqual(files);
   });
 
-  it('takes a list of rows that is missing for damage', async () => {
+  it('treats a missing list of rows as damage', async () => {
     await take(leads);
     await take(leads.slice(0, 5));
     rmSync(join(folder, filesLike(/^gone-/)[0]!));
     await expect(take([buildLead()])).rejects.toMatchObject({ problem: 'damaged' });
   });
 
-  it('that finds no room says so, and leaves nothing that nobody can go on with', async () => {
+  it('reports a full disk, and leaves no files that no import can resume', async () => {
     const full = Object.assign(new Error('write ENOSPC'), { code: 'ENOSPC' });
     const input = leadInputOf(leads, {
       key: null,
@@ -336,13 +336,13 @@ describe('an import', () => {
     });
     const keeper = await open();
     await expect(keeper.importLeads({ input, mode: 'upsert', signal })).rejects.toThrow(
-      'not enough room on the disk',
+      'not enough free space on the disk',
     );
     expect(filesLike(/staging/)).toEqual([]);
   });
 });
 
-describe('a keeper on a disk that gets full', () => {
+describe('a keeper on a disk that fills up', () => {
   const roomy: DiskRoom = { free: 90e9, whole: 100e9 };
   const scarce: DiskRoom = { free: 255e6, whole: 100e9 };
   const importWith = async (readRoom: () => DiskRoom | null, input: LeadInputOptions = {}) => {
@@ -368,21 +368,21 @@ describe('a keeper on a disk that gets full', () => {
     return { clear: () => spy.mockRestore() };
   };
 
-  it('leaves the room that a gateway needs', async () => {
+  it('leaves the disk space that a gateway needs', async () => {
     await expect(importWith(() => scarce)).rejects.toMatchObject({
       problem: 'failed',
-      message: `There is not enough room on the disk of ${folder}: 255 MB are free, and 256 MB are kept for the gateway. Nothing is lost. Make room and try again.`,
+      message: `There is not enough free space on the disk of ${folder}: 255 MB are free, and 256 MB are reserved for the gateway. Nothing is lost. Free some space and try again.`,
     });
     expect(filesLike(/staging/)).toEqual([]);
     const small = { free: 41e6, whole: 800e6 };
     expect(await importWith(() => small)).toMatchObject({ profiles: 300 });
   });
 
-  it('takes profiles where the room cannot be told', async () => {
+  it('imports profiles if the free space is unknown', async () => {
     expect(await importWith(() => null)).toMatchObject({ profiles: 300 });
   });
 
-  it('stops while it reads, says what it keeps and how that is given up, and goes on with it', async () => {
+  it('stops while reading, says what it keeps and how to discard it, and resumes', async () => {
     let room = roomy;
     let onLook = (): void => {};
     const readRoom = (): DiskRoom => {
@@ -395,7 +395,7 @@ describe('a keeper on a disk that gets full', () => {
       await new Promise<void>((resolve) => (onLook = resolve));
     };
     await expect(importWith(readRoom, { beforeBatch })).rejects.toThrow(
-      `${folder}/staging holds the import that stopped: the same command goes on with it, and an import of other files gives it up.`,
+      `${folder}/staging has the stopped import. The same command resumes it; an import of other files discards it.`,
     );
     expect((await stats()).unfinished?.rows).toBeGreaterThanOrEqual(200);
     const starts: number[] = [];
@@ -404,9 +404,9 @@ describe('a keeper on a disk that gets full', () => {
     expect(await exported()).toHaveLength(300);
   });
 
-  it('does not begin to index what it has read where that leaves no room', async () => {
+  it('does not begin to index if that would fill the disk', async () => {
     const rooms = [roomy, scarce];
-    await expect(importWith(() => rooms.shift() ?? scarce)).rejects.toThrow('not enough room');
+    await expect(importWith(() => rooms.shift() ?? scarce)).rejects.toThrow('not enough free space');
     expect(filesLike(/^(?:base|delta|gone)-/)).toEqual([]);
     expect((await stats()).unfinished?.rows).toBe(300);
   });
@@ -414,7 +414,7 @@ describe('a keeper on a disk that gets full', () => {
   it.each<{ what: string; before: readonly Lead[] }>([
     { what: 'the first profiles', before: [] },
     { what: 'more profiles', before: [buildLead()] },
-  ])('gives back what indexing took, and goes on without reading again ($what)', async ({ before }) => {
+  ])('frees the files of indexing, and resumes without reading again ($what)', async ({ before }) => {
     await take(before);
     const files = filesLike(/^(?:base|delta|gone)-/);
     const disk = fillDisk((file) => /\/(?:base|delta)-/.test(file));
@@ -422,7 +422,7 @@ describe('a keeper on a disk that gets full', () => {
     const request = { signal, mode: 'upsert' as const };
     await expect(
       keeper.importLeads({ ...request, input: leadInputOf(leads, { key: 'file' }) }),
-    ).rejects.toThrow('not enough room');
+    ).rejects.toThrow('not enough free space');
     disk.clear();
     expect(filesLike(/^(?:base|delta|gone)-/)).toEqual(files);
     expect(readdirSync(join(folder, 'staging')).toSorted()).toEqual(['checkpoint.json', 'spool']);
@@ -433,7 +433,7 @@ describe('a keeper on a disk that gets full', () => {
     expect(await exported()).toHaveLength(300 + before.length);
   });
 
-  it('forgets people, for whom an import that stopped is given up', async () => {
+  it('forgets people, and discards a stopped import to do so', async () => {
     await take(leads);
     await takePart([buildLead(), ...leads], { phase: 'indexing' });
     fillDisk((file) => file.endsWith('forgotten.db') && filesLike(/^staging$/).length > 0);
@@ -442,12 +442,12 @@ describe('a keeper on a disk that gets full', () => {
     expect(await stats()).toMatchObject({ profiles: 299, forgotten: 1, unfinished: null });
   });
 
-  it('says that there is no room to forget people where there is nothing to give up', async () => {
+  it('reports a full disk when forgetting people, if there is nothing to discard', async () => {
     await take(leads);
     fillDisk((file) => file.endsWith('forgotten.db'));
     const keeper = await open();
     await expect(keeper.forget(['ann'], { signal })).rejects.toThrow(
-      `not enough room on the disk of ${folder}`,
+      `not enough free space on the disk of ${folder}`,
     );
   });
 
@@ -464,9 +464,9 @@ describe('a keeper whose folder cannot be used', () => {
     {
       what: 'is below a file',
       at: () => join(folder, 'file/leads'),
-      says: /\/leads cannot be used: a part of its path is no folder\.$/,
+      says: /\/leads cannot be used: a part of its path is not a folder\.$/,
     },
-    { what: 'is a file', at: () => join(folder, 'file'), says: /file cannot be used: it is no folder\.$/ },
+    { what: 'is a file', at: () => join(folder, 'file'), says: /file cannot be used: it is not a folder\.$/ },
   ])('says so where it $what', async ({ at, says }) => {
     writeFileSync(join(folder, 'file'), '');
     await expect(openEmbeddedKeeper({ folder: at() })).rejects.toMatchObject({
@@ -475,7 +475,7 @@ describe('a keeper whose folder cannot be used', () => {
     });
   });
 
-  it('says of each change that it cannot begin', async () => {
+  it('refuses each change', async () => {
     mkdirSync(join(folder, 'keeper.lock'));
     const keeper = await open();
     const changes = [take(leads), keeper.forget(['ann'], { signal }), keeper.remember(['ann']), stats()];
@@ -506,7 +506,7 @@ describe('a keeper of damaged profiles', () => {
       writeFileSync(join(folder, 'current.json'), text.replace('"profiles": 300', '"profiles": 301'));
     },
   };
-  it.each(Object.keys(harm))('refuses to add to them, and takes others in their place (%s)', async (name) => {
+  it.each(Object.keys(harm))('refuses to add to them, and accepts a replacement (%s)', async (name) => {
     await take(leads);
     harm[name]!();
     await expect(take([buildLead()])).rejects.toMatchObject({ problem: 'damaged' });
@@ -516,7 +516,7 @@ describe('a keeper of damaged profiles', () => {
     expect(filesLike(/^base-/)).toHaveLength(1);
   });
 
-  it('replaces profiles that turn out damaged only when they are read', async () => {
+  it('replaces profiles that prove damaged only during reading', async () => {
     await take(leads);
     const database = new DatabaseSync(segments()[0]!);
     database.exec('UPDATE profiles SET crc = crc + 1 WHERE row = 200');
@@ -560,7 +560,7 @@ describe('a person who asks to be forgotten', () => {
     expect(await keeper.forget(['private.person'], { signal })).toEqual({ removed: 0 });
   });
 
-  it('is left out by every import, until they are remembered', async () => {
+  it('is left out by every import until restored', async () => {
     const keeper = await open();
     await keeper.forget(['private.person'], { signal });
     expect(await take([...leads, private_, private_])).toMatchObject({ added: 300, forgotten: 2 });
@@ -568,7 +568,7 @@ describe('a person who asks to be forgotten', () => {
     expect(await take([private_])).toMatchObject({ added: 1, forgotten: 0, profiles: 301 });
   });
 
-  it('is erased from an import that did not end, and is missing when it does', async () => {
+  it('is erased from an unfinished import, and missing when it finishes', async () => {
     await takePart([private_, ...leads], { phase: 'indexing' });
     expect(holdsPerson()).not.toEqual([]);
     const keeper = await open();
@@ -579,7 +579,7 @@ describe('a person who asks to be forgotten', () => {
     expect(outcome).toMatchObject({ rows: 301, added: 300, forgotten: 1 });
   });
 
-  it('has no row any more whose lists tell of them, once anything is imported', async () => {
+  it('has no row or list entry after the next import', async () => {
     await take([...leads, private_]);
     const keeper = await open();
     await keeper.forget([private_.username], { signal });
@@ -592,7 +592,7 @@ describe('a person who asks to be forgotten', () => {
     expect(segments()).toHaveLength(2);
   });
 
-  it('is erased also from what an import that was stopped had copied of the profiles that are searched', async () => {
+  it('is erased also from the copies of a stopped import', async () => {
     await take([...leads, private_]);
     await takePart(leads.slice(0, 100), { phase: 'indexing' });
     const stopped = new AbortController();
@@ -614,7 +614,7 @@ describe('a person who asks to be forgotten', () => {
     expect(holdsPerson()).toEqual([]);
   });
 
-  it('is found no more after an import, when the forgetting had stored their names alone', async () => {
+  it('is not found after an import if the deletion had only stored their digests', async () => {
     await take([...leads, private_]);
     const list = openForgottenPeople(folder);
     list.add([private_.username]);
@@ -637,13 +637,13 @@ describe('a person who asks to be forgotten', () => {
     },
   };
   it.each(Object.keys(interruptions))(
-    'is left out by the next import when the forgetting ended before %s',
+    'is left out by the next import if the deletion ended before %s',
     async (name) => {
       await take([...leads, private_]);
       const keeper = await open();
       const inTheWay = interruptions[name]!();
       await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
-        /remembered, but may still be found: run it again/,
+        /on the list, but searches may still find them\. Run the command again/,
       );
       rmSync(inTheWay, { recursive: true, force: true });
       expect(await stats()).toMatchObject({ profiles: 301, forgotten: 1 });
@@ -654,15 +654,15 @@ describe('a person who asks to be forgotten', () => {
     },
   );
 
-  it('is not remembered where it cannot be said that their rows are to come out', async () => {
+  it('is not put on the list if the manifest cannot note the deletion', async () => {
     await take([...leads, private_]);
     mkdirSync(join(folder, 'current.json.new'));
     const refusal = (await open()).forget([private_.username], { signal });
-    await expect(refusal).rejects.toThrow(/^(?!.*remembered)/);
+    await expect(refusal).rejects.toThrow(/^(?!.*on the list)/);
     expect(await stats()).toMatchObject({ profiles: 301, forgotten: 0 });
   });
 
-  it('is not searched any more when their profile could not be erased, and is erased when called again', async () => {
+  it('is not found if their profile could not be erased, and is erased by a second call', async () => {
     await take([...leads, private_]);
     const prevent = (sql: string): void => {
       const segment = new DatabaseSync(segments()[0]!);
@@ -672,7 +672,7 @@ describe('a person who asks to be forgotten', () => {
     prevent("CREATE TRIGGER no BEFORE UPDATE ON profiles BEGIN SELECT RAISE(ABORT, 'not now'); END");
     const keeper = await open();
     await expect(keeper.forget([private_.username], { signal })).rejects.toThrow(
-      /erased \(not now\).*No search finds/,
+      /erased \(not now\).*Searches no longer find/,
     );
     expect(await exported()).toHaveLength(300);
     prevent('DROP TRIGGER no');
@@ -681,7 +681,7 @@ describe('a person who asks to be forgotten', () => {
     expect(holdsPerson()).toEqual([]);
   });
 
-  it('is remembered also while the profiles are damaged, and left out when the segment is back', async () => {
+  it('is put on the list even if the profiles are damaged, and left out when the segment is back', async () => {
     await take([...leads, private_]);
     const [segment] = segments();
     const good = readFileSync(segment!);
@@ -689,21 +689,21 @@ describe('a person who asks to be forgotten', () => {
     const keeper = await open();
     await expect(keeper.forget([private_.username], { signal })).rejects.toMatchObject({
       problem: 'damaged',
-      message: expect.stringContaining('remembered'),
+      message: expect.stringContaining('on the list'),
     });
     writeFileSync(segment!, good);
     await take([buildLead({ username: 'another' })]);
     expect(holdsPerson()).toEqual([]);
   });
 
-  it('leaves the generation that is searched alone when they had no profile', async () => {
+  it('does not change the generation if they had no profile', async () => {
     await take(leads);
     const { generation } = readManifest(folder)!;
     await (await open()).forget(['nobody'], { signal });
     expect(readManifest(folder)).toMatchObject({ generation, hasErased: false });
   });
 
-  it('is known by a digest alone', async () => {
+  it('is stored only as a digest', async () => {
     const keeper = await open();
     await keeper.forget([private_.username], { signal });
     expect(readFileSync(join(folder, 'forgotten.db')).toString('latin1')).not.toMatch(/private/i);
@@ -762,14 +762,14 @@ describe('a list of forgotten people', () => {
     expect(await take([buildLead({ username: 'anna' })])).toMatchObject({ forgotten: 1 });
   });
 
-  it('that is missing is not replaced by an empty one where the manifest cannot be read either', async () => {
+  it('that is missing is not replaced by an empty one if the manifest is unreadable too', async () => {
     await take(leads);
     truncateSync(join(folder, 'current.json'), 20);
     rmSync(list());
     await expect(take(leads, { mode: 'replace' })).rejects.toMatchObject(damaged);
   });
 
-  it('of an earlier version is gone on with, and must be there after the next change', async () => {
+  it('of an earlier version remains valid, and is required after the next change', async () => {
     await take(leads);
     await (await open()).forget(['anna'], { signal });
     inList('DROP TABLE tally');
@@ -781,7 +781,7 @@ describe('a list of forgotten people', () => {
     for (const refusal of await refusals()) expect(refusal).toMatchObject(damaged);
   });
 
-  it('must be there from the forgetting on, also before anything is imported again', async () => {
+  it('is required from the deletion on, even before the next import', async () => {
     await take(leads);
     rmSync(list());
     const { forgotten: _, ...earlier } = readManifest(folder)!;
@@ -791,7 +791,7 @@ describe('a list of forgotten people', () => {
     await expect(stats()).rejects.toMatchObject(damaged);
   });
 
-  it('is found whole after people were added, added again and taken out', async () => {
+  it('is intact after people were added, added again and removed', async () => {
     const keeper = await open();
     await keeper.forget(['anna', 'ANNA', 'bert'], { signal });
     await keeper.forget(['anna', 'carl'], { signal });
@@ -799,7 +799,7 @@ describe('a list of forgotten people', () => {
     expect(await stats()).toMatchObject({ forgotten: 2 });
   });
 
-  it('and the profiles are told of beside imports that come and go', async () => {
+  it('and the profiles are reported correctly during imports', async () => {
     await take(leads);
     const staging = join(folder, 'staging/deep/er');
     const isOver = { now: false };

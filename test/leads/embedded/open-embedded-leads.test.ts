@@ -91,7 +91,7 @@ const leftOvers = (): string[] => filesLike('building');
 const baseFile = (): string => join(data, filesLike('fictional-')[0]!);
 
 describe('the embedded leads at their first start', () => {
-  it('open before there is an index, refuse searches clearly, and answer them once it is built', async () => {
+  it('open before there is an index, refuse searches with a clear message, and answer them once it is built', async () => {
     const leads = await start();
     expect(leads.status()).toEqual({ ready: false, synthetic: true, profiles: 0, revision: 'none' });
     await expect(leads.search({ limit: 1 }, { signal })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe('the embedded leads at their first start', () => {
     expect(leftOvers()).toEqual([]);
   });
 
-  it('let a search wait for the index, where they are told to, and no longer than its caller stays', async () => {
+  it('let a search wait for the index if configured, until its caller leaves', async () => {
     const leads = await start({ limits: { readyWaitMs: 30_000 } });
     const leaving = new AbortController();
     const left = leads.search({ limit: 1 }, { signal: leaving.signal });
@@ -127,7 +127,7 @@ describe('the embedded leads at their first start', () => {
     }
   });
 
-  it('can be closed while they build, and leave nothing half done', async () => {
+  it('can be closed during a build, and leave no unfinished files', async () => {
     const leads = await start({ syntheticProfiles: 1_000_000 });
     const watcher = watch(data);
     await once(watcher, 'change');
@@ -138,7 +138,7 @@ describe('the embedded leads at their first start', () => {
     expect(readdirSync(data)).toEqual([]);
   });
 
-  it('leave no index when they are killed while they build, and build it at the next start', async () => {
+  it('leave no index when killed during a build, and build it at the next start', async () => {
     mkdirSync(data, { recursive: true });
     const watcher = watch(data);
     const child = startBigBuild();
@@ -171,24 +171,22 @@ describe('the embedded leads with an index in place', () => {
     'is something else': (file) => writeFileSync(file, 'not an index'),
     'is missing': (file) => rmSync(file),
   };
-  it.each(Object.keys(harm))('build it anew, with a logged line, when it %s', async (name) => {
+  it.each(Object.keys(harm))('rebuild it and log a line when it %s', async (name) => {
     await (await startReady()).close();
     harm[name]!(baseFile());
     await expectAnswersAsReference(await startReady());
-    expect(logged('cannot be used')).toMatchObject([
-      { level: 40, reason: expect.stringContaining('damaged') },
-    ]);
+    expect(logged('is unusable')).toMatchObject([{ level: 40, reason: expect.stringContaining('damaged') }]);
     expect(logged('index built')).toHaveLength(2);
   });
 
-  it('build it anew when another number or seed of profiles is wanted', async () => {
+  it('rebuild it for another number or seed of profiles', async () => {
     await (await startReady({ syntheticProfiles: 100 })).close();
     await (await startReady({ seed: 2 })).close();
     await expectAnswersAsReference(await startReady());
-    expect(logged('cannot be used')).toMatchObject([{ reason: expect.stringContaining('another set') }, {}]);
+    expect(logged('is unusable')).toMatchObject([{ reason: expect.stringContaining('another set') }, {}]);
   });
 
-  it('stop serving it and build it anew when it turns out damaged', async () => {
+  it('stop serving it and rebuild it when it proves damaged', async () => {
     const leads = await startReady();
     overwrite(baseFile(), { at: 0, length: statSync(baseFile()).size });
     await expect(leads.search({ limit: 100 }, { signal })).rejects.toMatchObject({ code: 'upstream_error' });
@@ -196,7 +194,7 @@ describe('the embedded leads with an index in place', () => {
     await leads.whenReady();
     await expectAnswersAsReference(leads);
     expect(logged('is damaged').length).toBeGreaterThan(0);
-    expect(logged('cannot be used')).toMatchObject([{ reason: 'it is damaged' }]);
+    expect(logged('is unusable')).toMatchObject([{ reason: 'it is damaged' }]);
   });
 
   it('replace a thread that dies', async () => {
@@ -219,7 +217,7 @@ describe('the embedded leads with an index in place', () => {
     expect(logged('index built')).toHaveLength(1);
   });
 
-  it('let an aborted search go', async () => {
+  it('reject an aborted search', async () => {
     const leads = await startReady();
     await expect(
       leads.search({ limit: 1 }, { signal: AbortSignal.abort(new Error('gone')) }),
@@ -231,7 +229,7 @@ describe('the embedded leads with an index in place', () => {
     await expectAnswersAsReference(leads);
   });
 
-  it('answer many searches at once, each its own', async () => {
+  it('answer many concurrent searches, each with its own results', async () => {
     const leads = await startReady();
     const limits = Array.from({ length: 60 }, (_, index) => index + 1);
     const answers = await Promise.all(limits.map((limit) => leads.search({ limit }, { signal })));

@@ -18,21 +18,25 @@ const query = { limit: 1 };
 
 const opened = `const { parentPort } = require('node:worker_threads');
   const served = { generation: 'first', synthetic: true, profiles: 7, isFoldedEarlier: false };
-  parentPort.postMessage({ kind: 'serving', served });`;
+  const tell = (event) => parentPort.postMessage({ event });
+  const onCalls = (act) => parentPort.on('message', ({ calls }) => {
+    for (const call of calls ?? []) act(call);
+  });
+  tell({ kind: 'serving', served });`;
 /** Threads that behave as a real one does in its bad moments. */
 const threads = {
   silent: `${opened} parentPort.on('message', () => {});`,
   throwing: `${opened} parentPort.on('message', () => { throw new Error('out of order'); });`,
   exiting: `${opened} parentPort.on('message', () => process.exit(3));`,
-  finding: `${opened} parentPort.on('message', () => parentPort.postMessage({ kind: 'damaged', cause: 'malformed' }));`,
-  failing: `${opened} parentPort.on('message', ({ id }) =>
-    parentPort.postMessage({ kind: 'failed', id, cause: 'secret detail' }));`,
-  switching: `${opened} parentPort.on('message', ({ id }) => {
-    parentPort.postMessage({ kind: 'not-switched', cause: 'malformed' });
-    parentPort.postMessage({ kind: 'serving', served: { ...served, generation: 'second', profiles: 8 } });
-    parentPort.postMessage({ kind: 'found', id, leads: [] });
+  finding: `${opened} onCalls(() => tell({ kind: 'damaged', cause: 'malformed' }));`,
+  failing: `${opened} onCalls(({ id }) =>
+    parentPort.postMessage({ answers: [{ id, failure: 'secret detail' }] }));`,
+  switching: `${opened} onCalls(({ id }) => {
+    tell({ kind: 'not-switched', cause: 'malformed' });
+    tell({ kind: 'serving', served: { ...served, generation: 'second', profiles: 8 } });
+    parentPort.postMessage({ answers: [{ id, output: [] }] });
   });`,
-  empty: `require('node:worker_threads').parentPort.postMessage({ kind: 'damaged', cause: 'malformed' });`,
+  empty: `require('node:worker_threads').parentPort.postMessage({ event: { kind: 'damaged', cause: 'malformed' } });`,
   unopened: `require('node:worker_threads').parentPort.on('message', () => {});`,
 };
 
@@ -64,17 +68,17 @@ describe('a reader', () => {
     },
   );
 
-  it('ends as damaged when its thread finds the file so', async () => {
+  it('ends as damaged when its thread finds the file damaged', async () => {
     const reader = await open('finding');
     await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
     expect(await reader.ended).toMatchObject({ kind: 'damaged' });
   });
 
-  it('does not open what is damaged', async () => {
+  it('does not open damaged files', async () => {
     await expect(open('empty')).rejects.toThrow(IndexDamagedError);
   });
 
-  it('tells of another generation before the first answer from it, and of one that cannot be opened', async () => {
+  it('reports a new generation before its first answer, and one that cannot be opened', async () => {
     const told: unknown[] = [];
     const reader = await open('switching', {
       onSwitched: ({ generation }) => told.push(generation),
@@ -87,17 +91,17 @@ describe('a reader', () => {
     await reader.close();
   });
 
-  it('gives up a thread that does not end a search', async () => {
+  it('abandons a thread that does not end a search', async () => {
     const reader = await open('silent', { changed: { stuckAfterMs: 5 } });
     await expect(reader.search(query, signal)).rejects.toMatchObject({ code: 'upstream_error' });
     expect(await reader.ended).toMatchObject({ kind: 'crashed' });
   });
 
-  it('gives up a thread that does not open the index', async () => {
+  it('abandons a thread that does not open the index', async () => {
     await expect(open('unopened', { changed: { openTimeoutMs: 5 } })).rejects.toThrow('did not open in time');
   });
 
-  it('refuses what would wait beyond its bound', async () => {
+  it('refuses searches beyond its limit of waiting ones', async () => {
     const reader = await open('silent');
     const taken = Promise.allSettled([1, 2, 3, 4].map(() => reader.search(query, signal)));
     await expect(reader.search(query, signal)).rejects.toMatchObject({
@@ -108,7 +112,7 @@ describe('a reader', () => {
     expect(await reader.ended).toEqual({ kind: 'closed' });
   });
 
-  it('goes on after a search that failed, and tells nothing of the cause', async () => {
+  it('continues after a failed search, and does not reveal the cause', async () => {
     const reader = await open('failing');
     for (const attempt of [1, 2]) {
       const error: unknown = await reader.search(query, signal).catch((thrown: unknown) => thrown);

@@ -6,21 +6,21 @@ import { ManifestUnreadableError } from '../../../src/leads/embedded/manifest.ts
 import { toKeeperError } from '../../../src/leads/embedded/changing/to-keeper-error.ts';
 
 it.each([
-  { error: { code: 'ENOSPC' }, says: /^There is not enough room on the disk of \/.*: .* MB are free/ },
-  { error: { errcode: 13 }, says: /^There is not enough room on the disk of \// },
-  { error: { code: 'EDQUOT' }, says: /^This user may not fill more of the disk of \// },
+  { error: { code: 'ENOSPC' }, says: /^There is not enough free space on the disk of \/.*: .* MB are free/ },
+  { error: { errcode: 13 }, says: /^There is not enough free space on the disk of \// },
+  { error: { code: 'EDQUOT' }, says: /^The disk quota of this user is used up \(\// },
   {
     error: { code: 'EFBIG' },
-    says: /^This user may not write files as large as .* \(ulimit -f\)\. Nothing is lost\. Raise that limit/,
+    says: /^The limit on file sizes is too small for .* \(ulimit -f\)\. Nothing is lost\. Raise that limit/,
   },
   { error: { code: 'EACCES' }, says: /cannot be used: the user \S+ may not read and write all of it; run/ },
   { error: { errcode: 8 }, says: /cannot be used: the user \S+ may not read and write/ },
   { error: { errcode: 8 + 6 * 256 }, says: /cannot be used: the user \S+ may not read and write/ },
-  { error: { code: 'EROFS' }, says: /cannot be used: nothing can be written to that disk\.$/ },
-  { error: { code: 'EIO' }, says: /^The change of the stored profiles failed \(it went wrong\)/ },
+  { error: { code: 'EROFS' }, says: /cannot be used: the disk is read-only\.$/ },
+  { error: { code: 'EIO' }, says: /^The profiles could not be changed \(it went wrong\)/ },
   // A file in the folder, which is there.
-  { error: { code: 'ENOENT' }, says: /^The change of the stored profiles failed \(it went wrong\)/ },
-])('what went wrong is told as $says for $error', async ({ error, says }) => {
+  { error: { code: 'ENOENT' }, says: /^The profiles could not be changed \(it went wrong\)/ },
+])('reports $says for $error', async ({ error, says }) => {
   const folder = await mkdtemp(join(tmpdir(), 'leads-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const cause = Object.assign(new Error('it went wrong'), error);
@@ -31,7 +31,7 @@ it.each([
   });
 });
 
-it('a manifest that this user may not read is not taken for damage', () => {
+it('does not treat a manifest that this user may not read as damaged', () => {
   const cause = new ManifestUnreadableError('current.json cannot be read', {
     cause: Object.assign(new Error('EACCES'), { code: 'EACCES' }),
   });
@@ -41,9 +41,9 @@ it('a manifest that this user may not read is not taken for damage', () => {
   });
 });
 
-it('a folder that cannot be made, and is told to be missing for it, may be on a disk for reading only', () => {
+it('suggests a read-only disk for a folder that cannot be created', () => {
   const cause = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
   expect(toKeeperError(cause, '/nowhere/leads').message).toBe(
-    '/nowhere/leads cannot be used: it is not there and cannot be made; its disk may be for reading only.',
+    '/nowhere/leads cannot be used: it does not exist and cannot be created; the disk may be read-only.',
   );
 });

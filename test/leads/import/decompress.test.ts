@@ -30,13 +30,13 @@ describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
   const pack = packers[compression];
   const packed = pack(Buffer.from('one two three '.repeat(1000)));
 
-  it('is known by its first bytes', () => {
+  it('is detected by its first bytes', () => {
     expect(compressionOf(packed)).toBe(compression);
     expect(compressionOf(Buffer.from('username,followers'))).toBeNull();
     expect(compressionOf(Buffer.alloc(0))).toBeNull();
   });
 
-  it('is unpacked to its last part, however many were put one behind the other and wherever the bytes are parted', async () => {
+  it('is decompressed completely, with any number of concatenated parts and any split of the bytes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 3000 }), { minLength: 1, maxLength: 6 }),
@@ -54,7 +54,7 @@ describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
     );
   });
 
-  it('that ends too early is an error that says so, in any of its parts', async () => {
+  it('is refused with the reason if any part ends too early', async () => {
     await expect(unpack(packed.subarray(0, -1), compression)).rejects.toThrow(
       /^a\.gz ends in the middle of its/,
     );
@@ -63,7 +63,7 @@ describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
     );
   });
 
-  it('that is damaged or followed by something else is an error that says so', async () => {
+  it('is refused with the reason if it is damaged or followed by other data', async () => {
     const damaged = Buffer.from(pack(Buffer.from(Array.from({ length: 9000 }, (_, index) => index % 251))));
     damaged.fill(0x55, 40, 80);
     await expect(unpack(damaged, compression)).rejects.toThrow(/^a\.gz is damaged/);
@@ -73,7 +73,7 @@ describe.each(['gzip', 'zstd'] as const)('%s', (compression) => {
   });
 });
 
-it('zstd frames that are to be skipped are', async () => {
+it('skippable zstd frames are skipped', async () => {
   const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
   const content = Buffer.concat([skippable, zstdCompressSync('a'), skippable, zstdCompressSync('b')]);
   expect(compressionOf(content)).toBe('zstd');

@@ -23,7 +23,7 @@ describe('columns', () => {
     });
   });
 
-  it('are found by other names that exports give them', () => {
+  it('are found by synonyms from exports', () => {
     const names = [
       'handle',
       'name',
@@ -50,7 +50,7 @@ describe('columns', () => {
     });
   });
 
-  it('are those that are named, by name or place, and none for a field that is to be left out', () => {
+  it('can be chosen by name or position, and a field can be left out', () => {
     const names = ['username', 'followers', 'nick', 'Fans', 'bio'];
     expect(mapped(names, { username: 'nick', followers: '#4', bio: '' })).toEqual({
       username: 'nick',
@@ -59,7 +59,7 @@ describe('columns', () => {
     expect(mapped(names, { followers: 'fans' })).toMatchObject({ username: 'username', followers: 'Fans' });
   });
 
-  it('of a name of their own win over those of another name of the field, which are then not used', () => {
+  it("with the field's own name win over synonyms, which are then unused", () => {
     const { indexes, unused } = mapColumns(['name', 'full_name', 'username', 'followers'], { file: 'a.csv' });
     expect(indexes.full_name).toBe(1);
     expect(unused).toEqual(['name']);
@@ -75,7 +75,7 @@ describe('columns', () => {
     [
       ['username', 'followers', 'X', 'x'],
       { bio: ' x ' },
-      /has 2 columns named {2}x ; say which by its place, as --column bio=#3/,
+      /has 2 columns named {2}x ; choose one by its position: --column bio=#3/,
     ],
     [
       ['username', 'followers'],
@@ -83,8 +83,8 @@ describe('columns', () => {
       /has no column text \(for bio\)\. Its columns: username, followers\./,
     ],
     [['username', 'followers'], { bio: '#3' }, /has no column #3 \(for bio\)/],
-    [['#1', '#2'], { username: '1', followers: '#2' }, /By its place, a column is named as #1\.$/],
-  ])('%j with %j are an error that says what to do', (names, columns, message) => {
+    [['#1', '#2'], { username: '1', followers: '#2' }, /To name a column by its position, write #1\.$/],
+  ])('are refused with advice: %j with %j', (names, columns, message) => {
     expect(() => mapColumns(names, { file: 'a.csv', columns })).toThrow(message);
   });
 });

@@ -58,7 +58,7 @@ describe('an input', () => {
     },
   );
 
-  it('goes on at the right byte behind a line that is too long', async () => {
+  it('resumes at the right byte after a line that is too long', async () => {
     const rows = messyCsv(1200);
     const file = await writeTemporary('a.csv', rows.replace('user7,', `${'x'.repeat(1_300_000)}\nuser7,`));
     const whole = await readAll({ files: [file] });
@@ -68,7 +68,7 @@ describe('an input', () => {
     expect(rest.leads.length).toBeGreaterThan(100);
   });
 
-  it('of several files reads them one after the other, and tells which file a refused row is in', async () => {
+  it('reads several files one after the other, and names the file of a rejected row', async () => {
     const first = await writeTemporary('a.csv', 'username,followers\nmira,5\nben,x\n');
     const second = await writeTemporary('b.jsonl', '{"username":"zoe","followers":6}\n{}\n');
     const read = await readAll({ files: [first, second] });
@@ -79,7 +79,7 @@ describe('an input', () => {
     ]);
   });
 
-  it('takes no row where one of its files cannot be read at all', async () => {
+  it('returns no row if one of its files is unreadable', async () => {
     const good = await writeTemporary('good.csv', 'username,followers\nanna,5\n');
     for (const [name, content, problem] of [
       ['bad.json', '[{"username":"bert","followers":5}]', /bad\.json is a JSON array/],
@@ -92,7 +92,7 @@ describe('an input', () => {
     }
   });
 
-  it('of standard input is known by its first bytes, packed or not', async () => {
+  it('from standard input is detected by its first bytes, compressed or not', async () => {
     const csv = 'username,followers\nmira,5\n';
     for (const content of [csv, gzipSync(csv), zstdCompressSync(csv), '{"username":"mira","followers":5}']) {
       const bytes = [...Buffer.from(content)].map((byte) => Buffer.from([byte]));
@@ -113,7 +113,7 @@ describe('an input', () => {
     expect(value).toMatchObject({ leads: [{ username: 'mira' }] });
   });
 
-  it('has a key that changes with its files and with what is read from them', async () => {
+  it('has a key that changes with its files and options', async () => {
     const file = await writeTemporary('a.csv', 'username,followers\nmira,5\n');
     const key = async (options = {}): Promise<string | null> =>
       (await openLeadInput({ files: [file], ...options })).key;
@@ -126,7 +126,7 @@ describe('an input', () => {
     expect(await key()).not.toBe(before);
   });
 
-  it('tells how far it is, in bytes on the disk and in rows', async () => {
+  it('reports its progress in bytes on the disk and in rows', async () => {
     const content = gzipSync(messyCsv(3500));
     const input = await openLeadInput({ files: [await writeTemporary('a.csv.gz', content)] });
     expect(input.progress()).toEqual({ bytes: 0, totalBytes: content.length, rows: 0, rejected: 0 });
@@ -140,7 +140,7 @@ describe('an input', () => {
     });
   });
 
-  it('tells of all of it when an import goes on behind its last batch', async () => {
+  it('reports full progress when an import resumes after its last batch', async () => {
     const file = await writeTemporary('a.csv', messyCsv(3500));
     const { batches, leads, rejected } = await readAll({ files: [file] });
     const input = await openLeadInput({ files: [file] });
@@ -152,7 +152,7 @@ describe('an input', () => {
     expect(() => input.resumeEnd('elsewhere')).toThrow(LeadInputError);
   });
 
-  it('of a named pipe is read to its end, and need not wait for somebody to write into it', async () => {
+  it('from a named pipe is read to its end, and can be aborted before a writer comes', async () => {
     const file = join(await createFolder(), 'pipe');
     execFileSync('mkfifo', [file]);
     const waiting = new AbortController();
@@ -186,7 +186,7 @@ describe('an input', () => {
     await expect(next).rejects.toThrow('no longer');
   });
 
-  it('ends with what is thrown where refused rows are told, and waits for it', async () => {
+  it('waits for the callback of rejected rows, and fails with its error', async () => {
     const file = await writeTemporary('a.csv', 'username,followers\nmira,5\nben,x\n');
     const onRejected = async (): Promise<void> => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -195,31 +195,31 @@ describe('an input', () => {
     await expect(readAll({ files: [file], onRejected })).rejects.toThrow('too many');
   });
 
-  it('that changes while it is read is an error', async () => {
+  it('is refused if it changes while being read', async () => {
     const file = await writeTemporary('a.csv', messyCsv(3500));
     const input = await openLeadInput({ files: [file] });
     const read = async (): Promise<void> => {
       for await (const _ of input.read({ after: null, signal: new AbortController().signal }))
         await appendFile(file, 'more,5,\n');
     };
-    await expect(read()).rejects.toThrow(/changed while it was read/);
+    await expect(read()).rejects.toThrow(/changed during the import/);
   });
 
   it.each<[LeadInputOptions, RegExp]>([
-    [{ files: [] }, /No file is named/],
+    [{ files: [] }, /No file is given/],
     [{ files: ['-', '-'] }, /- is named twice/],
-    [{ files: ['-'], delimiter: ',,' }, /A delimiter is one character/],
-    [{ files: ['-'], delimiter: '"' }, /A delimiter is one character/],
+    [{ files: ['-'], delimiter: ',,' }, /The delimiter must be one character/],
+    [{ files: ['-'], delimiter: '"' }, /The delimiter must be one character/],
     [
       { files: ['-'], columns: { fans: 'x' } as ColumnMap },
-      /There is no field fans\. The fields: username, /,
+      /Unknown field fans\. The fields are: username, /,
     ],
-    [{ files: ['/no/such/file.csv'] }, /^\/no\/such\/file\.csv cannot be read: there is no such file\.$/],
-  ])('of %j is an error before anything is read', async (options, message) => {
+    [{ files: ['/no/such/file.csv'] }, /^\/no\/such\/file\.csv cannot be read: the file does not exist\.$/],
+  ])('of %j is refused before anything is read', async (options, message) => {
     await expect(openLeadInput(options)).rejects.toThrow(message);
   });
 
-  it('of a folder is an error', async () => {
+  it('is refused if it is a folder', async () => {
     const folder = join(await createFolder(), 'profiles.csv');
     await mkdir(folder);
     await expect(openLeadInput({ files: [folder] })).rejects.toThrow(/is a folder; name the files in it/);
@@ -240,7 +240,7 @@ describe('an input', () => {
       /looks like UTF-16\. Convert .*-f UTF-16BE /,
     ],
     ['username,foll\0owers\nann,5\n', /has a NUL character \(byte 14\).*tr -d '\\000' < OLD > NEW$/],
-    [Buffer.from([0x89, 0x50, 0, 0, 0, 0x0d, 0x49, 0, 0, 1]), /is no text\.$/],
+    [Buffer.from([0x89, 0x50, 0, 0, 0, 0x0d, 0x49, 0, 0, 1]), /is not a text file\.$/],
     [
       Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('username', 'utf16le')]),
       /is UTF-16; convert it first/,
@@ -252,7 +252,7 @@ describe('an input', () => {
     await expect(readText('profiles.csv', content)).rejects.toThrow(message);
   });
 
-  it('cannot go on from a place that is none', async () => {
+  it('cannot resume from an invalid position', async () => {
     const file = await writeTemporary('a.csv', 'username,followers\n');
     await expect(readAll({ files: [file] }, { file: -1 })).rejects.toThrow(/begin it again/);
   });

@@ -52,7 +52,7 @@ describe('a CSV file', () => {
     expect(usernames(read)).toEqual(['mira']);
   });
 
-  it('is read without a header when columns are named by their places', async () => {
+  it('is read without a header if columns are named by position', async () => {
     const options = { hasHeader: false, columns: { username: '#2', followers: '#1' } };
     const read = await readText('profiles.csv', '5,mira,x\n6,ben,y\n', options);
     expect(read.leads).toMatchObject([
@@ -67,7 +67,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  it('has refused rows told with the physical line that they begin on, and the rest goes in', async () => {
+  it('reports rejected rows with their first physical line, and imports the rest', async () => {
     const read = await readText(
       'profiles.csv',
       `${header}mira,M,5,"a\nb\nc"\nben,B,many,\n\nzoe,Z,7\nkim,K,8,,\nlou,L,9,x\n`,
@@ -76,7 +76,7 @@ describe('a CSV file', () => {
     expect(refusals(read)).toEqual([
       [
         5,
-        'followers is "many"; it must be a whole number from 0 to 2147483647, as 1234 or 1,234, not 1.234.',
+        'followers is "many"; it must be a whole number from 0 to 2147483647, such as 1234 or 1,234, not 1.234.',
       ],
       [7, 'The row has 3 columns, the header has 4.'],
       [8, 'The row has 5 columns, the header has 4.'],
@@ -84,12 +84,10 @@ describe('a CSV file', () => {
     expect(read.rejected[0]?.row).toBe('ben,B,many,');
   });
 
-  it('loses one row to a quote that is never closed, not those behind it', async () => {
+  it('loses only one row to an unclosed quote', async () => {
     const read = await readText('profiles.csv', `${header}mira,"M,5,\nben,B,6,\nzoe,Z,7,\n`);
     expect(usernames(read)).toEqual(['ben', 'zoe']);
-    expect(refusals(read)).toEqual([
-      [2, expect.stringMatching(/quote is opened in this row and not closed/)],
-    ]);
+    expect(refusals(read)).toEqual([[2, expect.stringMatching(/quote in this row is not closed/)]]);
   });
 
   it('loses one row to a quote that another row closes', async () => {
@@ -98,7 +96,7 @@ describe('a CSV file', () => {
     expect(refusals(read)).toEqual([[2, expect.stringMatching(/^Text follows a closing quote/)]]);
   });
 
-  it('reads the lines of a row of several again that has not as many columns as the header', async () => {
+  it('rereads the lines of a multi-line row with a wrong number of columns', async () => {
     const read = await readText('profiles.csv', `${header}mira,M,5,"x\nben,B,6,\nzoe,Z,7",\nkim,K,8,\n`);
     expect(usernames(read)).toEqual(['ben', 'kim']);
     expect(refusals(read)).toEqual([
@@ -107,7 +105,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  it('gives a row up whose quote is not closed within a MiB, without waiting for the end of the file', async () => {
+  it('rejects a row whose quote is not closed within a MiB, without reading to the end of the file', async () => {
     const read = await readText(
       'profiles.csv',
       `${header}mira,"M,5,\n${'ben,B,6,\n'.repeat(150_000)}zoe,"Z",7,\n`,
@@ -116,14 +114,14 @@ describe('a CSV file', () => {
     expect(refusals(read)).toEqual([[2, expect.stringMatching(/not closed within 1048576 characters/)]]);
   });
 
-  it('refuses a line that is longer than a MiB and goes on behind it', async () => {
+  it('rejects a line longer than a MiB and continues after it', async () => {
     const read = await readText('profiles.csv', `${header}mira,M,5,${'x'.repeat(1_200_000)}\nben,B,6,\n`);
     expect(usernames(read)).toEqual(['ben']);
     expect(refusals(read)).toEqual([[2, 'The line is longer than 1048576 bytes.']]);
     expect(read.rejected[0]?.row).toHaveLength(4000);
   });
 
-  it('refuses rows that are not UTF-8, and them alone', async () => {
+  it('rejects only the rows that are not UTF-8', async () => {
     const content = Buffer.from(`${header}mira,Renée,5,\nben,René,6,\n`, 'latin1');
     const mixed = Buffer.concat([
       content,
@@ -149,9 +147,9 @@ describe('a CSV file', () => {
       'username,handle2,followers,Followers\na,b,1,2\n',
       /more than one column for followers: followers \(#3\), Followers \(#4\)\. .*--column followers=#3\.$/,
     ],
-    ['sep=;\n', /is empty: it has not even a header line/],
-    ['\n\n', /is empty: it has not even a header line/],
-    ['"username,followers\nmira,5\n', /quote in its header that is not closed/],
+    ['sep=;\n', /is empty; it does not even have a header line/],
+    ['\n\n', /is empty; it does not even have a header line/],
+    ['"username,followers\nmira,5\n', /unclosed quote in its header/],
     ['"username"x,followers\nmira,5\n', /text follows a closing quote in its first row/],
     ['username,followers\rmira,5\r', /ends its lines with CR alone/],
     [Buffer.from('username,followers,Prénom\n', 'latin1'), /line 1: The row is not UTF-8/],
@@ -182,7 +180,7 @@ const collect = async (batches: AsyncIterable<RowBatch<CsvPlace>>): Promise<RowB
 };
 
 describe('any CSV file', () => {
-  it('gives the cells that were written into it, however its bytes come in', async () => {
+  it('returns the written cells, however its bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ bio: cell, city: cell, always: fc.boolean() }), { maxLength: 12 }),
@@ -216,7 +214,7 @@ describe('any CSV file', () => {
     );
   });
 
-  it('is read to its end, each of its bytes once, whatever it holds', async () => {
+  it('is read to its end, each byte once, whatever it contains', async () => {
     const piece = fc.constantFrom('a', '"', ',', '\n', '\r\n', 'mira,5\n', '"x\ny",5\n', '""', 'é', '\n"');
     await fc.assert(
       fc.asyncProperty(

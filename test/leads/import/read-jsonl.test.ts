@@ -14,7 +14,7 @@ describe('a JSON Lines file', () => {
     expect(read.leads[0]).not.toHaveProperty('city');
   });
 
-  it('gives no values that no line told', async () => {
+  it('adds no values', async () => {
     const whole = { username: 'ann', full_name: '', followers: 5, following: 1, verified: 0, business: 1 };
     const read = await readText(
       'profiles.jsonl',
@@ -38,7 +38,7 @@ describe('a JSON Lines file', () => {
     ]);
   });
 
-  it('has refused lines told by their number, and the rest goes in', async () => {
+  it('reports rejected lines by number, and imports the rest', async () => {
     const content = [
       '{"username":"mira","followers":5}',
       '{"username":"ben","followers":',
@@ -50,7 +50,7 @@ describe('a JSON Lines file', () => {
     const read = await readText('profiles.jsonl', content);
     expect(usernames(read)).toEqual(['mira', 'max']);
     expect(refusals(read)).toEqual([
-      [2, expect.stringMatching(/^The line is no JSON: /)],
+      [2, expect.stringMatching(/^The line is not JSON: /)],
       [3, 'The line is a list; it must be one JSON object.'],
       [4, 'The line is "kim"; it must be one JSON object.'],
       [5, 'followers is missing; it must be a whole number.'],
@@ -58,7 +58,7 @@ describe('a JSON Lines file', () => {
     expect(read.rejected[0]?.row).toBe('{"username":"ben","followers":');
   });
 
-  it('refuses lines that are not UTF-8 or too long, and them alone', async () => {
+  it('rejects only lines that are not UTF-8 or too long', async () => {
     const read = await readText(
       'profiles.jsonl',
       Buffer.concat([
@@ -74,7 +74,7 @@ describe('a JSON Lines file', () => {
     ]);
   });
 
-  it('is read under other names of its members, and counters within them', async () => {
+  it('is read with synonyms of its members, and counters within them', async () => {
     const read = await readText(
       'profiles.jsonl',
       lines({
@@ -103,7 +103,7 @@ describe('a JSON Lines file', () => {
     expect(read.unused).toEqual(['relatedProfiles']);
   });
 
-  it('is read from where columns are said to be, in objects within too', async () => {
+  it('is read from the chosen members, also within objects', async () => {
     const read = await readText(
       'profiles.jsonl',
       lines({
@@ -137,7 +137,7 @@ describe('a JSON Lines file', () => {
     expect(read.unused).toEqual(['username', 'bio']);
   });
 
-  it('prefers the name of the field to other names of it, whichever comes first', async () => {
+  it("prefers the field's own name to synonyms, whichever comes first", async () => {
     const first = { name: 'no', full_name: 'yes', handle: 'no', username: 'a', followers: 1 };
     const second = { full_name: 'yes', name: 'no', username: 'b', handle: 'no', followers: 1 };
     const read = await readText('profiles.jsonl', lines(first, second));
@@ -147,7 +147,7 @@ describe('a JSON Lines file', () => {
     ]);
   });
 
-  it('prefers the name as it is written to one in another case', async () => {
+  it('prefers the exact name to one in another case', async () => {
     const exact = lines({ Username: 'no', username: 'a', followers: 1 }, { USERNAME: 'b', followers: 1 });
     expect(usernames(await readText('profiles.jsonl', exact))).toEqual(['a', 'b']);
     const columns = { username: 'Nick' };
@@ -155,7 +155,7 @@ describe('a JSON Lines file', () => {
     expect(usernames(await readText('profiles.jsonl', chosen, { columns }))).toEqual(['a']);
   });
 
-  it('passes lists and objects over where another member has the plain value', async () => {
+  it('skips lists and objects if another member has the plain value', async () => {
     const read = await readText(
       'profiles.jsonl',
       lines(
@@ -171,23 +171,25 @@ describe('a JSON Lines file', () => {
     expect(refusals(read)).toEqual([[3, expect.stringMatching(/^followers is a list/)]]);
   });
 
-  it('loses the rows alone that have two members for one field, unless all have', async () => {
+  it('rejects only rows with two members for one field, unless all have them', async () => {
     const twice = { username: 'b', followers_count: 1, follower_count: 2 };
     const first = lines(twice, { username: 'a', followers: 1 }, twice);
     const read = await readText('profiles.jsonl', first);
     expect(usernames(read)).toEqual(['a']);
     expect(refusals(read)).toEqual([
-      [1, expect.stringMatching(/^There is more than one value for followers: "followers_count" and/)],
+      [1, expect.stringMatching(/^Several members have a value for followers: "followers_count" and/)],
       [3, expect.stringMatching(/--column followers=NAME\.$/)],
     ]);
     const better = lines({ ...twice, followers: 3 });
     expect((await readText('profiles.jsonl', better)).leads).toMatchObject([{ followers: 3 }]);
     const all = Array.from({ length: 500 }, () => twice);
     const late = lines(...all, { username: 'a', followers: 1 });
-    await expect(readText('profiles.jsonl', late)).rejects.toThrow(/more than one value for followers/);
+    await expect(readText('profiles.jsonl', late)).rejects.toThrow(
+      /Several members have a value for followers/,
+    );
   });
 
-  it('passes over members that say nothing, and takes equal values for one', async () => {
+  it('skips members without a value, and treats equal values as one', async () => {
     const read = await readText(
       'profiles.jsonl',
       lines(
@@ -216,10 +218,10 @@ describe('a JSON Lines file', () => {
     [`${lines({ username: 'mira' })}\n`.repeat(600), /has no column for followers/],
     [
       lines({ username: 'a', followers_count: 1, follower_count: 2 }),
-      /profiles\.jsonl: There is more than one value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
+      /profiles\.jsonl: Several members have a value for followers: "followers_count" and "follower_count"\. .*--column followers=NAME/,
     ],
-    ['[{"username":"mira","followers":5}]', /is a JSON array; make JSON Lines of it/],
-  ])('that cannot be one as a whole is an error', async (content, message) => {
+    ['[{"username":"mira","followers":5}]', /is a JSON array; convert it to JSON Lines/],
+  ])('is refused if it is invalid as a whole', async (content, message) => {
     await expect(readText('profiles.jsonl', content)).rejects.toThrow(message);
   });
 });

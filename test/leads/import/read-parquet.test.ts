@@ -22,7 +22,7 @@ const twoColumns = (rows: number, rowGroupSize?: number): Uint8Array =>
   );
 
 describe('a Parquet file', () => {
-  it('is read as another program wrote it: bigints, doubles, nulls, structures and lists', async () => {
+  it('of another program is read: bigints, doubles, nulls, structures and lists', async () => {
     const read = await readAll({
       files: [fromDuckDb],
       columns: { country: '/place/code', city: 'place/city' },
@@ -44,7 +44,7 @@ describe('a Parquet file', () => {
     expect(read.unused).toEqual(['scraped_at']);
   });
 
-  it('gives no values that no row told', async () => {
+  it('invents no values', async () => {
     const file = await writeTemporary(
       'profiles.parquet',
       parquetOf([
@@ -69,7 +69,7 @@ describe('a Parquet file', () => {
     ]);
   });
 
-  it('is read group by group, and goes on at any row', async () => {
+  it('is read by row groups, and resumes at any row', async () => {
     const file = await writeTemporary('profiles.parquet', twoColumns(5500, 1700));
     const whole = await readAll({ files: [file] });
     expect(usernames(whole)).toEqual(Array.from({ length: 5500 }, (_, row) => `user${row}`));
@@ -82,7 +82,7 @@ describe('a Parquet file', () => {
     }
   });
 
-  it('has its columns found as those of other formats', async () => {
+  it('matches its columns like other formats', async () => {
     const content = parquetOf([
       { name: 'handle', data: ['mira'] },
       { name: 'x', data: ['y'] },
@@ -92,28 +92,30 @@ describe('a Parquet file', () => {
     );
   });
 
-  it('is known by its first bytes, whatever its name', async () => {
+  it('is detected by its first bytes, whatever its name', async () => {
     expect(usernames(await readText('dump', twoColumns(2)))).toEqual(['user0', 'user1']);
   });
 
-  it('packed as a whole, cut off, damaged or from a pipe is an error that says so', async () => {
+  it('is refused with the reason if compressed, cut off, damaged or from a pipe', async () => {
     const whole = await readFile(fromDuckDb);
     const damaged = Buffer.from(whole);
     damaged.fill(0xee, 200, 2000);
     await expect(readText('a.parquet.gz', gzipSync(whole))).rejects.toThrow(
-      /packed with gzip as a whole; unpack it first/,
+      /compressed with gzip; decompress it first/,
     );
-    await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is Parquet packed as a whole/);
+    await expect(readText('dump.gz', gzipSync(whole))).rejects.toThrow(/is a compressed Parquet file/);
     await expect(readAll({ files: [fromDuckDb], format: 'csv' })).rejects.toThrow(
-      /is Parquet; leave --format out/,
+      /is Parquet; omit --format/,
     );
     await expect(readText('a.parquet', whole.subarray(0, 5000))).rejects.toThrow(/may be cut off/);
-    await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(/is no Parquet file/);
+    await expect(readText('a.parquet', 'username,followers\nmira,5\n')).rejects.toThrow(
+      /is not a Parquet file/,
+    );
     await expect(readText('a.parquet', damaged)).rejects.toThrow(/cannot be read as Parquet|is damaged/);
-    await expect(readAll({ files: ['-'], stdin: Readable.from([whole]) })).rejects.toThrow(/name a file/);
+    await expect(readAll({ files: ['-'], stdin: Readable.from([whole]) })).rejects.toThrow(/use a file/);
   });
 
-  it('with a row group too large for the memory is refused', async () => {
+  it('is refused if a row group is too large for the memory', async () => {
     const { parquetMetadata } = await import('hyparquet');
     const content = twoColumns(10);
     expect(parquetMetadata(content.buffer as ArrayBuffer).row_groups).toHaveLength(1);

@@ -15,7 +15,7 @@ const problemOf = (fields: Record<string, unknown>): string | null => {
 };
 
 describe('a row', () => {
-  it('needs a username and followers, and a default for each other required field that it lacks', () => {
+  it('needs a username and followers, and a default for each other missing required field', () => {
     const lead = buildLead({ username: 'mira', full_name: '', followers: 5, following: 0 });
     expect(checkLead(least, plain)).toEqual({ lead });
     expect(checkLead({ ...least, ...plain })).toEqual({ lead });
@@ -35,7 +35,7 @@ describe('a row', () => {
       });
   });
 
-  it('has its own values before the defaults', () => {
+  it('uses its own values before the defaults', () => {
     const own = { full_name: '', following: 0, is_verified: false, is_business: '0' };
     const defaults = { full_name: 'Nobody', following: 7, is_verified: true, is_business: true };
     expect(checkLead({ ...least, ...own }, defaults)).toEqual({
@@ -44,7 +44,7 @@ describe('a row', () => {
     expect(checkLead(least, defaults)).toEqual({ lead: { ...least, ...defaults } });
   });
 
-  it('gives a profile with its fields in the order of the contract, and without empty ones', () => {
+  it('becomes a profile with its fields in the order of the contract, without empty ones', () => {
     const row = {
       city: 'Lyon',
       country: 'fr',
@@ -125,7 +125,7 @@ describe('a row', () => {
     {},
   ])('is refused with %o followers', (followers) => {
     expect(problemOf({ followers })).toMatch(
-      /^followers is .*; it must be a whole number from 0 to 2147483647, as 1234 or 1,234, not 1\.234\.$/,
+      /^followers is .*; it must be a whole number from 0 to 2147483647, such as 1234 or 1,234, not 1\.234\.$/,
     );
   });
 
@@ -168,10 +168,10 @@ describe('a row', () => {
     true,
     {},
   ])('is refused with the username %o', (username) => {
-    expect(problemOf({ username })).toMatch(/^username is .*; it must be the name alone/);
+    expect(problemOf({ username })).toMatch(/^username is .*; it must be only the name/);
   });
 
-  it.each([undefined, null, '', ' @ ', '\\N'])('is refused without a username, as with %o', (username) => {
+  it.each([undefined, null, '', ' @ ', '\\N'])('is refused with the username %o', (username) => {
     expect(problemOf({ username })).toMatch(/^username is missing/);
   });
 
@@ -212,14 +212,14 @@ describe('a row', () => {
     expect(leadOf({ gender })).not.toHaveProperty('gender');
   });
 
-  it('takes words that stand for nothing for nothing, but for names and bios', () => {
+  it('treats words for "no value" as empty, except in names and bios', () => {
     expect(
       leadOf({ category: 'None', city: 'null', country: 'n/a', full_name: 'Null', bio: 'None' }),
     ).toEqual(buildLead({ ...least, full_name: 'Null', bio: 'None', following: 0 }));
     expect(leadOf({ country: 'NA' })).toMatchObject({ country: 'NA' });
   });
 
-  it('is refused with a message that is short and printable, whatever stands in it', () => {
+  it('is refused with a short printable message, whatever it contains', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (value) => {
         const problem = problemOf({ followers: `x${value}` }) ?? '';
@@ -242,8 +242,8 @@ const anyValue = fc.oneof(
   fc.anything(),
 );
 
-describe('whatever a row holds', () => {
-  it('a profile made of it keeps the bounds of every field', () => {
+describe('any row', () => {
+  it('becomes a profile only within the limits of every field', () => {
     const text = (most: number) => ({
       test: (value: unknown) => isText(value) && value.length <= most && value !== '',
     });

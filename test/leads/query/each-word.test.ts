@@ -66,7 +66,7 @@ const isPlentiful = (codePoint: number): boolean =>
   );
 
 describe('the terms of a profile and of a query', () => {
-  it('are those of the plain version', () => {
+  it('equal those of the plain version', () => {
     fc.assert(
       fc.property(arbitraryLeads, (leads) => {
         for (const lead of leads) expect([...leadTerms(lead)].sort()).toEqual(plainLeadTerms(lead));
@@ -83,7 +83,7 @@ describe('the terms of a profile and of a query', () => {
 });
 
 describe('a character that is folded alone', () => {
-  it('never composes with what stands before it', () => {
+  it('never composes with the character before it', () => {
     const composing: string[] = [];
     for (let codePoint = 0; codePoint < 0x20000; codePoint += 1)
       composing.push(...composedFollowers(codePoint).filter(isFoldedAlone));

@@ -4,7 +4,7 @@ import { foldingVersion, foldText, isEarlierFolding } from '../../../src/leads/q
 import { arbitraryCharacters } from './arbitrary-characters.ts';
 
 describe('folded text', () => {
-  it('stays as it is when folded again', () => {
+  it('does not change when folded again', () => {
     fc.assert(
       fc.property(arbitraryCharacters({ maxLength: 50 }), (text) => {
         expect(foldText(foldText(text))).toBe(foldText(text));
@@ -22,7 +22,7 @@ describe('folded text', () => {
     expect(foldText(written)).toBe(plain);
   });
 
-  it('is of a version that stands behind those of earlier Unicode and of earlier rules', () => {
+  it('has a later version than earlier Unicode and earlier rules', () => {
     const [unicode, rules] = foldingVersion.split(' ').map(Number);
     if (unicode === undefined || rules === undefined) throw new Error('the version has two parts');
     expect(['1.0', '9.0 99', `${unicode}`, `${unicode} ${rules - 1}`].map(isEarlierFolding)).toEqual(

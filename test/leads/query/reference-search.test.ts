@@ -23,7 +23,7 @@ describe('the reference search', () => {
     expect(names({}, 2)).toBe('ca');
   });
 
-  it('takes UK for GB, in profiles and in queries', () => {
+  it('treats UK as GB, in profiles and in queries', () => {
     const search = createReferenceSearch([
       buildLead({ username: 'one', country: 'GB' }),
       buildLead({ username: 'two', country: 'UK' }),
@@ -32,7 +32,7 @@ describe('the reference search', () => {
       expect(search({ country, limit: 5 }).map(({ username }) => username)).toEqual(['one', 'two']);
   });
 
-  it('compares countries without case, and finds nothing for what is no country code', () => {
+  it('compares countries without case, and finds nothing for an invalid country code', () => {
     expect(names({ country: 'Us' })).toBe('ab');
     expect(names({ country: 'USA' })).toBe('');
   });
@@ -49,7 +49,7 @@ describe('the reference search', () => {
     expect(cafe({ category: 'cafe & straße', limit: 1 })).toHaveLength(0);
   });
 
-  it('filters by gender and by a range of followers with both ends', () => {
+  it('filters by gender and by an inclusive range of followers', () => {
     expect(names({ gender: 'male' })).toBe('c');
     expect(names({ minFollowers: 10, maxFollowers: 10 })).toBe('ab');
     expect(names({ minFollowers: 11, maxFollowers: 10 })).toBe('');

@@ -7,15 +7,15 @@ const finds = (fields: Parameters<typeof buildLead>[0], query: string): boolean 
   createReferenceSearch([buildLead(fields)])({ query, limit: 1 }).length === 1;
 
 describe('a query', () => {
-  it.each(['username', 'full_name', 'category', 'bio'] as const)('is looked for in %s', (field) => {
+  it.each(['username', 'full_name', 'category', 'bio'] as const)('is searched in %s', (field) => {
     expect(finds({ [field]: 'pottery' }, 'pottery')).toBe(true);
   });
 
-  it.each(['city', 'public_email', 'profile_pic_url'] as const)('is not looked for in %s', (field) => {
+  it.each(['city', 'public_email', 'profile_pic_url'] as const)('is not searched in %s', (field) => {
     expect(finds({ [field]: 'pottery' }, 'pottery')).toBe(false);
   });
 
-  it('matches beginnings of words from three characters on, and nothing within words', () => {
+  it('matches beginnings of words from three characters on, but nothing inside words', () => {
     expect(finds({ bio: 'Home pottery' }, 'pot')).toBe(true);
     expect(finds({ bio: 'Home pottery' }, 'po')).toBe(false);
     expect(finds({ bio: 'Home pottery' }, 'ottery')).toBe(false);
@@ -49,7 +49,7 @@ describe('a query', () => {
     expect(finds({ bio }, query)).toBe(true);
   });
 
-  it('tells letters apart that only look like accented ones', () => {
+  it('distinguishes letters that only look like accented ones', () => {
     expect(finds({ bio: 'ガム' }, 'カム')).toBe(false);
     expect(finds({ bio: 'मीठा' }, 'मठ')).toBe(false);
   });
@@ -83,7 +83,7 @@ describe('a query', () => {
     expect(finds({ username }, query)).toBe(true);
   });
 
-  it('finds no username by what begins and ends within its parts', () => {
+  it('finds no username by the inside of its parts', () => {
     expect(finds({ username: 'ana.reyes' }, 'eyes')).toBe(false);
     expect(finds({ username: 'ana.reyes' }, 'nareyes')).toBe(false);
     expect(finds({ username: 'ana.reyes' }, 'reyesana')).toBe(false);
@@ -96,7 +96,7 @@ describe('a query', () => {
     },
   );
 
-  it('matches the beginnings of each of its words, not of the last one alone', () => {
+  it('matches the beginnings of each of its words, not only of the last', () => {
     expect(finds({ bio: 'Vegan bakery in Porto' }, 'veg bak por')).toBe(true);
     expect(finds({ bio: 'Vegan bakery in Porto' }, 'veg ba por')).toBe(false);
   });
@@ -106,7 +106,7 @@ describe('a query', () => {
     expect(finds({ bio: '#FitnessGirl' }, '#fitnessgirl')).toBe(true);
   });
 
-  it('takes two or more neighbouring characters of scripts without spaces for a word', () => {
+  it('matches two or more neighbouring characters of scripts without spaces', () => {
     expect(finds({ bio: '美食旅行' }, '食旅')).toBe(true);
     expect(finds({ bio: '美食旅行' }, '旅')).toBe(true);
     expect(finds({ bio: '美食旅行' }, '美行')).toBe(false);
@@ -114,13 +114,13 @@ describe('a query', () => {
     expect(finds({ bio: 'รักการเดินทาง' }, 'เดินทาง')).toBe(true);
   });
 
-  it('sees emojis and punctuation as spaces', () => {
+  it('treats emojis and punctuation as spaces', () => {
     expect(finds({ bio: 'yoga🔥surf' }, '🌊surf!')).toBe(true);
     expect(finds({ bio: 'yoga🔥surf' }, '🔥')).toBe(false);
     expect(finds({ bio: '"AND" * ^' }, '"*^')).toBe(false);
   });
 
-  it('has a problem that a caller can be told when it would not be searched as it stands', () => {
+  it('reports the problem if it cannot be searched as it stands', () => {
     expect(queryProblem('yoga')).toBeNull();
     expect(queryProblem(' 🔥 -- ')).toBe('no_words');
     expect(queryProblem('x'.repeat(201))).toBe('too_long');
@@ -142,7 +142,7 @@ describe('a query', () => {
     expect(finds({ bio: `${' '.repeat(1997)}yoga` }, 'yoga')).toBe(false);
   });
 
-  it('is bounded in words and length', () => {
+  it('is limited in words and length', () => {
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz0123456789');
     expect(queryTerms(letters.join(' '))).toHaveLength(24);
     expect(queryTerms('x'.repeat(5000))).toEqual([{ text: 'x'.repeat(64), isPrefix: true }]);

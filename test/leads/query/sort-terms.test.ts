@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sortTerms } from '../../../src/leads/query/sort-terms.ts';
 
-it('sorts terms as their UTF-16 units say, whatever they begin with', () => {
+it('sorts terms by UTF-16 units, whatever they begin with', () => {
   const piece = fc.constantFrom(
     'a',
     'b',

@@ -58,6 +58,6 @@ describe('rows of an upstream', () => {
     expect(await problemOf({ public_email: 'jane must be (at) home' })).toBe(
       'public_email must be an e-mail address.',
     );
-    expect(await problemOf({ username: null })).toMatch(/^username must be the name alone/);
+    expect(await problemOf({ username: null })).toMatch(/^username must be only the name/);
   });
 });

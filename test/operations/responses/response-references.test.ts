@@ -79,11 +79,13 @@ describe('references in a request', () => {
     const request = { model: responsesJob.model, input: [{ type: 'item_reference', id: itemIdOf(1) }] };
     const call = { caller: { accountId: 'account' } } as AccountCall;
     const idempotency = { endpoint: 'create_response', key: 'k', bodyHash: 'h' };
-    expect(await createResponse.open(request, call, services, idempotency)).toEqual({
+    expect(await createResponse.sale.prepaid?.open(request, call, services, idempotency)).toEqual({
       job: responsesJob,
       isReplayed: true,
     });
-    await expect(createResponse.open(request, call, services, null)).rejects.toThrow('it was looked up');
+    await expect(createResponse.sale.prepaid?.open(request, call, services, null)).rejects.toThrow(
+      'it was looked up',
+    );
   });
 
   it('ask for nothing when their id is none of ours', async () => {

@@ -164,13 +164,13 @@ describe('the events of a response', () => {
       live: () => ({ feed, finished }),
       wait: () => Promise.reject(new Error('the store is away')),
     };
-    const answer = await createResponse.answer(
+    const answer = await createResponse.sale.prepaid?.answer(
       { job: responsesJob, isReplayed: false },
       { input: 'Hi', stream: true },
       { transport: 'rest', signal: never } as AccountCall,
       { jobs, config: { chatDeadlineMs: 1_000 } } as unknown as Services,
     );
-    if (answer.kind !== 'stream') throw new Error('it is no stream');
+    if (answer?.kind !== 'stream') throw new Error('it is no stream');
     const events = await collect(answer.events);
     expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
   });

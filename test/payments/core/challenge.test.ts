@@ -322,6 +322,7 @@ describe('a gate that has only made terms', () => {
       const loaded = [];
       registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
       const { createX402Gate } = await import(${JSON.stringify(gate)});
+      const sale = { name: 'sold', description: () => 'Sold', tags: [], method: 'GET', path: '/sold', inputSchema: {} };
       const log = { child: () => log };
       const local = (network, payTo, privateKey) =>
         ({ network, payTo, facilitator: { kind: 'local', rpcUrl: 'http://127.0.0.1:1', privateKey } });
@@ -330,7 +331,8 @@ describe('a gate that has only made terms', () => {
         local('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', 'S', '1'.repeat(64)),
       ];
       const options = { store: {}, clock: { now: Date.now }, owner: 'o', publicUrl: () => 'http://x', log };
-      createX402Gate({ ...options, networks }).challenge({ price: 100000000n, resource: 'rest' });
+      const sold = { ...options, networks, sales: [sale] };
+      createX402Gate(sold).challenge({ price: 100000000n, sale: 'sold', transport: 'rest' });
       console.log(loaded.filter((url) => /node_modules.(viem|@x402|@solana|ox)/.test(url)).length, loaded.length > 10);
     `;
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

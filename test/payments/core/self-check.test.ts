@@ -15,7 +15,14 @@ import type { NetworkStatus, X402Gate } from '../../../src/purchases/x402/x402-g
 import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import { startBnbFixture, type BnbFixture } from '../support/bnb-fixture.ts';
-import { codeOf, createSale, price, startGateFixture, type GateFixture } from '../support/gate-fixture.ts';
+import {
+  codeOf,
+  createSale,
+  overRest,
+  price,
+  startGateFixture,
+  type GateFixture,
+} from '../support/gate-fixture.ts';
 
 let fixture: GateFixture;
 let bnb: BnbFixture;
@@ -63,7 +70,7 @@ const check = async (network: PayableNetwork): Promise<Checked> => {
     status: () => gate.status()[0]!,
     isOffered: () => {
       try {
-        return gate.challenge({ price, resource: 'rest' }).paymentRequired.accepts.length > 0;
+        return gate.challenge({ price, ...overRest }).paymentRequired.accepts.length > 0;
       } catch {
         return false;
       }
@@ -234,7 +241,7 @@ describe('a network that was wrong', () => {
     );
     expect(status().detail).toMatch(/^the wallet .* has no USDC account \(.*\) yet; send it some USDC$/);
     const honest = fixture.openGate();
-    const proofs = await stranger.prove(honest.challenge({ price, resource: 'rest' }), 'solana');
+    const proofs = await stranger.prove(honest.challenge({ price, ...overRest }), 'solana');
     expect(await codeOf(gate.pay(createSale('not yet').request(proofs)))).toBe('payment_unavailable');
     await fixture.chains.solana.mint(fixture.chains.solana.facilitator.address, 1n);
     await gate.warmUp();

@@ -23,7 +23,7 @@ import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';
 import { batchCode } from '../support/batch-transfer.ts';
 import { bnbPriceUnits, startBnbFixture, type BnbBuyer, type BnbFixture } from '../support/bnb-fixture.ts';
-import { price } from '../support/gate-fixture.ts';
+import { overRest, price } from '../support/gate-fixture.ts';
 
 let fixture: BnbFixture;
 let rpc: JsonRpc;
@@ -48,7 +48,7 @@ type Order = EvmOrder & { payload: Permit2Payload };
 /** A signed payment of the usual price, with the terms that it answers. */
 const order = async (buyer: BnbBuyer, asset: PaymentAsset | null = null): Promise<Order> => {
   const networks = [{ ...fixture.network, asset }];
-  const challenge = fixture.openGate({ networks }).challenge({ price, resource: 'rest' });
+  const challenge = fixture.openGate({ networks }).challenge({ price, ...overRest });
   const payload = toEvmPayload(parseProof(await buyer.prove(challenge)).payload);
   const [requirements] = challenge.paymentRequired.accepts;
   if (requirements === undefined || !('permit2Authorization' in payload)) throw new Error('no Permit2 proof');

@@ -78,12 +78,21 @@ describe('a facilitator that catalogues', () => {
   });
 });
 
-describe('a gate to which nothing was described', () => {
-  it('declares payment identifiers alone', () => {
-    const nothing = declareExtensions(null);
-    expect([Object.keys(nothing.rest), Object.keys(nothing.mcp)]).toEqual([
-      ['payment-identifier'],
+describe('a sale that is no tool', () => {
+  it('declares payment identifiers alone over MCP', () => {
+    const { rest, mcp } = declareExtensions({ ...sale, toolName: null });
+    expect([Object.keys(rest), Object.keys(mcp)]).toEqual([
+      ['payment-identifier', 'bazaar'],
       ['payment-identifier'],
     ]);
+  });
+});
+
+describe('a sale by POST', () => {
+  it('declares its body in a form that the validators of the x402 package accept', () => {
+    const { [bazaar]: extension } = declareExtensions({ ...sale, method: 'POST' }).rest;
+    expect(validateDiscoveryExtensionSpec(extension as never)).toEqual({ valid: true });
+    expect(validateDiscoveryExtension(extension as never)).toEqual({ valid: true });
+    expect(extension?.info).toMatchObject({ input: { method: 'POST', body: sale.inputExample } });
   });
 });

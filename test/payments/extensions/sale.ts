@@ -1,15 +1,22 @@
 import { readConfig } from '../../../src/config/config.ts';
 import { brandTitle } from '../../../src/kit/brand-title.ts';
-import { describeSearch } from '../../../src/mcp/describe-search.ts';
+import { describeSales } from '../../../src/mcp/describe-sales.ts';
 import { createOperations } from '../../../src/operations/index.ts';
 import type { SaleDescription } from '../../../src/purchases/x402/x402-gate.ts';
 
-/** What a gateway with these settings describes. */
+/** The search over each transport. */
+export const overRest = { sale: 'search_leads', transport: 'rest' } as const;
+export const overMcp = { sale: 'search_leads', transport: 'mcp' } as const;
+
+/** The search as a gateway with these settings describes it, over real profiles. */
 export const describeSale = (environment: Record<string, string> = {}): SaleDescription => {
   const config = readConfig(environment, null);
-  const sale = describeSearch(createOperations(config.search), {
+  const [sale] = describeSales(createOperations(config.search), {
     serviceName: brandTitle(config),
+    services: () => {
+      throw new Error('there are no services');
+    },
   });
-  if (sale === null) throw new Error('nothing is sold');
-  return sale;
+  if (sale === undefined) throw new Error('nothing is sold');
+  return { ...sale, description: () => 'Influencer search', isOnSale: () => true };
 };

@@ -19,6 +19,7 @@ import {
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startBnbChain, type BnbChain } from '../../chains/bnb-chain.ts';
+import { describeSale } from '../extensions/sale.ts';
 
 /** $0.10 in the smallest unit of BNB Chain's USDC. */
 export const bnbPriceUnits = 10n ** 17n;
@@ -62,6 +63,7 @@ export const startBnbFixture = async (): Promise<BnbFixture> => {
       const gate = createX402Gate({
         store,
         networks: [network],
+        sales: [describeSale()],
         publicUrl: () => 'https://leads.example',
         clock: systemClock,
         log: silentLog,

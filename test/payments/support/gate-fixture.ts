@@ -19,7 +19,11 @@ import {
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
+import { describeSale, overMcp, overRest } from '../extensions/sale.ts';
+
 import { createBuyer, type Buyer, type ChainName } from './buyer.ts';
+
+export { overMcp, overRest };
 
 export const price = parseUsd('0.10');
 /** $0.10 in the smallest unit of USDC. */
@@ -74,6 +78,7 @@ export const startGateFixture = async (): Promise<GateFixture> => {
       const gate = createX402Gate({
         store,
         networks: localNetworks,
+        sales: [describeSale()],
         publicUrl: () => 'https://leads.example',
         clock: systemClock,
         log: silentLog,
@@ -117,7 +122,7 @@ export const createSale = (name: string): Sale => {
     },
     request: (proofs, changes) => ({
       price,
-      resource: 'rest',
+      ...overRest,
       proofs,
       requestHash: sha256(name),
       produce: () => {

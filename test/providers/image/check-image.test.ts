@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkImage } from '../../../src/providers/image/check-image.ts';
-import { mostPixels } from '../../../src/providers/image/decode-image.ts';
+import { maxPixels } from '../../../src/providers/image/decode-image.ts';
 import { loadSharp } from '../../../src/providers/image/load-sharp.ts';
 import { makeBomb, makeImage, makeNoise, svg } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
@@ -70,8 +70,8 @@ describe('an image that is checked', () => {
   });
 
   it('may be large, but not larger than the limit however few bytes it has', async () => {
-    const large = makeBomb(10_000, mostPixels / 10_000);
-    const tooLarge = makeBomb(10_000, mostPixels / 10_000 + 1);
+    const large = makeBomb(10_000, maxPixels / 10_000);
+    const tooLarge = makeBomb(10_000, maxPixels / 10_000 + 1);
     expect(tooLarge.length).toBeLessThan(20_000);
     expect(await check(large)).toBeNull();
     expect(await check(tooLarge)).toBe('too_many_pixels');

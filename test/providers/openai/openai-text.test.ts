@@ -396,6 +396,20 @@ describe('a failure', () => {
     server.close();
   });
 
+  it('by a host that speaks no TLS is another route’s chance', async () => {
+    const client = createOpenAiClient({
+      baseUrl: stub.baseUrl.replace('http:', 'https:'),
+      apiKey: 'k',
+      timeouts: patient,
+    });
+    const events = createOpenAiText({ client, counter }).stream(request, { signal: noAbort() });
+    expect(await rejectionOf(collect(events))).toMatchObject({
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+    await client.close();
+  });
+
   it.each<[string, StubBehaviour, Partial<ProviderTimeouts>]>([
     ['no first byte in time', { kind: 'silence' }, { firstByteMs: 100 }],
     [

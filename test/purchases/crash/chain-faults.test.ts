@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { Challenge, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -18,7 +19,7 @@ let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
   gate = fixture.openGate({ timeouts: { settleMs: 1_000 } });
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(() => fixture.chains.base.controls.setAutomine(true));
 afterAll(() => fixture?.close());

@@ -10,10 +10,11 @@ import type { Payment, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../../payments/support/buyer.ts';
 import { startFacilitatorServer, type FacilitatorServer } from '../../payments/support/facilitator-server.ts';
-import { price, priceUnits } from '../../payments/support/gate-fixture.ts';
+import { overRest, price, priceUnits } from '../../payments/support/gate-fixture.ts';
 import { testEngines, type StoreKind } from '../../store/open-test-store.ts';
 import type { PayOrder } from './gate-commands.ts';
 import { startGate, type GateChild } from './start-gate.ts';
+import { describeSale } from '../../payments/extensions/sale.ts';
 
 export interface SiteOptions {
   chain: ChainName;
@@ -130,6 +131,7 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
   const seller: X402Gate = createX402Gate({
     store,
     networks: await createNetworks(),
+    sales: [describeSale()],
     publicUrl: () => 'https://leads.example',
     clock: systemClock,
     log: silentLog,
@@ -152,7 +154,7 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
     createPurchase: async (sale, networks) => {
       const buyer = await createBuyer(chains, true);
       await fund(buyer.addresses[chain]);
-      const proofs = await buyer.prove(seller.challenge({ price, resource: 'rest' }), chain);
+      const proofs = await buyer.prove(seller.challenge({ price, ...overRest }), chain);
       const identity = await paymentIdentity(parseProof(proofs));
       return { networks, proofs, sale, identity, buyer: buyer.addresses[chain] };
     },

@@ -7,7 +7,8 @@ import type { PayableNetwork } from '../../../src/payments/core/payment-methods.
 import { createX402Gate, type PayOutcome, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { openStoreAt } from '../../store/open-test-store.ts';
 import type { GateAnswer, GateCommand, GateSettings, PayEnd, PayOrder, Run } from './gate-commands.ts';
-import { step, walk, watchFetch, watchStore } from './steps.ts';
+import { step, walk, watchRequests, watchStore } from './steps.ts';
+import { describeSale, overRest } from '../../payments/extensions/sale.ts';
 
 /**
  * A process with payment gates over a real store, that does what its parent tells it, and kills itself at the step
@@ -16,7 +17,7 @@ import { step, walk, watchFetch, watchStore } from './steps.ts';
 const longestLifeMs = 120_000;
 
 const settings: GateSettings = JSON.parse(process.argv[2] ?? '{}');
-globalThis.fetch = watchFetch(globalThis.fetch);
+watchRequests();
 const store = watchStore(await openStoreAt(settings.kind, settings.location));
 let madeCount = 0;
 
@@ -24,6 +25,7 @@ const openGate = async (networks: PayableNetwork[], { aheadMs, timeouts }: Run):
   const gate = createX402Gate({
     store,
     networks,
+    sales: [describeSale()],
     publicUrl: () => 'https://leads.example',
     clock: { now: () => Date.now() + aheadMs },
     log: silentLog,
@@ -45,7 +47,7 @@ const pay = async (gate: X402Gate, { proofs, sale }: PayOrder): Promise<PayEnd> 
   try {
     const outcome = await gate.pay({
       price: parseUsd('0.10'),
-      resource: 'rest',
+      ...overRest,
       proofs,
       requestHash: sha256(sale),
       produce: () =>

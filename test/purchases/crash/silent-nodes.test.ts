@@ -3,13 +3,14 @@ import { AppError } from '../../../src/kit/errors.ts';
 import type { Challenge, PayOutcome } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
   startGateFixture,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
-import { walk, watchFetch } from './steps.ts';
+import { walk, watchRequests } from './steps.ts';
 
 /** One hangs until its caller gives up, the other refuses to work. */
 const faults = [
@@ -30,18 +31,18 @@ const mostTries = 20;
 
 let fixture: GateFixture;
 let challenge: Challenge;
-const trueFetch = globalThis.fetch;
+let unwatch: () => void;
 beforeAll(async () => {
-  globalThis.fetch = watchFetch(trueFetch);
+  unwatch = watchRequests();
   fixture = await startGateFixture();
-  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+  challenge = fixture.openGate().challenge({ price, ...overRest });
 });
 afterEach(() => {
   fixture.chains.base.controls.clearFaults();
   fixture.chains.solana.controls.clearFaults();
 });
 afterAll(async () => {
-  globalThis.fetch = trueFetch;
+  unwatch();
   await fixture?.close();
 });
 

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Store } from '../../../src/store/store.ts';
+import { interceptRequests } from '../../http/intercept-requests.ts';
 
 /** A piece of work on its way past its steps. */
 interface Walk {
@@ -85,20 +86,15 @@ export const watchStore = (store: Store): Store =>
     },
   });
 
-const nameRequest = (input: string | URL | Request, init: RequestInit | undefined): string => {
-  if (typeof init?.body === 'string') {
-    const body: unknown = JSON.parse(init.body);
-    if (typeof body === 'object' && body !== null && 'method' in body) return String(body.method);
-  }
-  const url = new URL(input instanceof Request ? input.url : input);
-  return `${init?.method ?? 'GET'} ${url.pathname}`;
+const nameRequest = ({ method, path, body }: { method: string; path: string; body: string }): string => {
+  const call: unknown = body === '' ? null : JSON.parse(body);
+  if (typeof call === 'object' && call !== null && 'method' in call) return String(call.method);
+  return `${method} ${path.split('?')[0]}`;
 };
 
-/** Every request is a step, named by its JSON-RPC method or its path; it is over when its answer was read. */
-export const watchFetch =
-  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
-  (input, init) =>
-    step(nameRequest(input, init), async () => {
-      const response = await fetch(input, init);
-      return new Response(await response.text(), response);
-    });
+/**
+ * Every request is a step, named by its JSON-RPC method or its path; it is over when its answer was read. Returns the way
+ * back.
+ */
+export const watchRequests = (): (() => void) =>
+  interceptRequests((request, send) => step(nameRequest(request), send));

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { interceptRequests } from '../../http/intercept-requests.ts';
 
 /**
  * Loaded into a process ahead of its program: kills it at the request that KILL_AT names, such as
@@ -6,7 +7,6 @@ import { writeSync } from 'node:fs';
  */
 const { KILL_AT: killAt } = process.env;
 const counts = new Map<string, number>();
-const { fetch } = globalThis;
 
 const pass = (step: string): void => {
   if (step !== killAt) return;
@@ -14,8 +14,8 @@ const pass = (step: string): void => {
   process.kill(process.pid, 'SIGKILL');
 };
 
-const nameOf = (body: unknown): string => {
-  const call: unknown = typeof body === 'string' ? JSON.parse(body) : null;
+const nameOf = (body: string): string => {
+  const call: unknown = body === '' ? null : JSON.parse(body);
   const method =
     typeof call === 'object' && call !== null && 'method' in call ? String(call.method) : 'request';
   const count = (counts.get(method) ?? 0) + 1;
@@ -23,11 +23,10 @@ const nameOf = (body: unknown): string => {
   return count === 1 ? method : `${method} ${count}`;
 };
 
-globalThis.fetch = async (input, init) => {
-  const name = nameOf(init?.body);
+interceptRequests(async ({ body }, send) => {
+  const name = nameOf(body);
   pass(`before ${name}`);
-  const response = await fetch(input, init);
-  const text = await response.text();
+  const answer = await send();
   pass(`after ${name}`);
-  return new Response(text, response);
-};
+  return answer;
+});

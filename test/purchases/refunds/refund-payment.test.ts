@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import type { PaymentRefund, Store } from '../../../src/store/store.ts';
 import { localEvmKeys } from '../../chains/local-keys.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
+import { interceptRequests, jsonAnswer } from '../../http/intercept-requests.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
-import { walk, watchFetch, watchStore } from '../crash/steps.ts';
+import { walk, watchRequests, watchStore } from '../crash/steps.ts';
 import { openRefundSite, paid, type RefundSite } from './refund-site.ts';
 
 /** Longer than the turn of a process that died, and than a Solana transaction lives. */
@@ -14,15 +15,15 @@ const laterMs = 200_000;
 let chains: Chains;
 let store: Store;
 let data: TestStore;
-const realFetch = globalThis.fetch;
+let unwatch: () => void;
 const engines = testEngines();
 
 beforeAll(async () => {
   chains = await startChains();
-  globalThis.fetch = watchFetch(realFetch);
+  unwatch = watchRequests();
 });
 afterAll(async () => {
-  globalThis.fetch = realFetch;
+  unwatch();
   await chains.stop();
 });
 
@@ -280,30 +281,20 @@ describe('a refund', () => {
     /** The next question for a receipt is answered as by a node that is behind the others. */
     const answerReceiptWithNothing = (): { answers: number } => {
       const told = { answers: 0 };
-      const { fetch } = globalThis;
-      onTestFinished(() => {
-        globalThis.fetch = fetch;
-      });
-      globalThis.fetch = async (input, init) => {
-        const asked = typeof init?.body === 'string' ? init.body : '';
-        if (told.answers > 0 || !asked.includes('eth_getTransactionReceipt')) return fetch(input, init);
+      const stop = interceptRequests(async ({ body }, send) => {
+        if (told.answers > 0 || !body.includes('eth_getTransactionReceipt')) return send();
         told.answers += 1;
-        return Response.json({ jsonrpc: '2.0', id: 1, result: null });
-      };
+        return jsonAnswer({ jsonrpc: '2.0', id: 1, result: null });
+      });
+      onTestFinished(stop);
       return told;
     };
     /** As a node that cannot name a final block answers. */
     const answerFinalBlockWith = (answer: object): void => {
-      const { fetch } = globalThis;
-      onTestFinished(() => {
-        globalThis.fetch = fetch;
-      });
-      globalThis.fetch = async (input, init) => {
-        const asked = typeof init?.body === 'string' ? init.body : '';
-        return asked.includes('"finalized"')
-          ? Response.json({ jsonrpc: '2.0', id: 1, ...answer })
-          : fetch(input, init);
-      };
+      const stop = interceptRequests(async ({ body }, send) =>
+        body.includes('"finalized"') ? jsonAnswer({ jsonrpc: '2.0', id: 1, ...answer }) : send(),
+      );
+      onTestFinished(stop);
     };
     const drop = async ({ transaction }: PaymentRefund): Promise<void> =>
       chains.base.controls.dropPending(`0x${transaction?.slice(2)}`);

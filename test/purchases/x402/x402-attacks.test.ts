@@ -5,10 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createCunningBuyer, type CunningBuyer } from '../../payments/support/batch-transfer.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
-  startGateFixture,
   served,
+  startGateFixture,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
 
@@ -31,7 +32,7 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
   it('gets one result', async () => {
     const gate = fixture.openGate();
     const { controls } = fixture.chains.base;
-    const challenge = gate.challenge({ price, resource: 'rest' });
+    const challenge = gate.challenge({ price, ...overRest });
     const proofs = await Promise.all([0, 1, 2, 3].map(() => cunning.buyer.prove(challenge, 'base')));
     const [first, ...others] = proofs;
     if (first === undefined) throw new Error('no proof');
@@ -63,7 +64,7 @@ describe('a buyer who uses up the nonces of many proofs in one transaction that 
 
   it('is found out for good when the nonce went into a transfer to the buyer', async () => {
     const gate = fixture.openGate();
-    const proof = await cunning.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    const proof = await cunning.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
     const request = createSale('burnt').request(proof);
     const produce = async (signal: AbortSignal): Promise<string> => {
       await cunning.landed(await cunning.sendBatch([await cunning.burningCall(proof)]));
@@ -82,7 +83,7 @@ describe.each(['base', 'solana'] as const)(
         timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 5_000, queryMs: 1_000 },
       });
       const before = await fixture.balances(chain);
-      const proof = await fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), chain);
+      const proof = await fixture.buyer.prove(gate.challenge({ price, ...overRest }), chain);
       const sale = createSale(`waiting ${chain}`);
       const request = sale.request(proof);
       const produce = (signal: AbortSignal): Promise<string> => {
@@ -130,7 +131,7 @@ describe('a node that names an absurd gas price', () => {
     const gate = fixture.openGate({ networks });
     const before = await fixture.balances('base');
     const sentBefore = fixture.chains.base.controls.callCount('eth_sendRawTransaction');
-    const proof = await fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    const proof = await fixture.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
     await expect(gate.pay(createSale('dear').request(proof))).rejects.toMatchObject({
       code: 'payment_unavailable',
     });

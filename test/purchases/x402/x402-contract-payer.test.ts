@@ -19,6 +19,7 @@ import { answeringContract } from '../../chains/answering-contract.ts';
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -46,7 +47,7 @@ beforeAll(async () => {
 beforeEach(() => {
   aheadMs = 0;
   gate = fixture.openGate({ clock: { now: () => Date.now() + aheadMs } });
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(async () => {
   fixture.chains.base.controls.clearFaults();

@@ -13,6 +13,7 @@ import {
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
+import { overMcp, overRest } from '../../payments/extensions/sale.ts';
 
 let dataDir: string;
 let store: Store;
@@ -40,7 +41,7 @@ const openGate = (options: Partial<X402GateOptions> = {}): X402Gate => {
       },
     ],
     publicUrl: () => 'https://leads.example',
-    discovery: describeSale(),
+    sales: [describeSale()],
     clock: systemClock,
     log: silentLog,
     owner: 'test',
@@ -52,7 +53,7 @@ const openGate = (options: Partial<X402GateOptions> = {}): X402Gate => {
 
 const price = parseUsd('0.10');
 const offersOf = (gate: X402Gate): unknown =>
-  gate.challenge({ price, resource: 'rest' }).paymentRequired.extensions?.['offer-receipt'];
+  gate.challenge({ price, ...overRest }).paymentRequired.extensions?.['offer-receipt'];
 
 describe('the key for offers and receipts', () => {
   it('is the same for all processes on one store', async () => {
@@ -88,7 +89,7 @@ describe('the key for offers and receipts', () => {
     };
     const gate = openGate({ store: failing });
     await expect(gate.didDocument()).rejects.toThrow('the store is down');
-    expect(gate.challenge({ price, resource: 'rest' }).body.x402.amount).toBe('0.10');
+    expect(gate.challenge({ price, ...overRest }).body.x402.amount).toBe('0.10');
     await gate.warmUp();
     expect(offersOf(gate)).toBeDefined();
   });
@@ -98,18 +99,17 @@ describe('a challenge of a gate', () => {
   it('is the same object for everybody who asks for the same', async () => {
     const gate = openGate();
     await gate.warmUp();
-    const first = gate.challenge({ price, resource: 'rest' });
-    expect(gate.challenge({ price, resource: 'rest' })).toBe(first);
-    expect(gate.challenge({ price, resource: 'mcp' })).not.toBe(first);
+    const first = gate.challenge({ price, ...overRest });
+    expect(gate.challenge({ price, ...overRest })).toBe(first);
+    expect(gate.challenge({ price, ...overMcp })).not.toBe(first);
   });
 });
 
 describe('what is sold', () => {
   it('is told as it is now, also where it was told otherwise before', () => {
     let description = 'Influencer search over generated, fictional profiles';
-    const gate = openGate({ describe: () => description });
-    const told = (): unknown =>
-      gate.challenge({ price, resource: 'rest' }).paymentRequired.resource?.description;
+    const gate = openGate({ sales: [{ ...describeSale(), description: () => description }] });
+    const told = (): unknown => gate.challenge({ price, ...overRest }).paymentRequired.resource?.description;
     expect(told()).toBe(description);
     expect(gate.manifest()).toContain('fictional');
     description = 'Influencer search';
@@ -158,10 +158,11 @@ describe('the manifest', () => {
     });
   });
 
-  it('is none of a gate to which nothing was described', () => {
+  it('is none of a gate that sells nothing', () => {
     const gate = createX402Gate({
       store,
       networks: [],
+      sales: [],
       publicUrl: () => 'https://leads.example',
       clock: systemClock,
       log: silentLog,

@@ -5,6 +5,7 @@ import type { X402GateOptions } from '../../../src/purchases/x402/x402-gate.ts';
 import { parseUsd, type Nano } from '../../../src/kit/money.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -12,6 +13,7 @@ import {
   unpaid,
   type GateFixture,
 } from '../../payments/support/gate-fixture.ts';
+import { describeSale } from '../../payments/extensions/sale.ts';
 
 const minuteMs = 60_000;
 const chains = ['base', 'solana'] as const;
@@ -26,10 +28,13 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.close());
 
+const pricedBy = (pricing: string): Pick<X402GateOptions, 'sales'> => ({
+  sales: [{ ...describeSale(), pricing }],
+});
 const openCheap = (options: Partial<X402GateOptions> = {}) =>
-  fixture.openGate({ pricing: 'cheap', ...options });
+  fixture.openGate({ ...pricedBy('cheap'), ...options });
 const openDear = (aheadMs = 0, options: Partial<X402GateOptions> = {}) =>
-  fixture.openGate({ pricing: 'dear', clock: { now: () => Date.now() + aheadMs }, ...options });
+  fixture.openGate({ ...pricedBy('dear'), clock: { now: () => Date.now() + aheadMs }, ...options });
 
 /** Begins the upkeep of a gate and waits for its first round, in which the terms are noted. */
 const offer = async (gate: ReturnType<typeof openCheap>): Promise<void> => {
@@ -45,7 +50,7 @@ const offer = async (gate: ReturnType<typeof openCheap>): Promise<void> => {
 describe('a price that changes between challenge and proof', () => {
   it.each(chains)('stays valid for who was told it (%s)', async (chain) => {
     await offer(openCheap());
-    const challenge = openCheap().challenge({ price, resource: 'rest' });
+    const challenge = openCheap().challenge({ price, ...overRest });
     const before = await fixture.balances(chain);
     const proofs = await fixture.buyer.prove(challenge, chain);
     const sale = createSale(`told before, ${chain}`);
@@ -57,7 +62,7 @@ describe('a price that changes between challenge and proof', () => {
 
   it('is gone some minutes later, and the new terms are told', async () => {
     await offer(openCheap());
-    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), 'base');
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), 'base');
     const request = createSale('told long before').request(proofs, { price: higher, priceUnder });
     const refused = unpaid(await openDear(8 * minuteMs).pay(request));
     expect(refused.challenge.body).toMatchObject({
@@ -66,10 +71,29 @@ describe('a price that changes between challenge and proof', () => {
     });
   });
 
+  it('stays valid where an earlier version noted its terms, with one rule for all that was sold', async () => {
+    await offer(openCheap());
+    const [noted] = await fixture.store.listOfferedTerms({ since: 0 });
+    const now = Date.now();
+    await fixture.store.noteOfferedTerms({
+      fingerprint: 'earlier',
+      terms: JSON.stringify({ ...JSON.parse(noted?.terms ?? ''), pricing: 'earlier' }),
+      offeredAt: now,
+      forgetBefore: 0,
+    });
+    const earlier = parseUsd('0.08');
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price: earlier, ...overRest }), 'base');
+    const request = createSale('told by an earlier version').request(proofs, {
+      price: higher,
+      priceUnder: (pricing) => (pricing === 'earlier' ? earlier : null),
+    });
+    expect(served(await openDear().pay(request)).replayed).toBe(false);
+  });
+
   it('is held by a rule that this version knows, and no other', async () => {
-    await offer(fixture.openGate({ pricing: 'forgotten' }));
+    await offer(fixture.openGate({ ...pricedBy('forgotten') }));
     const odd = parseUsd('0.07');
-    const proofs = await fixture.buyer.prove(openCheap().challenge({ price: odd, resource: 'rest' }), 'base');
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price: odd, ...overRest }), 'base');
     const request = createSale('unknown rule').request(proofs, { price: higher, priceUnder });
     expect(unpaid(await openDear().pay(request)).challenge.body.error).toBe('payment_amount_mismatch');
   });
@@ -90,7 +114,7 @@ describe('a token that changes', () => {
 
   it('hides no v1 payment that was charged in the one before', async () => {
     const sale = createSale('charged in the token before');
-    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), 'base', 1);
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), 'base', 1);
     const { store, dead } = dieAt(fixture.store, 'before', 'settled');
     void openCheap({ store }).pay(sale.request(proofs));
     await dead;
@@ -100,7 +124,7 @@ describe('a token that changes', () => {
 
   it('lets one authorization buy once, in whichever dialect it comes', async () => {
     await offer(openCheap());
-    const v2 = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), 'base');
+    const v2 = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), 'base');
     const { payload } = Object(decodeBase64Json(v2.paymentSignature ?? ''));
     const v1 = encodeBase64Json({ x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload });
     const gate = openCheap({ networks: withToken() });
@@ -120,7 +144,7 @@ describe('a wallet that changes between challenge and proof', () => {
   it.each(chains)('is still paid by who was told it (%s)', async (chain) => {
     await offer(openCheap());
     const before = await fixture.balances(chain);
-    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, resource: 'rest' }), chain);
+    const proofs = await fixture.buyer.prove(openCheap().challenge({ price, ...overRest }), chain);
     const { base, solana } = fixture.chains;
     const moved = fixture.localNetworks.map((network) => ({
       ...network,

@@ -15,6 +15,8 @@ import type {
 import {
   codeOf,
   createSale,
+  overMcp,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const [engine] = testEngines();
   otherShop = await engine!.create();
   gate = fixture.openGate();
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterAll(async () => {
   await fixture?.close();
@@ -150,8 +152,8 @@ describe.each(chains)('one proof on %s', (chain) => {
     const sale = createSale(`both on ${chain}`);
     const { paymentSignature = '' } = await fixture.buyer.prove(challenge, chain);
     const asMeta = { meta: decodeBase64Json(paymentSignature) };
-    const first = served(await gate.pay(sale.request(asMeta, { resource: 'mcp' })));
-    const again = served(await gate.pay(sale.request({ meta: paymentSignature }, { resource: 'mcp' })));
+    const first = served(await gate.pay(sale.request(asMeta, { ...overMcp })));
+    const again = served(await gate.pay(sale.request({ meta: paymentSignature }, { ...overMcp })));
     const overRest = served(await gate.pay(sale.request({ paymentSignature })));
     expect([again.result, overRest.result]).toEqual([first.result, first.result]);
     expect(sale.produced).toBe(1);
@@ -315,7 +317,7 @@ describe('a proof that does not pay these terms', () => {
   });
 
   it('is refused for another amount, with the terms that hold', async () => {
-    const cheaper = gate.challenge({ price: parseUsd('0.05'), resource: 'rest' });
+    const cheaper = gate.challenge({ price: parseUsd('0.05'), ...overRest });
     for (const chain of chains)
       expect(await refusalReason(await fixture.buyer.prove(cheaper, chain))).toBe('payment_amount_mismatch');
     const v1 = await fixture.buyer.prove(cheaper, 'base', 1);

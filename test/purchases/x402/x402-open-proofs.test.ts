@@ -3,6 +3,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import type { PayOutcome, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -54,7 +55,7 @@ describe.each(testEngines())('open payments from one account, on $kind', ({ crea
 
     const countSent = (): number => fixture.chains[chain].controls.callCount(sendMethods[chain]);
     const proveAll = async (buyer: Buyer, count: number): Promise<Proofs[]> => {
-      const challenge = gates[0].challenge({ price, resource: 'rest' });
+      const challenge = gates[0].challenge({ price, ...overRest });
       const proofs: Proofs[] = [];
       for (let index = 0; index < count; index += 1) proofs.push(await buyer.prove(challenge, chain));
       return proofs;
@@ -164,7 +165,7 @@ describe('a second open payment while the node does not tell the balance', () =>
     const buyer = await fixture.createBuyer(2n * priceUnits);
     const gate = fixture.openGate();
     await gate.warmUp();
-    const challenge = gate.challenge({ price, resource: 'rest' });
+    const challenge = gate.challenge({ price, ...overRest });
     const first = await buyer.prove(challenge, 'solana');
     const second = createSale('second').request(await buyer.prove(challenge, 'solana'));
     const fault = controls.inject({ fault: 'unavailable', methods: ['getTokenAccountBalance'] });

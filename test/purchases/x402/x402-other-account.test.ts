@@ -4,6 +4,7 @@ import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import type { Challenge, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -26,7 +27,7 @@ let aheadMs = 0;
 beforeAll(async () => {
   fixture = await startGateFixture();
   former = fixture.openGate({ timeouts });
-  challenge = former.challenge({ price, resource: 'rest' });
+  challenge = former.challenge({ price, ...overRest });
   // It is in use for long: there are many places before its next one.
   await ask('anvil_setNonce', [fixture.chains.base.facilitator.address, '0x3e8']);
 });

@@ -5,6 +5,7 @@ import type { RpcFault } from '../../chains/rpc-faults.ts';
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -21,7 +22,7 @@ let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
   gate = fixture.openGate({ timeouts: { rpcMs: 400, verifyMs: 1_500, settleMs: 1_200, queryMs: 1_000 } });
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(() => {
   fixture.chains.base.controls.clearFaults();
@@ -243,7 +244,7 @@ describe('warming up', () => {
       { network: fixture.chains.solana.network, ready: false },
     ]);
     expect(warm.status()[1]?.detail).toContain('no USDC account');
-    const { accepts } = warm.challenge({ price, resource: 'rest' }).paymentRequired;
+    const { accepts } = warm.challenge({ price, ...overRest }).paymentRequired;
     expect(accepts.map(({ network }) => network)).toEqual(['eip155:84532']);
   });
 
@@ -252,6 +253,6 @@ describe('warming up', () => {
     fixture.chains.base.controls.inject({ fault: 'unavailable' });
     await warm.warmUp();
     expect(warm.status().map(({ ready }) => ready)).toEqual([false, true]);
-    expect(warm.challenge({ price, resource: 'rest' }).paymentRequired.accepts).toHaveLength(2);
+    expect(warm.challenge({ price, ...overRest }).paymentRequired.accepts).toHaveLength(2);
   });
 });

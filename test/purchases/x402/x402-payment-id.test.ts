@@ -5,6 +5,7 @@ import type { Challenge, Proofs, X402Gate } from '../../../src/purchases/x402/x4
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -20,7 +21,7 @@ let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
   gate = fixture.openGate();
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterAll(() => fixture?.close());
 

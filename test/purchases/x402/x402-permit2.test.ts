@@ -8,7 +8,15 @@ import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/b
 import type { Challenge, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../../payments/support/bnb-fixture.ts';
-import { codeOf, createSale, price, refusalOf, served, unpaid } from '../../payments/support/gate-fixture.ts';
+import {
+  codeOf,
+  createSale,
+  overRest,
+  price,
+  refusalOf,
+  served,
+  unpaid,
+} from '../../payments/support/gate-fixture.ts';
 
 let fixture: BnbFixture;
 let gate: X402Gate;
@@ -16,7 +24,7 @@ let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startBnbFixture();
   gate = fixture.openGate();
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(() => fixture.chain.controls.clearFaults());
 afterAll(() => fixture?.close());
@@ -263,7 +271,7 @@ describe('a payment through Permit2', () => {
     const sale = createSale('dear');
     const dear = parseUsd('0.50');
     const before = await earned();
-    const proofs = await buyer.prove(gate.challenge({ price: dear, resource: 'rest' }));
+    const proofs = await buyer.prove(gate.challenge({ price: dear, ...overRest }));
     served(await gate.pay(sale.request(proofs, { price: dear })));
     expect(await earned()).toBe(before + 5n * bnbPriceUnits);
   });

@@ -4,6 +4,7 @@ import type { Payment, PaymentState } from '../../../src/store/store.ts';
 import { dieAt } from '../../payments/support/dying-store.ts';
 import {
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -21,7 +22,7 @@ let fixture: GateFixture;
 let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+  challenge = fixture.openGate().challenge({ price, ...overRest });
 });
 afterEach(() => {
   fixture.chains.base.controls.clearFaults();

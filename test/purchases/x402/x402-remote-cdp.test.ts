@@ -14,6 +14,7 @@ import { startFacilitatorServer, type FacilitatorServer } from '../../payments/s
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -56,7 +57,7 @@ afterAll(async () => {
   await fixture?.close();
 });
 
-const prove = () => fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+const prove = () => fixture.buyer.prove(gate.challenge({ price, ...overRest }), 'base');
 const ask = async (path: string, authorization: string): Promise<number> => {
   const answer = await fetch(`${server.url}${path}`, { headers: { authorization } });
   await answer.body?.cancel();

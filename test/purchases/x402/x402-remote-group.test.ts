@@ -11,6 +11,7 @@ import {
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -82,7 +83,7 @@ afterAll(async () => {
 });
 
 const prove = (chain: (typeof chains)[number], by = gate) =>
-  fixture.buyer.prove(by.challenge({ price, resource: 'rest' }), chain);
+  fixture.buyer.prove(by.challenge({ price, ...overRest }), chain);
 const failing: ServerMode = { kind: 'say', status: 500, body: '{}' };
 /** How often the work between these two moments was asked of whom. */
 const countCalls = (path: string): (() => [number, number]) => {
@@ -114,7 +115,7 @@ describe('several facilitators', () => {
 
   it('do not hear of a proof that the first refused', async () => {
     const poor = await fixture.createBuyer(1n);
-    const proofs = await poor.prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    const proofs = await poor.prove(gate.challenge({ price, ...overRest }), 'base');
     const verified = countCalls('/verify');
     unpaid(await gate.pay(createSale('poor').request(proofs)));
     expect(verified()).toEqual([1, 0]);
@@ -147,7 +148,7 @@ describe('several facilitators', () => {
       { ready: true, detail: `the facilitator ${first.url} answers with status 500` },
       { ready: true },
     ]);
-    const { accepts } = open.challenge({ price, resource: 'rest' }).paymentRequired;
+    const { accepts } = open.challenge({ price, ...overRest }).paymentRequired;
     expect(accepts.map(({ extra }) => extra['facilitator'])).toEqual([second.url, second.url]);
     second.modes.set('/supported', failing);
     await open.warmUp();
@@ -239,7 +240,7 @@ describe('a settlement that was begun at one facilitator', () => {
 
 describe('a Solana fee payer', () => {
   const feePayerOf = (of: X402Gate): unknown =>
-    of.challenge({ price, resource: 'rest' }).paymentRequired.accepts[1]?.extra['feePayer'];
+    of.challenge({ price, ...overRest }).paymentRequired.accepts[1]?.extra['feePayer'];
 
   it('is that of the first facilitator that answers, and stays while none does', async () => {
     const own = fixture.chains.solana.facilitator.address;

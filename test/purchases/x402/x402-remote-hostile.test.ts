@@ -14,6 +14,7 @@ import {
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -59,7 +60,7 @@ afterAll(async () => {
   await fixture?.close();
 });
 
-const prove = (chain: ChainName) => fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), chain);
+const prove = (chain: ChainName) => fixture.buyer.prove(gate.challenge({ price, ...overRest }), chain);
 const say = (status: number, body: unknown): ServerMode => ({
   kind: 'say',
   status,
@@ -127,7 +128,7 @@ describe('a facilitator that answers a verification with', () => {
   });
 
   it('yes to a Solana transfer of less is not believed', async () => {
-    const cheap = gate.challenge({ price: parseUsd('0.01'), resource: 'rest' });
+    const cheap = gate.challenge({ price: parseUsd('0.01'), ...overRest });
     const proofs = await fixture.buyer.prove(cheap, 'solana', 1);
     const sale = createSale('less');
     server.modes.set('/verify', say(200, { isValid: true, payer: fixture.buyer.addresses.solana }));
@@ -143,7 +144,7 @@ describe('a facilitator that answers a verification with', () => {
     }));
     const other = fixture.openGate({ networks: elsewhere, timeouts });
     await other.warmUp();
-    const proofs = await fixture.buyer.prove(other.challenge({ price, resource: 'rest' }), 'solana', 1);
+    const proofs = await fixture.buyer.prove(other.challenge({ price, ...overRest }), 'solana', 1);
     const sale = createSale('to somebody else');
     server.modes.set('/verify', say(200, { isValid: true, payer: fixture.buyer.addresses.solana }));
     const refused = unpaid(await gate.pay(sale.request(proofs)));
@@ -339,7 +340,7 @@ describe('the word of a facilitator while no node of the chain answers', () => {
   };
   /** By a buyer of whom nothing is open: while no node answers, nobody knows what a second payment is covered by. */
   const proveAnew = async () =>
-    (await fixture.createBuyer(priceUnits)).prove(gate.challenge({ price, resource: 'rest' }), 'base');
+    (await fixture.createBuyer(priceUnits)).prove(gate.challenge({ price, ...overRest }), 'base');
   const storedAs = async (transaction: string | null) =>
     (await fixture.store.findPaymentsByTransaction({ transaction: transaction ?? '', limit: 2 }))[0];
 

@@ -5,6 +5,7 @@ import { startFacilitatorServer, type FacilitatorServer } from '../../payments/s
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -47,7 +48,7 @@ afterAll(async () => {
 });
 
 const prove = (chain: (typeof chains)[number]) =>
-  fixture.buyer.prove(gate.challenge({ price, resource: 'rest' }), chain);
+  fixture.buyer.prove(gate.challenge({ price, ...overRest }), chain);
 const say = (status: number, body: unknown) => ({
   kind: 'say' as const,
   status,
@@ -56,7 +57,7 @@ const say = (status: number, body: unknown) => ({
 
 describe('a remote facilitator', () => {
   it('is named in the terms, with the fee payer that it gave', () => {
-    const { accepts } = gate.challenge({ price, resource: 'rest' }).paymentRequired;
+    const { accepts } = gate.challenge({ price, ...overRest }).paymentRequired;
     expect(accepts).toMatchObject([
       { network: 'eip155:84532', extra: { facilitator: server.url, name: 'USDC', version: '2' } },
       { extra: { facilitator: server.url, feePayer: fixture.chains.solana.facilitator.address } },
@@ -84,7 +85,7 @@ describe('a remote facilitator', () => {
 
   it.each(chains)('refuses a buyer without money on %s', async (chain) => {
     const poor = await fixture.createBuyer(1n);
-    const proofs = await poor.prove(gate.challenge({ price, resource: 'rest' }), chain);
+    const proofs = await poor.prove(gate.challenge({ price, ...overRest }), chain);
     const refused = unpaid(await gate.pay(createSale('poor').request(proofs)));
     expect(refused.challenge.body.error).toMatch(/^invalid_exact_(?:evm|svm)_/);
   });
@@ -159,10 +160,10 @@ describe('a remote facilitator', () => {
     const cold = fixture.openGate({ networks, timeouts });
     await cold.warmUp();
     expect(cold.status().map(({ ready }) => ready)).toEqual([false, false]);
-    const { accepts } = cold.challenge({ price, resource: 'rest' }).paymentRequired;
+    const { accepts } = cold.challenge({ price, ...overRest }).paymentRequired;
     expect(accepts.map(({ network }) => network)).toEqual(['eip155:84532']);
     const solanaOnly = fixture.openGate({ networks: networks.slice(1), timeouts });
-    expect(() => solanaOnly.challenge({ price, resource: 'rest' })).toThrow(
+    expect(() => solanaOnly.challenge({ price, ...overRest })).toThrow(
       expect.objectContaining({ code: 'payment_unavailable' }),
     );
     const proofs = await prove('solana');
@@ -176,7 +177,7 @@ describe('a remote facilitator', () => {
     );
     const other = fixture.openGate({ networks, timeouts });
     await other.warmUp();
-    expect(() => other.challenge({ price, resource: 'rest' })).toThrow(
+    expect(() => other.challenge({ price, ...overRest })).toThrow(
       expect.objectContaining({ code: 'payment_unavailable' }),
     );
   });

@@ -6,6 +6,7 @@ import { dieAt } from '../../payments/support/dying-store.ts';
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -19,7 +20,7 @@ let fixture: GateFixture;
 let challenge: Challenge;
 beforeAll(async () => {
   fixture = await startGateFixture();
-  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+  challenge = fixture.openGate().challenge({ price, ...overRest });
 });
 afterAll(() => fixture?.close());
 

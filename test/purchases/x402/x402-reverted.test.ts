@@ -17,6 +17,7 @@ import { bnbPriceUnits, startBnbFixture, type BnbFixture } from '../../payments/
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -43,7 +44,7 @@ describe('a settlement on Base that was reverted', () => {
   beforeAll(async () => {
     fixture = await startGateFixture();
     gate = fixture.openGate();
-    challenge = gate.challenge({ price, resource: 'rest' });
+    challenge = gate.challenge({ price, ...overRest });
   });
   afterEach(() => fixture.chains.base.controls.setAutomine(true));
   afterAll(() => fixture?.close());
@@ -144,7 +145,7 @@ describe('a settlement through Permit2 that was reverted', () => {
   beforeAll(async () => {
     fixture = await startBnbFixture();
     gate = fixture.openGate();
-    challenge = gate.challenge({ price, resource: 'rest' });
+    challenge = gate.challenge({ price, ...overRest });
   });
   afterEach(() => fixture.chain.controls.setAutomine(true));
   afterAll(() => fixture?.close());

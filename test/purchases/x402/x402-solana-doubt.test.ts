@@ -10,6 +10,7 @@ import { startFacilitatorServer, type FacilitatorServer } from '../../payments/s
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   served,
@@ -30,7 +31,7 @@ beforeAll(async () => {
   fixture = await startGateFixture();
   stalled = await startSolanaChain();
   server = await startFacilitatorServer(fixture.chains);
-  challenge = fixture.openGate().challenge({ price, resource: 'rest' });
+  challenge = fixture.openGate().challenge({ price, ...overRest });
 });
 afterAll(async () => {
   await server?.stop();
@@ -155,7 +156,7 @@ describe('a Solana payment that charged its buyer', () => {
     await elsewhere.warmUp();
     const sale = createSale('moved in');
     const before = await fixture.balances('solana');
-    const proofs = await fixture.buyer.prove(elsewhere.challenge({ price, resource: 'rest' }), 'solana');
+    const proofs = await fixture.buyer.prove(elsewhere.challenge({ price, ...overRest }), 'solana');
     server.modes.set('/settle', { kind: 'lost' });
     expect(await codeOf(elsewhere.pay(sale.request(proofs)))).toBe('payment_pending');
     server.modes.clear();

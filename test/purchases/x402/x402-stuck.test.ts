@@ -7,6 +7,7 @@ import type { AdvancePaymentInput, Store } from '../../../src/store/store.ts';
 import {
   codeOf,
   createSale,
+  overRest,
   price,
   priceUnits,
   refusalOf,
@@ -42,7 +43,7 @@ beforeAll(async () => {
     },
   };
   gate = fixture.openGate({ timeouts, store, clock: { now: () => Date.now() + aheadMs } });
-  challenge = gate.challenge({ price, resource: 'rest' });
+  challenge = gate.challenge({ price, ...overRest });
 });
 afterEach(async () => {
   aheadMs = 0;

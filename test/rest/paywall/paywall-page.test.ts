@@ -36,7 +36,7 @@ const pageOf = ({ error, address, subject }: Texts): string => {
       description: 'Finds profiles.',
       tool: 'search_leads',
       parameters: [['query', 'coffee']],
-      isSandbox: false,
+      sandboxNotice: null,
       labelOf: (network) => network,
       ...subject,
     },

@@ -11,8 +11,8 @@ import { syntheticSource, type SyntheticSet } from '../synthetic-set.ts';
 import { waitForLock } from './wait-for-lock.ts';
 
 /**
- * Makes fictional profiles what is searched in `folder`, and returns how many; null when real ones are there by then,
- * which are never replaced. Only the switch takes the lock, so that no import has to wait for the rest.
+ * Makes fictional profiles current in `folder` and returns their number. Returns null if real ones have appeared, which
+ * are never replaced. Only the final switch takes the lock, so no import has to wait for the rest.
  */
 export const inventProfiles = async ({
   folder,

@@ -1,17 +1,17 @@
 import type { SyntheticSet } from '../synthetic-set.ts';
 
 export interface BuildRequest {
-  /** Where the index goes. */
+  /** The folder for the index. */
   folder: string;
-  /** A folder in it for the time of the build, which no other build has; exists for `invent` alone. */
+  /** A temporary folder in it that belongs to this build alone; it already exists only for `invent`. */
   scratch: string;
   job: BuildJob;
 }
 
-/** To make fictional profiles, or to write the real ones anew, folded by this version of Unicode. */
+/** Makes fictional profiles, or rewrites the real ones, folded by this version of Unicode. */
 export type BuildJob = { kind: 'invent'; synthetic: SyntheticSet } | { kind: 'refold' };
 
 export type BuildMessage =
   | { kind: 'built'; profiles: number; tookMs: number }
-  /** Somebody else's profiles are there by now, or folded already: nothing was changed. */
+  /** Nothing was changed, because other profiles are there, or these are already folded. */
   | { kind: 'unneeded' };

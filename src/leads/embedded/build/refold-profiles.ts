@@ -11,16 +11,16 @@ import { createSegmentPool } from '../segment-pool.ts';
 import { waitForLock } from './wait-for-lock.ts';
 
 /**
- * Writes the profiles in `folder` anew when their words were folded by another version of Unicode than this one's, and
- * returns how many they are; null when there is nothing to do, or others were put in their place meanwhile, without the
- * lock: a backup. They are searched as they were until then.
+ * Rewrites the profiles in `folder` if another version of Unicode folded their words, and returns their number. Returns
+ * null if there is nothing to do, or if a backup was restored meanwhile without the lock. The old files are searched
+ * until then.
  */
 export const refoldProfiles = async ({
   folder,
   scratch,
 }: {
   folder: string;
-  /** For files in between; must not exist. Whoever holds the lock later removes it where this does not end. */
+  /** For temporary files; must not exist. If this call does not finish, a later holder of the lock removes it. */
   scratch: string;
 }): Promise<number | null> => {
   const lock = await waitForLock(folder);

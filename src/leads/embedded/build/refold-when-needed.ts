@@ -3,15 +3,15 @@ import type { ServedGeneration } from '../read/messages.ts';
 import { runBuild, type RunBuildInput } from './run-build.ts';
 
 export interface Refolding {
-  /** To be told of each generation that is served. */
+  /** Call it with each generation that is served. */
   served(generation: ServedGeneration): void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is running. */
   ended(): Promise<void>;
 }
 
 /**
- * Writes the words of what is served anew in the background, where an earlier version folded them, once for
- * each generation; a failure is logged, and tried again at the next start.
+ * Rewrites the served words in the background if an earlier version folded them, once per generation. A failure is
+ * logged and retried at the next start.
  */
 export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding => {
   const { folder, signal, log } = options;
@@ -22,7 +22,7 @@ export const createRefolding = (options: Omit<RunBuildInput, 'job'>): Refolding 
     last = generation;
     log.info(
       { folder },
-      'the profiles are indexed anew for this version, which takes about as much room again as they have',
+      'the profiles are being reindexed for this version, which takes about as much disk space again',
     );
     underWay = Promise.all([underWay, refold(options, log)]).then(() => undefined);
   };
@@ -36,7 +36,7 @@ const refold = async (options: Omit<RunBuildInput, 'job'>, log: Log): Promise<vo
     if (!options.signal.aborted)
       log.error(
         { err },
-        'the profiles could not be indexed anew: they are searched on, but for rare letters, and it is tried again at the next start',
+        'the profiles could not be reindexed; searches work except for rare letters; the next start tries again',
       );
   }
 };

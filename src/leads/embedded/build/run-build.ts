@@ -2,6 +2,9 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../kit/log.ts';
+import { connectThread } from '../../../kit/threads/connect-thread.ts';
+import { ThreadError } from '../../../kit/threads/thread-error.ts';
+import { unlessAborted } from '../../../kit/unless-aborted.ts';
 import { buildingMark, newId, refoldingMark } from '../lead-folder.ts';
 import type { BuildJob, BuildMessage, BuildRequest } from './messages.ts';
 
@@ -13,13 +16,10 @@ export interface RunBuildInput {
   log: Log;
 }
 
-/** A left-over that nothing has written to for so long belongs to a build that was killed. */
+/** Left-over files without a write for this long belong to a killed build. */
 const abandonedAfterMs = 60_000;
 
-/**
- * Does `job` in a worker thread. Rejects when it fails, takes longer than `timeoutMs`, or is aborted; nothing of it
- * is left then.
- */
+/** Runs `job` in a worker thread. Rejects if it fails, exceeds `timeoutMs`, or is aborted; then it leaves no files. */
 export const runBuild = async ({ folder, job, timeoutMs, signal, log }: RunBuildInput): Promise<void> => {
   await removeAbandoned(folder);
   const isRefold = job.kind === 'refold';
@@ -43,7 +43,7 @@ const removeAbandoned = async (folder: string): Promise<void> => {
   }
 };
 
-/** The latest change of the folder or a file in it; Infinity when it is removed meanwhile. */
+/** Returns the latest change of the folder or a file in it; Infinity if it is removed meanwhile. */
 const lastTouchedMs = async (folder: string): Promise<number> => {
   const names = await readdir(folder).catch(() => []);
   const found = await Promise.all(
@@ -53,23 +53,16 @@ const lastTouchedMs = async (folder: string): Promise<number> => {
 };
 
 const runWorker = async (
-  workerData: BuildRequest,
+  request: BuildRequest,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
 ): Promise<BuildMessage> => {
   signal.throwIfAborted();
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData });
-  const ended = Promise.withResolvers<BuildMessage>();
-  const abort = (): void => ended.reject(signal.reason);
-  const timer = setTimeout(() => ended.reject(new Error('The lead index was not built in time.')), timeoutMs);
-  signal.addEventListener('abort', abort, { once: true });
-  worker.on('message', ended.resolve);
-  worker.on('error', ended.reject);
-  worker.on('exit', (code) => ended.reject(new Error(`The lead index's build ended with code ${code}.`)));
+  const worker = new Worker(new URL('./worker.ts', import.meta.url));
+  const name = 'the thread that builds the lead index';
+  const thread = connectThread<BuildRequest, BuildMessage>(worker, { name, timeoutMs, endsOnTimeout: true });
   try {
-    return await ended.promise;
+    return await unlessAborted(thread.call(request), signal);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-    await worker.terminate();
+    await thread.end(new ThreadError('closed', `${name} was closed`));
   }
 };

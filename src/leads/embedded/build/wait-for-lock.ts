@@ -4,7 +4,7 @@ import { lockKeeper } from '../keeper-lock.ts';
 
 const retryMs = 500;
 
-/** Takes the lock once the change that has it has ended, be it hours: whoever waits here can be ended at any time. */
+/** Takes the lock after the current change ends, even after hours. The waiting thread can be ended at any time. */
 export const waitForLock = async (folder: string): Promise<{ release(): void }> => {
   for (;;) {
     try {

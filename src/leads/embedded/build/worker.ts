@@ -1,10 +1,10 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 import { inventProfiles } from './invent-profiles.ts';
 import type { BuildMessage, BuildRequest } from './messages.ts';
 import { refoldProfiles } from './refold-profiles.ts';
 
-/* The thread that builds an index; one job, then it ends. */
-const build = async ({ folder, scratch, job }: BuildRequest): Promise<BuildMessage> => {
+/* The thread that builds an index. */
+serveCalls(async ({ folder, scratch, job }: BuildRequest): Promise<BuildMessage> => {
   const startedMs = performance.now();
   const profiles =
     job.kind === 'invent'
@@ -13,7 +13,4 @@ const build = async ({ folder, scratch, job }: BuildRequest): Promise<BuildMessa
   return profiles === null
     ? { kind: 'unneeded' }
     : { kind: 'built', profiles, tookMs: Math.round(performance.now() - startedMs) };
-};
-
-const request: BuildRequest = workerData;
-parentPort?.postMessage(await build(request));
+});

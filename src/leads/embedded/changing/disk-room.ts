@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 
-/** Of the disk a folder is on, in bytes. */
+/** Sizes in bytes of the disk that holds a folder. */
 export interface DiskRoom {
   /** For this user. */
   free: number;
@@ -9,7 +9,7 @@ export interface DiskRoom {
 
 export type ReadDiskRoom = (folder: string) => DiskRoom | null;
 
-/** Null: it cannot be told. */
+/** Null if unknown. */
 export const readDiskRoom: ReadDiskRoom = (folder) => {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);
@@ -22,26 +22,26 @@ export const readDiskRoom: ReadDiskRoom = (folder) => {
 const largestReserve = 256_000_000;
 const reserveShare = 0.05;
 
-/** What an import leaves free: a gateway keeps its ledger and payments on the same disk, and stops where it is full. */
+/** The space that an import leaves free, because a gateway stops when the disk with its ledger is full. */
 export const reserveOf = ({ whole }: Pick<DiskRoom, 'whole'>): number =>
   Math.min(largestReserve, whole * reserveShare);
 
-/** An import has come to the reserve. */
+/** The free space of the disk has reached the reserve. */
 class NoRoomError extends Error {
   readonly code = 'ENOSPC';
 
   constructor() {
-    super('the rest of the disk is kept for the gateway');
+    super('the remaining disk space is reserved for the gateway');
     this.name = 'NoRoomError';
   }
 }
 
-/** A fast disk takes less than the reserve meanwhile. */
+/** A fast disk writes less than the reserve in this time. */
 const lookMs = 50;
 
 /**
- * Does `work` while there is more room on the disk of `folder` than the reserve. Without it rejects with NoRoomError before,
- * and aborts the signal that it hands out during the work.
+ * Runs `work` while the disk of `folder` has more free space than the reserve. Otherwise it rejects with NoRoomError
+ * before the work, or aborts the signal given to it.
  */
 export const withinRoom = async <T>(
   folder: string,

@@ -24,13 +24,12 @@ import { isDiskFull, toKeeperError } from './to-keeper-error.ts';
 import { runsFile, writeGone } from './write-generation.ts';
 
 /**
- * LeadKeeper.forget. First the manifest says that there are rows to be written anew, then their digests are stored, so
- * that nothing brings them back; then their rows in an import that did not end are erased; then no search finds them,
- * and their profiles are erased from the segments, in place. What stays until the next import, which writes everything
- * anew for it, are the lists of the index: whoever reads the file itself can tell from them which words an erased row
- * had. Interrupted, it is to be called again: what was done is passed over; an import that comes before leaves out
- * whoever is remembered. Where there is no room for it, an import that did not end is given up. Fictional profiles are
- * nobody's and stay.
+ * Implements LeadKeeper.forget. First the manifest notes that rows must be rewritten. Then the digests are stored, so
+ * that nothing brings the people back. Then their rows in an unfinished import are erased. Last, searches skip them and
+ * their profiles are erased in place from the segments. The index lists still tell which words an erased row had, until
+ * the next import rewrites everything. After an interruption, call it again: it skips finished steps, and an import in
+ * between leaves out everybody on the list. If there is no disk space, an unfinished import is discarded. Fictional
+ * profiles are nobody's and remain.
  */
 export const forgetPeople = (
   folder: string,
@@ -61,7 +60,7 @@ export const forgetPeople = (
   }
 };
 
-/** How far the forgetting got. */
+/** The last finished step. */
 type Reached = 'nothing' | 'remembered' | 'hidden';
 
 const toForgetError = (
@@ -72,11 +71,11 @@ const toForgetError = (
   const { problem, message } =
     reached === 'remembered'
       ? toKeeperError(cause, folder)
-      : toKeeperError(cause, folder, { describe: (reason) => `Not everything could be erased (${reason}).` });
+      : toKeeperError(cause, folder, { describe: (reason) => `Some data could not be erased (${reason}).` });
   const rest =
     reached === 'remembered'
-      ? 'Those people are remembered, but may still be found: run it again.'
-      : 'No search finds those people any more, but their profiles are still on the disk: run it again.';
+      ? 'The people are on the list, but searches may still find them. Run the command again.'
+      : 'Searches no longer find these people, but their profiles are still on the disk. Run the command again.';
   return new LeadKeeperError(problem, `${message} ${rest}`, { cause });
 };
 
@@ -88,13 +87,13 @@ interface FoundPeople {
 }
 
 interface FoundRows {
-  /** Also those that were gone before: superseded ones, and those of a call that did not come to its end. */
+  /** Includes rows that were gone before: replaced ones, and those of an interrupted call. */
   rows: number[];
-  /** What is to be gone. */
+  /** The rows to skip from now on. */
   gone: RowMarks;
 }
 
-/** Null where nobody's profiles are; an error where that cannot be told, as they are damaged. */
+/** Null if nobody has a profile; an error if damage prevents an answer. */
 const findPeople = (
   folder: string,
   { pool, usernames }: { pool: SegmentPool; usernames: readonly string[] },
@@ -114,7 +113,7 @@ const findPeople = (
 const hasRows = (found: FoundPeople | null): boolean =>
   found !== null && found.base.rows.length + found.delta.rows.length > 0;
 
-/** Does `work`, and where it finds no room does it again without the import that stopped: that one matters less. */
+/** Runs `work`. If the disk is full, it discards the unfinished import, which matters less, and tries again. */
 const givingStagedUp = <T>(folder: string, work: () => T): T => {
   try {
     return work();
@@ -141,11 +140,11 @@ const storeDigests = (
 };
 
 /**
- * Has the manifest name the list, and tell that rows are to come out of the segments: whatever ends the call after that,
- * the next import leaves these people out. What is searched is the same, and so is the generation.
+ * Makes the manifest name the list, and note that rows must be removed from the segments. So the next import leaves
+ * these people out, even if this call ends early. The searched files and the generation stay the same.
  */
 const announce = (folder: string, { list, hasRows }: { list: string; hasRows: boolean }): void => {
-  // No import adds to what an unreadable one names.
+  // No import adds to the files of an unreadable manifest.
   const manifest = readableManifest(folder);
   if (manifest === null) return;
   const hasErased = manifest.hasErased || (hasRows && !manifest.synthetic);
@@ -153,7 +152,7 @@ const announce = (folder: string, { list, hasRows }: { list: string; hasRows: bo
     writeManifest(folder, { ...manifest, hasErased, forgotten: list });
 };
 
-/** Lets no search find them. Returns how many were found until now. */
+/** Hides the people from searches. Returns how many were found before. */
 const hidePeople = (folder: string, { found, list }: { found: FoundPeople; list: string }): number => {
   const { manifest, base, delta } = found;
   const removed = base.gone.size + delta.gone.size - (manifest.gone?.base ?? 0) - (manifest.gone?.delta ?? 0);
@@ -186,7 +185,7 @@ const findIn = (part: GenerationPart | null, usernames: readonly string[]): Foun
 const eraseStaged = (folder: string, usernames: readonly string[]): void => {
   rmSync(runsFile(spoolFile(folder)), { force: true });
   const checkpoint = readCheckpoint(folder);
-  // Without a checkpoint nothing of it will be gone on with.
+  // Without a checkpoint no import resumes from it.
   if (checkpoint === null) return removeStaging(folder);
   try {
     if (existsSync(spoolFile(folder))) eraseFromSpool(spoolFile(folder), checkpoint.spoolBytes, usernames);

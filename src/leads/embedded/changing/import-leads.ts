@@ -16,7 +16,7 @@ import { readCheckpoint, removeStaging, spoolFile, trimStaging } from './staging
 import { isDiskFull, isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
 import { writeGeneration } from './write-generation.ts';
 
-/** LeadKeeper.importLeads. An input without rows changes nothing, whatever the mode: it is a mistake, mostly. */
+/** Implements LeadKeeper.importLeads. An input without rows is usually a mistake, so it changes nothing. */
 export const importLeads = async (
   folder: string,
   { request, limits, readRoom }: { request: ImportRequest; limits: KeeperLimits; readRoom: ReadDiskRoom },
@@ -31,7 +31,7 @@ export const importLeads = async (
       limits,
       readRoom,
     }).catch((error: unknown) => {
-      // Nothing can go on with it, and it may be what filled the disk.
+      // No import can resume from it, and it may have filled the disk.
       if (readCheckpoint(folder) === null) removeStaging(folder);
       else if (isDiskFull(error)) trimStaging(folder);
       throw isFolderTrouble(error, folder) ? toKeeperError(error, folder, { readRoom }) : error;
@@ -48,7 +48,7 @@ export const importLeads = async (
   }
 };
 
-/** Nobody is to wait for hours of reading to be told of a damaged list. */
+/** Detects a damaged list before hours of reading. */
 const checkForgotten = (folder: string): void => {
   try {
     if (readForgottenClaim(folder).hasList()) openForgottenPeople(folder).close();
@@ -57,7 +57,7 @@ const checkForgotten = (folder: string): void => {
   }
 };
 
-/** What is searched now; null when there is nothing, only what is fictional, or what is damaged and is replaced. */
+/** Opens the current profiles; null if there are none, or they are fictional, or damaged and to be replaced. */
 const openOld = (
   folder: string,
   { pool, mode }: { pool: SegmentPool; mode: ImportRequest['mode'] },
@@ -108,7 +108,7 @@ const takeOver = async (
     request.onProgress?.({ phase: 'indexing', done: 0, total: null, isResumed: staged.isResumed });
     const { outcome, ...files } = await withinRoom(folder, { signal: request.signal, readRoom }, (signal) =>
       write(old, signal).catch((error: unknown) => {
-        // Damaged profiles that are replaced are only not counted.
+        // Damaged profiles that will be replaced are just not counted.
         if (mode === 'replace' && old !== null && error instanceof SegmentDamagedError)
           return write(null, signal);
         throw error;
@@ -126,7 +126,7 @@ const takeOver = async (
     );
     return outcome;
   } catch (error) {
-    // It would be found damaged again and again.
+    // It would be found damaged every time.
     if (error instanceof SpoolDamagedError) removeStaging(folder);
     giveRoomBack(folder, { filesBefore, isStopped: request.signal.aborted });
     if (request.signal.aborted) throw error;
@@ -144,17 +144,17 @@ const openForgotten = (folder: string): ForgottenPeople => {
   }
 };
 
-/** After a taking over that failed or was stopped: what it made goes, and what is needed to go on with it stays. */
+/** Cleans up after a failed or stopped import: removes its output and keeps the files needed to resume. */
 const giveRoomBack = (
   folder: string,
   { filesBefore, isStopped }: { filesBefore: ReadonlySet<string>; isStopped: boolean },
 ): void => {
   try {
-    // Who stops an import goes on with it soon.
+    // A stopped import is usually resumed soon.
     if (!isStopped) trimStaging(folder);
     removeMade(folder, { before: filesBefore, manifest: readManifest(folder) });
   } catch {
-    // What made the taking over fail is told, and the next change removes the rest.
+    // The import's own error is reported, and the next change removes the rest.
   }
 };
 
@@ -169,7 +169,7 @@ const nothingRead = (old: Generation | null): ImportOutcome => ({
 
 const progressMs = 250;
 
-/** `tell`, called when the phase changes and a few times a second. */
+/** Calls `tell` when the phase changes and otherwise a few times a second. */
 const seldom = (tell: ImportRequest['onProgress']): ImportRequest['onProgress'] => {
   let last: { phase: ImportProgress['phase']; atMs: number } | null = null;
   return (progress) => {

@@ -16,21 +16,21 @@ import {
 
 export interface StagedInput {
   rows: number;
-  /** The spool's part with the input; what else is added to it comes after. */
+  /** The bytes of the spool with the input; later additions come after them. */
   spoolBytes: number;
   isResumed: boolean;
 }
 
 const checkpointMs = 1_000;
-/** Slow inputs are not divided into many small pieces, which take long to gather: a second's is to be as large... */
+/** Slow inputs are not cut into many small batches, which are slow to merge: a checkpoint is due after this size... */
 const leastBytes = 4 * 1024 * 1024;
-/** ...or as old. */
+/** ...or this age. */
 const slowCheckpointMs = 10_000;
 
 /**
- * Reads the input into the staging folder, from where an earlier import of the same input stopped, if one did; an
- * unfinished import of another one is given up once this one has given a profile. Aborted, it stores how far it came and
- * rejects with the signal's reason, as it does with NoRoomError where the disk is nearly full. An input that cannot be read twice leaves no checkpoint, one that is refused nothing.
+ * Reads the input into the staging folder, and resumes an earlier import of the same input. Another unfinished import
+ * is discarded once this one has yielded a profile. When aborted, or with NoRoomError on a nearly full disk, it stores
+ * its progress and rejects. An input that can be read only once leaves no checkpoint, a refused one leaves nothing.
  */
 export const readInput = async (
   folder: string,
@@ -42,7 +42,7 @@ export const readInput = async (
     found !== null && found.key === input.key && found.mode === mode && isSpoolThere(folder, found)
       ? found
       : null;
-  /** Whether what is staged is this input's. */
+  /** True if the staged rows belong to this input. */
   let isOurs = resumed !== null;
   try {
     if (resumed?.isRead === true) {
@@ -99,7 +99,7 @@ const stage = async (
     await checkpoints.end(state);
     tell();
   } catch (error) {
-    // What cannot be stored now was stored up to the checkpoint before; the first error is the one that tells.
+    // If this checkpoint cannot be stored, the previous one holds. The first error is reported.
     await checkpoints.end(state).catch(() => undefined);
     throw error;
   } finally {
@@ -123,9 +123,9 @@ const newState = ({ mode }: ImportRequest): State => ({
 });
 
 interface Checkpoints {
-  /** Begins a checkpoint of `state` when one is due; the next one is not begun before it is on the disk. */
+  /** Starts a checkpoint of `state` when one is due. The next one starts after it is on the disk. */
   offer(state: State): void;
-  /** A last checkpoint. Rejects when this or an earlier one could not be written. */
+  /** Writes the last checkpoint. Rejects if this or an earlier one could not be written. */
   end(state: State): Promise<void>;
 }
 

@@ -6,31 +6,31 @@ import { stagingFolder } from '../lead-folder.ts';
 import { readSealedJson, writeSealedJson } from '../sealed-json.ts';
 
 /*
- * What an import has read so far, in a folder of its own: the rows in a spool, and a checkpoint of how far it is. A
- * checkpoint is written when the rows it speaks of are on the disk.
+ * The progress of an import, in a separate folder: a spool of rows, and a checkpoint. A checkpoint is written after its
+ * rows are on the disk.
  */
 const stagingFormat = 1;
 
 export interface Checkpoint {
   format: typeof stagingFormat;
-  /** The input's, and how it is taken: an import goes on only with what it began with. */
+  /** Identifies the input and the import's options. An import resumes only with the same key. */
   key: string;
   mode: ImportRequest['mode'];
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Where the input goes on; null before its first batch. */
+  /** The resume position in the input; null before its first batch. */
   position: Json;
   rows: number;
-  /** The part of the spool that counts. */
+  /** The valid part of the spool. */
   spoolBytes: number;
-  /** Whether the whole input was read. */
+  /** True after the whole input was read. */
   isRead: boolean;
 }
 
 const checkpointFile = (folder: string): string => join(stagingFolder(folder), 'checkpoint.json');
 export const spoolFile = (folder: string): string => join(stagingFolder(folder), 'spool');
 
-/** The checkpoint of an unfinished import; null when there is none that can be gone on with. */
+/** Returns the checkpoint of an unfinished import; null if none can be resumed. */
 export const readCheckpoint = (folder: string): Checkpoint | null => {
   try {
     const value = readSealedJson(checkpointFile(folder));
@@ -38,7 +38,7 @@ export const readCheckpoint = (folder: string): Checkpoint | null => {
       ? (value as Checkpoint)
       : null;
   } catch {
-    // A damaged checkpoint only means that the input is read from its beginning.
+    // With a damaged checkpoint, the input is read from its beginning.
     return null;
   }
 };
@@ -46,13 +46,13 @@ export const readCheckpoint = (folder: string): Checkpoint | null => {
 export const writeCheckpoint = (folder: string, checkpoint: Omit<Checkpoint, 'format'>): void =>
   writeSealedJson(checkpointFile(folder), { format: stagingFormat, ...checkpoint });
 
-/** Makes the folder, empty. */
+/** Creates the folder, or empties it. */
 export const clearStaging = (folder: string): void => {
   removeStaging(folder);
   mkdirSync(stagingFolder(folder), { recursive: true });
 };
 
-/** Leaves only what an import that stopped is gone on with from, which may be nothing. */
+/** Keeps only the files that a stopped import resumes from, if any. */
 export const trimStaging = (folder: string): void => {
   const checkpoint = readCheckpoint(folder);
   if (checkpoint === null) return removeStaging(folder);

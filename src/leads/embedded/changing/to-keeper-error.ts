@@ -9,19 +9,19 @@ import { SpoolDamagedError } from '../sorting/spool-format.ts';
 import { readDiskRoom, reserveOf, type ReadDiskRoom } from './disk-room.ts';
 
 export interface KeeperErrorOptions {
-  /** Puts what has no words of its own. */
+  /** Formats a cause that has no message of its own. */
   describe?: (reason: string) => string;
   readRoom?: ReadDiskRoom;
 }
 
-/** What went wrong with the profiles stored in `folder`, as an operator is told. */
+/** Explains to an operator what is wrong with the profiles in `folder`. */
 export const toKeeperError = (
   cause: unknown,
   folder: string,
   { describe = changeFailed, readRoom = readDiskRoom }: KeeperErrorOptions = {},
 ): LeadKeeperError => {
   if (cause instanceof LeadKeeperError) return cause;
-  // What this user may not read is not damaged.
+  // An unreadable file need not be damaged: this user may lack the right to read it.
   const trouble = folderTrouble(cause instanceof ManifestUnreadableError ? cause.cause : cause, folder);
   if (trouble !== null)
     return new LeadKeeperError('failed', `${folder} cannot be used: ${trouble}.`, { cause });
@@ -34,13 +34,13 @@ export const toKeeperError = (
   if (cause instanceof ForgottenListDamagedError)
     return new LeadKeeperError(
       'damaged',
-      `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup; the profiles need nothing, and importing does not help.`,
+      `The list of people who asked to be forgotten is damaged or missing (${cause.file}). Restore that file from a backup. The profiles are not affected, and an import does not help.`,
       { cause },
     );
   if (cause instanceof SpoolDamagedError)
     return new LeadKeeperError(
       'failed',
-      'What the import had stored so far is damaged and was given up. Import again, from the beginning.',
+      'The stored progress of the import is damaged and was discarded. Start the import again.',
       { cause },
     );
   if (isDiskFull(cause)) return new LeadKeeperError('failed', noRoom(cause, { folder, readRoom }), { cause });
@@ -50,12 +50,12 @@ export const toKeeperError = (
 };
 
 const changeFailed = (reason: string): string =>
-  `The change of the stored profiles failed (${reason}). What is searched is as it was.`;
+  `The profiles could not be changed (${reason}). Searches use the former profiles.`;
 
-/** The system's, or else SQLite's; null for other errors. */
+/** Returns the system's error code, or else SQLite's; null for other errors. */
 const codeOf = (error: unknown): string | null => {
   if (!(error instanceof Error)) return null;
-  // SQLite's more precise codes have the general one in their last byte.
+  // SQLite's extended codes have the general code in their last byte.
   if ('errcode' in error) return sqliteCodes.get(Number(error.errcode) & 0xff) ?? null;
   return 'code' in error ? String(error.code) : null;
 };
@@ -67,12 +67,12 @@ const sqliteCodes: ReadonlyMap<number, string> = new Map([
 ]);
 
 const shortages: ReadonlyMap<string, (folder: string) => string> = new Map([
-  ['ENOSPC', (folder) => `There is not enough room on the disk of ${folder}`],
-  ['EDQUOT', (folder) => `This user may not fill more of the disk of ${folder}`],
-  ['EFBIG', (folder) => `This user may not write files as large as ${folder} needs (ulimit -f)`],
+  ['ENOSPC', (folder) => `There is not enough free space on the disk of ${folder}`],
+  ['EDQUOT', (folder) => `The disk quota of this user is used up (${folder})`],
+  ['EFBIG', (folder) => `The limit on file sizes is too small for ${folder} (ulimit -f)`],
 ]);
 
-/** Whether nothing more can be written: the disk is full, or this user may not fill more of it. */
+/** Returns true if the disk, or this user's share of it, is full. */
 export const isDiskFull = (error: unknown): boolean => shortages.has(codeOf(error) ?? '');
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1e6).toLocaleString('en-US')} MB`;
@@ -84,31 +84,31 @@ const noRoom = (cause: unknown, { folder, readRoom }: { folder: string; readRoom
   const figures =
     room === null
       ? ''
-      : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are kept for the gateway`;
+      : `: ${megabytes(room.free)} are free, and ${megabytes(reserveOf(room))} are reserved for the gateway`;
   const staged = existsSync(stagingFolder(folder))
-    ? ` ${stagingFolder(folder)} holds the import that stopped: the same command goes on with it, and an import of other files gives it up.`
+    ? ` ${stagingFolder(folder)} has the stopped import. The same command resumes it; an import of other files discards it.`
     : '';
-  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Make room'} and try again.${staged}`;
+  return `${shortage}${figures}. Nothing is lost. ${code === 'EFBIG' ? 'Raise that limit' : 'Free some space'} and try again.${staged}`;
 };
 
 const otherUser = (): string =>
-  `the user ${userName()} may not read and write all of it; run the command as the user that the gateway runs as`;
+  `the user ${userName()} may not read and write all of it; run the command as the user of the gateway`;
 
 const folderTroubles: ReadonlyMap<string, () => string> = new Map([
   ['EACCES', otherUser],
   ['EPERM', otherUser],
-  ['EROFS', () => 'nothing can be written to that disk'],
-  ['ENOENT', () => 'it is not there and cannot be made; its disk may be for reading only'],
-  ['ENOTDIR', () => 'a part of its path is no folder'],
-  ['EEXIST', () => 'it is no folder'],
+  ['EROFS', () => 'the disk is read-only'],
+  ['ENOENT', () => 'it does not exist and cannot be created; the disk may be read-only'],
+  ['ENOTDIR', () => 'a part of its path is not a folder'],
+  ['EEXIST', () => 'it is not a folder'],
 ]);
 
-/** Why nothing can be written in `folder`; null: the error is of another kind. */
+/** Explains why `folder` is not writable; null for other errors. */
 const folderTrouble = (error: unknown, folder: string): string | null => {
   const code = codeOf(error);
-  // Within the folder a missing file is of another kind.
+  // A missing file within the folder is another kind of error.
   if (code === null || (code === 'ENOENT' && existsSync(folder))) return null;
-  // SQLite does not say whether it is the user or the disk.
+  // SQLite does not distinguish between the user's rights and the disk.
   const told = isOfSqlite(error) ? (accessTrouble(folder) ?? code) : code;
   return folderTroubles.get(told)?.() ?? null;
 };
@@ -124,6 +124,6 @@ const accessTrouble = (folder: string): string | null => {
   }
 };
 
-/** Whether `error` says that nothing can be written in the folder of the profiles. */
+/** Returns true if `error` means that the folder of the profiles is not writable. */
 export const isFolderTrouble = (error: unknown, folder: string): boolean =>
   isDiskFull(error) || folderTrouble(error, folder) !== null;

@@ -16,11 +16,11 @@ import { openSpoolWriter } from '../sorting/spool-writer.ts';
 import { createYieldToLoop } from './yield-to-loop.ts';
 
 export interface WriteGenerationInput {
-  /** Where the new files go, and for a time `runsFile` beside the spool. */
+  /** The folder for the new files, and for `runsFile` beside the spool for a while. */
   folder: string;
   /** The rows that were read, and the part of the file that has them. */
   spool: { file: string; bytes: number; rows: number };
-  /** What is searched now, when it is to be told from the new rows or to stay; not the fictional. */
+  /** The current profiles, to compare with the new rows or to keep; null if they are fictional. */
   old: Generation | null;
   mode: 'upsert' | 'replace';
   isForgotten: (username: string) => boolean;
@@ -29,21 +29,20 @@ export interface WriteGenerationInput {
   onProgress?: (progress: Pick<ImportProgress, 'done' | 'total'>) => void;
 }
 
-/** Files for a manifest that nothing names yet. */
+/** Files for a manifest that does not exist yet. */
 export interface WrittenGeneration extends Pick<Manifest, 'base' | 'delta' | 'gone'> {
   outcome: ImportOutcome;
 }
 
 /**
- * Writes the files of the next generation out of the rows in the spool and, for `upsert`, the profiles of `old`. A few
- * rows go into a new delta, with what the old delta had; else a new base takes everything. Memory does not grow with
- * the number of profiles but for what a segment takes. What it wrote is left where it fails, under names that no
- * manifest has.
+ * Writes the files of the next generation from the rows in the spool and, for `upsert`, the profiles of `old`. A few
+ * rows go into a new delta, together with the rows of the old delta. Otherwise a new base takes everything. Memory does
+ * not grow with the number of profiles, except for the needs of a segment. On failure the new files stay, under names
+ * that no manifest has.
  *
- * For a new base the profiles of `old` go through the spool after the new rows, rather than being merged with these as
- * one more sorted run: whether a row is superseded must be known before it is merged, which takes one reading of `old`
- * to find it out and a second to merge, and to read a profile out of a segment costs 1.7 times what spool, sorting and
- * merging together do.
+ * For a new base, the profiles of `old` go through the spool after the new rows. To merge them as another sorted run
+ * would be slower. It must be known before the merge whether a row is replaced, so `old` would be read twice, and to
+ * read a profile from a segment costs 1.7 times as much as spooling, sorting and merging it.
  */
 export const writeGeneration = async (input: WriteGenerationInput): Promise<WrittenGeneration> => {
   const { old, mode, spool, limits = defaultKeeperLimits } = input;
@@ -68,10 +67,10 @@ const writeBase = async (input: WriteGenerationInput): Promise<WrittenGeneration
   });
 };
 
-/** Rows between two looks at the time. */
+/** Rows between two checks of the clock. */
 const rowsAtOnce = 500;
 
-/** Adds who is searched now to the spool; returns how long it is then. */
+/** Adds the current profiles to the spool. Returns its new length. */
 const addKnown = async (
   { base, delta }: Generation,
   { spool, isKept, signal }: { spool: { file: string; bytes: number }; isKept: boolean; signal: AbortSignal },
@@ -126,7 +125,7 @@ const writeDelta = async (input: WriteGenerationInput & { old: Generation }): Pr
   });
 };
 
-/** Writes the rows that are gone; null when there are none. */
+/** Writes the rows to skip; null if there are none. */
 export const writeGone = (folder: string, gone: GoneRows): Manifest['gone'] => {
   if (gone.base.size + gone.delta.size === 0) return null;
   const file = `gone-${newId()}.bin`;
@@ -134,7 +133,7 @@ export const writeGone = (folder: string, gone: GoneRows): Manifest['gone'] => {
   return { file, base: gone.base.size, delta: gone.delta.size };
 };
 
-/** The sorted runs beside a spool, for the time of one call. */
+/** Returns the path of the sorted runs beside a spool, used during one call. */
 export const runsFile = (spool: string): string => `${spool}-runs`;
 
 const withRuns = async <T>(spoolFile: string, work: (runs: RunFile) => Promise<T>): Promise<T> => {
@@ -166,7 +165,7 @@ const sortSpool = async (
   }
 };
 
-/** For the reading of all runs together. */
+/** For reading all runs together. */
 const runsBufferBytes = 32 * 1024 * 1024;
 const largestBufferBytes = 128 * 1024;
 

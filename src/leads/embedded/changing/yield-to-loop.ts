@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const workMs = 50;
 
 /**
- * Returns a function to call between small pieces of long work. It yields to the event loop once 50 ms have passed, so
- * that signals and timers are handled, and resolves with true when it did. Rejects with the reason of `signal`.
+ * Returns a function to call between small steps of a long task. After 50 ms it lets the event loop turn, for signals
+ * and timers, and resolves with true if it did. Rejects with the reason of `signal` when that aborts.
  */
 export const createYieldToLoop = (signal: AbortSignal): (() => Promise<boolean>) => {
   let lastMs = performance.now();

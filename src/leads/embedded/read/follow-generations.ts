@@ -7,16 +7,16 @@ import { createSegmentPool, fileIdentity } from '../segment-pool.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import type { ServedGeneration } from './messages.ts';
 
-/** A new manifest is looked for so often. */
+/** The interval of looking for a new manifest. */
 const lookMs = 250;
-/** A generation that could not be opened is tried again after so long, if no other one comes. */
+/** The retry delay for a generation that could not be opened, unless another one appears. */
 const retryMs = 5_000;
 
 /**
- * Searches in what is current in `folder`: a new generation, or other files under the names of this one's, are noticed
- * within a second and switched to between two searches. Throws when there is none that can be opened at first; later the
- * one before stays, but that fictional profiles are given up where real ones are meant to be, and take no real ones'
- * place. Synchronous, with a timer that goes on until the thread ends or `onGivenUp` was told.
+ * Searches the current generation of `folder`. A new generation, or other files under the same names, is noticed within
+ * a second and used between two searches. Throws if the first one cannot be opened. Later, the former generation stays
+ * in use. But fictional profiles are dropped when real ones should be there, and never replace real ones. Synchronous,
+ * with a timer that runs until the thread ends or `onGivenUp` is called.
  */
 export const followGenerations = (
   folder: string,
@@ -42,7 +42,7 @@ export const followGenerations = (
 
   const look = (): void => {
     const now = stampOf(folder, current);
-    // Where there is no manifest any more, the folder was taken away or is being restored.
+    // Without a manifest the folder was removed or is being restored.
     if (now === null || (now === stamp && performance.now() < retryAtMs)) return;
     stamp = now;
     try {
@@ -70,7 +70,7 @@ export const followGenerations = (
   return { search: (query) => current.search(query) };
 };
 
-/** Another one when the manifest or a segment of `generation` was replaced; null where there is no manifest. */
+/** Returns a value that changes with the manifest or a segment of `generation`; null without a manifest. */
 const stampOf = (folder: string, { manifest: { base, delta } }: Generation): string | null => {
   const manifest = manifestStamp(folder);
   if (manifest === null) return null;
@@ -83,7 +83,7 @@ const isSame = (one: Generation, other: Generation): boolean =>
   one.base.segment === other.base.segment &&
   one.delta?.segment === other.delta?.segment;
 
-/** Whether fictional profiles are what is meant to be searched; those of a manifest that cannot be read may be real. */
+/** Returns true if fictional profiles should be searched. An unreadable manifest may name real ones. */
 const isSynthetic = (folder: string): boolean => {
   try {
     return readManifest(folder)?.synthetic !== false;

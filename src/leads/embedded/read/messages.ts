@@ -1,25 +1,16 @@
-import type { Lead, LeadQuery } from '../../lead-source.ts';
-
-export interface ReadRequest {
-  id: number;
-  query: LeadQuery;
-}
-
 /** The generation that is searched. */
 export interface ServedGeneration {
   generation: string;
   synthetic: boolean;
   profiles: number;
-  /** Whether its words were folded by another version of Unicode than queries are: rare letters may not be found. */
+  /** True if another version of Unicode folded its words than the queries. Rare letters may then not be found. */
   isFoldedEarlier: boolean;
 }
 
-export type ReadMessage =
-  /** First of all, and whenever another generation is searched from now on. */
+export type ReadEvent =
+  /** The first event, and sent whenever another generation is searched from now on. */
   | { kind: 'serving'; served: ServedGeneration }
-  /** A new generation cannot be opened; the one before is searched on. */
+  /** A new generation cannot be opened. The former one stays in use. */
   | { kind: 'not-switched'; cause: string }
-  | { kind: 'found'; id: number; leads: Lead[] }
-  | { kind: 'failed'; id: number; cause: string }
   /** A file proved damaged, or was never whole; nothing can be served any more. */
   | { kind: 'damaged'; cause: string };

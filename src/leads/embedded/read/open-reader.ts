@@ -1,26 +1,28 @@
 import { Worker } from 'node:worker_threads';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import { createSearchQueue, searchFailed, searchInterrupted } from '../../search-queue.ts';
-import type { ReadMessage, ReadRequest, ServedGeneration } from './messages.ts';
+import { connectThread, type ThreadEnd } from '../../../kit/threads/connect-thread.ts';
+import { ThreadError } from '../../../kit/threads/thread-error.ts';
+import { createSearchLine, type SearchLine } from '../../search-line.ts';
+import type { ReadEvent, ServedGeneration } from './messages.ts';
 
 export interface ReaderLimits {
-  /** Searches that may wait beside the one that runs; more are refused. */
+  /** The searches that may wait beside the one that runs; more are refused. */
   maxWaiting: number;
-  /** For one search, waiting and running together. */
+  /** The limit of one search, waiting and running together. */
   searchTimeoutMs: number;
-  /** A thread busy with one search for longer is given up. */
+  /** A thread is ended when a search has run in it for longer. */
   stuckAfterMs: number;
   openTimeoutMs: number;
 }
 
-/** Why a reader is no more. `damaged`: what it read will not serve again as it is. */
-export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed' | 'damaged'; cause: unknown };
+/** `damaged`: the index cannot be served again as it is. */
+export type ReaderEnd = ThreadEnd | { kind: 'damaged'; cause: unknown };
 
-/** The profiles of a folder, searched by a thread of its own. */
+/** Searches the profiles of a folder in a thread of its own. */
 export interface Reader {
-  /** What is searched now; the searches that are answered after a change are of the new one. */
+  /** The generation that is searched now. Searches answered after a change are of the new one. */
   readonly served: ServedGeneration;
-  search(query: LeadQuery, signal: AbortSignal): Promise<Lead[]>;
+  search: SearchLine;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
   readonly ended: Promise<ReaderEnd>;
   close(): Promise<void>;
@@ -29,15 +31,15 @@ export interface Reader {
 export interface OpenReaderInput {
   folder: string;
   limits: ReaderLimits;
-  /** Told of each further generation that is searched from now on. */
+  /** Called with each further generation that is searched from now on. */
   onSwitched?: (served: ServedGeneration) => void;
-  /** Told when a new generation cannot be opened; the one before is searched on. */
+  /** Called when a new generation cannot be opened; the one before is searched on. */
   onNotSwitched?: (cause: Error) => void;
-  /** Starts the thread; tests keep hold of it. */
+  /** Starts the thread. Tests replace it. */
   startWorker?: (folder: string) => Worker;
 }
 
-/** What is to be searched is damaged, or was never whole. */
+/** The index is damaged, or was never whole. */
 export class IndexDamagedError extends Error {
   constructor(message: string) {
     super(message);
@@ -49,8 +51,8 @@ export const startReadWorker = (folder: string): Worker =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData: { folder } });
 
 /**
- * Opens what is current in `folder` in a new thread. Rejects when the thread cannot open it in time, with
- * IndexDamagedError when it never will as it is.
+ * Opens the current generation of `folder` in a new thread. Rejects when the thread cannot open it in time, and with
+ * IndexDamagedError when no retry will help.
  */
 export const openReader = async ({
   folder,
@@ -59,80 +61,53 @@ export const openReader = async ({
   onNotSwitched,
   startWorker = startReadWorker,
 }: OpenReaderInput): Promise<Reader> => {
-  const worker = startWorker(folder);
-  const ended = Promise.withResolvers<ReaderEnd>();
   const opened = Promise.withResolvers<ServedGeneration>();
   let served: ServedGeneration | null = null;
-  let stuckTimer: NodeJS.Timeout | undefined;
-  let isOver = false;
 
-  const queue = createSearchQueue({
-    maxRunning: 1,
-    maxSearches: limits.maxWaiting + 1,
-    timeoutMs: limits.searchTimeoutMs,
-    run: (id, query) => {
-      stuckTimer = setTimeout(
-        () => end({ kind: 'crashed', cause: new Error('A search did not end.') }),
-        limits.stuckAfterMs,
-      );
-      const request: ReadRequest = { id, query };
-      worker.postMessage(request);
-    },
-    // Its outcome comes soon, and is dropped.
-    abandon: () => undefined,
-  });
-
-  const end = (reason: ReaderEnd): void => {
-    if (isOver) return;
-    isOver = true;
-    clearTimeout(stuckTimer);
-    clearTimeout(openTimer);
-    opened.reject(reason.kind === 'closed' ? new Error('The reader was closed.') : reason.cause);
-    ended.resolve(reason);
-    queue.refuseAll(searchInterrupted());
-    void worker.terminate();
-  };
-  const openTimer = setTimeout(
-    () => end({ kind: 'crashed', cause: new Error('The lead index did not open in time.') }),
-    limits.openTimeoutMs,
-  );
-
-  const receive = (message: ReadMessage): void => {
-    switch (message.kind) {
+  const receive = (event: ReadEvent): void => {
+    switch (event.kind) {
       case 'serving':
-        clearTimeout(openTimer);
-        if (served !== null) onSwitched?.(message.served);
-        served = message.served;
-        return opened.resolve(message.served);
+        if (served !== null) onSwitched?.(event.served);
+        served = event.served;
+        return opened.resolve(event.served);
       case 'not-switched':
-        return onNotSwitched?.(new Error(message.cause));
-      case 'found':
-        clearTimeout(stuckTimer);
-        return queue.settle(message.id, { leads: message.leads });
-      case 'failed':
-        clearTimeout(stuckTimer);
-        return queue.settle(message.id, { cause: searchFailed(new Error(message.cause)) });
+        return onNotSwitched?.(new Error(event.cause));
       case 'damaged':
-        return end({ kind: 'damaged', cause: new IndexDamagedError(message.cause) });
+        return void thread.end(new IndexDamagedError(event.cause));
     }
   };
-  worker.on('message', receive);
-  worker.on('error', (cause) => end({ kind: 'crashed', cause }));
-  worker.on('exit', (code) => end({ kind: 'crashed', cause: new Error(`It exited with code ${code}.`) }));
-
-  const first = await opened.promise;
+  const thread = connectThread<LeadQuery, Lead[], ReadEvent>(startWorker(folder), {
+    name: 'the thread that searches the lead index',
+    timeoutMs: limits.stuckAfterMs,
+    endsOnTimeout: true,
+    onEvent: receive,
+  });
+  const ended = thread.ended.then(toEnd);
+  void ended.then((end) =>
+    opened.reject(end.kind === 'closed' ? new Error('The reader was closed.') : end.cause),
+  );
+  const openTimer = setTimeout(
+    () => void thread.end(new Error('The lead index did not open in time.')),
+    limits.openTimeoutMs,
+  );
+  const first = await opened.promise.finally(() => clearTimeout(openTimer));
   return {
     get served() {
       return served ?? first;
     },
-    ended: ended.promise,
-    search: async (query, signal) => {
-      if (isOver) throw searchInterrupted();
-      return queue.add(query, signal);
-    },
-    close: async () => {
-      end({ kind: 'closed' });
-      await worker.terminate();
-    },
+    ended,
+    search: createSearchLine({
+      thread,
+      atOnce: 1,
+      maxWaiting: limits.maxWaiting,
+      timeoutMs: limits.searchTimeoutMs,
+      toLeads: (leads) => leads,
+    }),
+    close: () => thread.end(new ThreadError('closed', 'The reader was closed.')),
   };
 };
+
+const toEnd = (end: ThreadEnd): ReaderEnd =>
+  end.kind === 'crashed' && end.cause instanceof IndexDamagedError
+    ? { kind: 'damaged', cause: end.cause }
+    : end;

@@ -1,16 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { SegmentDamagedError } from '../segment/segment-format.ts';
+import { workerData } from 'node:worker_threads';
+import { serveCalls, tellEvent } from '../../../kit/threads/serve-calls.ts';
+import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { ManifestUnreadableError } from '../manifest.ts';
+import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { followGenerations } from './follow-generations.ts';
-import type { ReadMessage, ReadRequest } from './messages.ts';
+import type { ReadEvent } from './messages.ts';
 
 /* The thread that answers searches, one after the other, from the generation that is current. */
-const tell = (message: ReadMessage): void => parentPort?.postMessage(message);
-
-const failure = (id: number, error: unknown): ReadMessage =>
-  error instanceof SegmentDamagedError
-    ? { kind: 'damaged', cause: String(error) }
-    : { kind: 'failed', id, cause: String(error) };
+const tell: (event: ReadEvent) => void = tellEvent;
 
 const giveUp = (error: unknown): void => {
   if (!(error instanceof SegmentDamagedError || error instanceof ManifestUnreadableError)) throw error;
@@ -23,11 +20,12 @@ const serve = (folder: string): void => {
     onNotSwitched: (cause) => tell({ kind: 'not-switched', cause: String(cause) }),
     onGivenUp: giveUp,
   });
-  parentPort?.on('message', ({ id, query }: ReadRequest) => {
+  serveCalls((query: LeadQuery): Lead[] => {
     try {
-      tell({ kind: 'found', id, leads: generations.search(query) });
+      return generations.search(query);
     } catch (error) {
-      tell(failure(id, error));
+      if (error instanceof SegmentDamagedError) giveUp(error);
+      throw error;
     }
   });
 };

@@ -1,15 +1,15 @@
-/** Reads what a ByteWriter wrote. Throws RangeError where the bytes end too early. */
+/** Reads the output of a ByteWriter. Throws RangeError if the bytes end too early. */
 export interface ByteReader {
   readonly position: number;
   readonly isAtEnd: boolean;
   varint(): number;
   text(): string;
-  /** Passes over a text, and answers how many units it has; `unit` reads them until the next text. */
+  /** Skips a text and returns its number of units. `unit` reads them until the next text. */
   passText(): number;
   unit(index: number): number;
-  /** `count` numbers, ascending from 0 on and distinct, as `ByteWriter.ascending` wrote them. */
+  /** Reads `count` distinct numbers, ascending from 0, written by `ByteWriter.ascending`. */
   ascending(count: number): Uint32Array;
-  /** Passes over `count` numbers. */
+  /** Skips `count` numbers. */
   skip(count: number): void;
 }
 

@@ -1,14 +1,14 @@
-/** Bytes that grow. */
+/** A growing byte buffer. */
 export interface ByteWriter {
   readonly length: number;
-  /** A whole number from 0 to 2^53 - 1, seven bits a byte, the lowest first. */
+  /** Writes a whole number from 0 to 2^53 - 1, seven bits per byte, lowest first. */
   varint(value: number): void;
   bytes(bytes: Uint8Array): void;
-  /** Numbers that ascend from 0 on, each once, as the differences between them. */
+  /** Writes distinct numbers, ascending from 0, as their differences. */
   ascending(numbers: Uint32Array): void;
-  /** The units of `text` from `start` on; read again with `ByteReader.text`. */
+  /** Writes the units of `text` from `start` on, for `ByteReader.text`. */
   text(text: string, start: number): void;
-  /** A view of what was written, valid until the next call. */
+  /** Returns a view of the written bytes, valid until the next call. */
   view(): Buffer;
   clear(): void;
 }

@@ -1,20 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import type { QueryTerm } from '../../query/search-terms.ts';
-import { createByteCache } from './byte-cache.ts';
 import type { Dictionary, TermEntry } from './dictionary.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
 import { uniteRows } from './unite-rows.ts';
 
-/** Where the rows that meet a condition are: what was found in the dictionary, and lists yet to be read. */
+/** The rows of a condition: those from the dictionary, and lists still to be read. */
 export interface ConditionLists {
-  /** Ascending, each once. */
+  /** Ascending and distinct. */
   rows: Uint32Array;
   lists: ListRef[];
-  /** How many rows there are, those counted twice that are in two lists. */
+  /** The number of rows. A row in two lists counts twice. */
   count: number;
 }
 
-/** Looks conditions up; the work for each is bounded, whatever begins with its letters. */
+/** Looks conditions up. The work per condition is bounded, however many terms have its prefix. */
 export const createConditionLookup = (
   database: DatabaseSync,
   { dictionary, shape }: { dictionary: Dictionary; shape: SegmentShape },
@@ -37,21 +37,20 @@ export const createConditionLookup = (
     const entry = dictionary.find(term);
     return gather(entry === null ? [] : [entry]);
   };
-  const keptTerms = createByteCache<string, ConditionLists>(keptBytes, bytesOf);
-  const keptPrefixes = createByteCache<string, ConditionLists>(keptBytes, bytesOf);
+  const cacheOf = (look: (text: string) => ConditionLists) =>
+    new LRUCache<string, ConditionLists>({ maxSize: keptBytes, sizeCalculation: bytesOf, memoMethod: look });
+  const terms = cacheOf(wholeTerm);
+  const prefixes = cacheOf((prefix) => heavyPrefix(prefix) ?? lightPrefix(prefix));
 
-  return ({ text, isPrefix }) =>
-    isPrefix
-      ? keptPrefixes.get(text, (prefix) => heavyPrefix(prefix) ?? lightPrefix(prefix))
-      : keptTerms.get(text, wholeTerm);
+  return ({ text, isPrefix }) => (isPrefix ? prefixes : terms).memo(text);
 };
 
-/** Of terms and of prefixes each. */
+/** For terms and for prefixes each. */
 const keptBytes = 8 * 1024 * 1024;
 const entryBytes = 512;
 const listBytes = 64;
 
-/** About what an answer takes in memory. */
+/** Estimates the memory of an answer. */
 const bytesOf = ({ rows, lists }: ConditionLists): number =>
   entryBytes + rows.byteLength + lists.length * listBytes;
 

@@ -2,13 +2,13 @@ import type { ConditionLists } from './condition-lists.ts';
 import type { LongList, OpenList } from './stored-lists.ts';
 import { uniteRows } from './unite-rows.ts';
 
-/** The rows that meet one condition: those in `rows`, ascending and distinct, and those of the long lists. */
+/** The rows of one condition: `rows`, ascending and distinct, and those of the long lists. */
 export interface ConditionRows {
   rows: Uint32Array;
   long: LongList[];
 }
 
-/** Reads a condition's short lists, and opens its long ones. */
+/** Reads a condition's short lists and opens its long ones. */
 export const readCondition = ({ rows, lists }: ConditionLists, openList: OpenList): ConditionRows => {
   const short = [rows];
   const long: LongList[] = [];

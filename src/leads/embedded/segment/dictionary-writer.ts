@@ -3,17 +3,17 @@ import { createByteWriter } from './byte-writer.ts';
 import type { ListWriter } from './list-writer.ts';
 import { seal, sealNames, type ListRef, type SegmentShape } from './segment-format.ts';
 
-/** Puts terms into `dictionary`, which must come in the order of UTF-16 units. */
+/** Writes terms to `dictionary`. They must come in UTF-16 order. */
 export interface DictionaryWriter {
-  /** Returns the list that holds the rows; null when they stand in the dictionary. */
+  /** Returns the list of the rows, or null if they are stored in the dictionary. */
   add(term: string, rows: Uint32Array): ListRef | null;
-  /** Returns how many blocks there are. */
+  /** Returns the number of blocks. */
   end(): number;
 }
 
 /*
- * A block: for each term how many units it shares with the one before it in the block, the others, how many rows it
- * has, and these rows or the number of their list.
+ * A block has for each term: the number of units shared with the former term in the block, the other units, the number
+ * of rows, and the rows or the number of their list.
  */
 export const createDictionaryWriter = (
   database: DatabaseSync,
@@ -66,7 +66,7 @@ export const createDictionaryWriter = (
   };
 };
 
-/** How many units two texts begin with alike. */
+/** Returns the number of equal units at the beginning of two texts. */
 export const sharedUnits = (one: string, other: string): number => {
   const most = Math.min(one.length, other.length);
   let index = 0;

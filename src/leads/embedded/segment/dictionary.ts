@@ -2,13 +2,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { createByteReader, type ByteReader } from './byte-reader.ts';
 import { SegmentDamagedError, sealNames, unseal, type ListRef, type SegmentShape } from './segment-format.ts';
 
-/** A term's rows, or the list that has them. */
+/** A term's rows, or the list of its rows. */
 export type TermEntry = { rows: Uint32Array; list: null } | { rows: null; list: ListRef };
 
 /** The terms of a segment. */
 export interface Dictionary {
   find(term: string): TermEntry | null;
-  /** The terms that begin with `prefix`; stops after `most`, with null, when there are more. */
+  /** Returns the terms that begin with `prefix`; null if there are more than `most`. */
   beginningWith(prefix: string, most: number): TermEntry[] | null;
 }
 
@@ -32,8 +32,8 @@ export const openDictionary = (
   };
 
   /**
-   * Hands the terms of a block to `take` by how they lie to `target`, in order, until it answers that it has enough.
-   * Only the units that decide are read: no text is made of a term.
+   * Calls `take` for the terms of a block, in order, with their position relative to `target`, until it returns true.
+   * Reads only the units that decide and creates no strings.
    */
   const walk = (
     block: number,
@@ -42,7 +42,7 @@ export const openDictionary = (
   ): boolean => {
     const reader = createByteReader(unseal(readBlock.get(block)?.['data'], sealNames.dictionary(block)));
     let place: Place = 'before';
-    // Of a term before the target: how many units the two begin with alike.
+    // For a term before the target: the number of units that both begin with.
     let agreed = 0;
     while (!reader.isAtEnd) {
       const shared = reader.varint();
@@ -98,7 +98,7 @@ export const openDictionary = (
   };
 };
 
-/** How a term lies to a text, in the order of UTF-16 units; `beginning`: it begins with the text and goes on. */
+/** The position of a term relative to a text, in UTF-16 order. `beginning`: it begins with the text and goes on. */
 type Place = 'before' | 'equal' | 'beginning' | 'behind';
 
 const readStarts = (database: DatabaseSync): string[] => {
@@ -113,7 +113,7 @@ const readStarts = (database: DatabaseSync): string[] => {
   return starts;
 };
 
-/** The last place in `sorted` whose text is not above `text`; -1 when there is none. */
+/** Returns the last index in `sorted` whose text is not above `text`; -1 if there is none. */
 const lastAtMost = (sorted: readonly string[], text: string): number => {
   let low = 0;
   let high = sorted.length;

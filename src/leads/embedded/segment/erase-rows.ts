@@ -1,14 +1,13 @@
 import { openExisting } from './open-existing.ts';
 import { erasedCrc } from './segment-format.ts';
 
-/** In one transaction, at whose end readers wait. */
+/** Rows per transaction. Readers wait at the end of each. */
 const rowsAtOnce = 2_000;
 
 /**
- * Overwrites the profiles of `rows` in the segment in `file`, also while others read it; they are passed over from then
- * on. Until the segment is written anew its lists still tell by which words such a row was found. SQLite's journal of
- * the change, which is removed, had the profiles. Readers have their turn after some rows each. Waits for them up to a few
- * seconds, then throws; what was erased until then stays so.
+ * Overwrites the profiles of `rows` in the segment `file`, also while others read it. Readers then skip these rows. The
+ * segment's lists still tell which words such a row had, until it is rewritten. SQLite's journal contained the profiles
+ * and is removed. Waits up to a few seconds for readers, then throws; rows erased by then stay erased.
  */
 export const eraseRows = (file: string, rows: Iterable<number>): void => {
   const database = openExisting(file, { timeoutMs: 10_000 });

@@ -4,13 +4,13 @@ import type { RowRange } from './intersect-chunks.ts';
 import { SegmentDamagedError, seal, sealNames, unseal } from './segment-format.ts';
 
 /*
- * How many followers each row has, in blocks; the first of each block is held in memory. Rows are in descending order of
- * followers, so the rows of a range of followers are found by halving.
+ * The followers of each row, in blocks. The first value of each block is in memory. Rows are in descending order of
+ * followers, so a binary search finds the rows of a range.
  */
 const blockRows = 1024;
 
 export interface FollowerWriter {
-  /** The followers of the next row. */
+  /** Adds the followers of the next row. */
   add(followers: number): void;
   end(): void;
 }
@@ -38,7 +38,7 @@ export const createFollowerWriter = (database: DatabaseSync): FollowerWriter => 
   };
 };
 
-/** Finds the rows of a query's range of followers; null when there are none. */
+/** Returns a function that finds the rows of a query's range of followers; null if there are none. */
 export const createRangeFinder = (
   database: DatabaseSync,
   { profiles }: { profiles: number },
@@ -55,7 +55,7 @@ export const createRangeFinder = (
     (_, block) => readBlock(block)[0] ?? 0,
   );
 
-  /** The first row with fewer followers than `followers`. */
+  /** Returns the first row with fewer followers than `followers`. */
   const firstBelow = (followers: number): number => {
     const beyond = firstPlaceBelow(firsts, followers);
     if (beyond === 0) return 0;
@@ -69,7 +69,7 @@ export const createRangeFinder = (
   };
 };
 
-/** In numbers that descend. */
+/** Searches descending numbers. */
 const firstPlaceBelow = (descending: Uint32Array, value: number): number => {
   let low = 0;
   let high = descending.length;

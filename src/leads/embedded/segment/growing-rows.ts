@@ -1,8 +1,8 @@
-/** Whole numbers below 2^32 in a typed array that grows. */
+/** Whole numbers below 2^32 in a growing typed array. */
 export interface GrowingRows {
   readonly length: number;
   push(row: number): void;
-  /** A view of what was pushed, valid until the next call. */
+  /** Returns a view of the pushed numbers, valid until the next call. */
   view(): Uint32Array;
   clear(): void;
 }

@@ -10,12 +10,12 @@ export interface RowRange {
   last: number;
 }
 
-/** So few places of a chunk, or fewer, are looked up one by one; more are quicker intersected as bitmaps. */
+/** Up to this many positions of a chunk are looked up one by one. For more, bitmaps are faster. */
 const usualFewRows = 64;
 
 /**
- * The rows of `range` that meet all conditions, of which each has many, ascending. In each chunk the condition with the
- * fewest rows goes first, and the next is read only while anything is left.
+ * Yields the rows of `range` that meet all conditions, ascending. Each condition has many rows. In each chunk the
+ * condition with the fewest rows goes first, and the next is read only while rows remain.
  */
 export function* intersectChunks(
   conditions: readonly ConditionRows[],
@@ -38,7 +38,7 @@ export function* intersectChunks(
   }
 }
 
-/** What the work on one chunk needs, for one search at a time, and used again by the next. */
+/** Buffers for the work on one chunk, used by one search at a time and then reused. */
 export interface ChunkSpace {
   readonly chunkRows: number;
   readonly fewRows: number;
@@ -55,10 +55,10 @@ export const createChunkSpace = ({ chunkRows }: SegmentShape, fewRows = usualFew
   places: new Uint16Array(chunkRows),
 });
 
-/** A bitmap's places are told in pieces of so many words, so that a caller that has enough spares the rest. */
+/** Bitmap positions are yielded in pieces of this many words, so a caller can stop early. */
 const wordsAtOnce = 64;
 
-/** The places of a chunk that all views have, ascending, in pieces that are valid until the next one. */
+/** Yields the positions of a chunk that all views have, ascending. Each piece is valid until the next one. */
 function* commonPlaces([least, ...others]: readonly ChunkView[], space: ChunkSpace): Generator<Uint16Array> {
   if (least === undefined || least.size === 0) return;
   const { words } = space;
@@ -77,7 +77,7 @@ function* commonPlaces([least, ...others]: readonly ChunkView[], space: ChunkSpa
     yield placesOfBits(words.subarray(index, index + wordsAtOnce), index * 32, space);
 }
 
-/** Keeps of places those that all others have too, in the same array. */
+/** Keeps the positions in `places` that all others have too, in the same array. */
 const narrow = (places: Uint16Array, others: readonly ChunkView[], space: ChunkSpace): Uint16Array => {
   let count = places.length;
   for (const other of others) {
@@ -125,7 +125,7 @@ const placesOfParts = (parts: readonly ChunkPart[], space: ChunkSpace): Uint16Ar
   return space.places.subarray(0, only.length);
 };
 
-/** The places whose bits are set, where the first bit is that of `first`. */
+/** Yields the positions of set bits. The first bit has position `first`. */
 const placesOfBits = (words: Uint32Array, first: number, { places }: ChunkSpace): Uint16Array => {
   let count = 0;
   for (let index = 0; index < words.length; index += 1) {
@@ -139,11 +139,11 @@ const placesOfBits = (words: Uint32Array, first: number, { places }: ChunkSpace)
   return places.subarray(0, count);
 };
 
-/** A condition's rows in one chunk. */
+/** The rows of a condition in one chunk. */
 interface ChunkView {
-  /** Goes to a chunk that is not before the last one. */
+  /** Moves to a chunk that is not before the last one. */
   moveTo(chunk: number): void;
-  /** How many rows it has in the chunk, at most. */
+  /** Upper bound of its rows in the chunk. */
   readonly size: number;
   parts(): ChunkPart[];
 }
@@ -178,7 +178,7 @@ const createChunkView = ({ rows, long }: ConditionRows, chunkRows: number): Chun
   };
 };
 
-/** Makes `target` the bitmap of all parts together. */
+/** Sets `target` to the union of all parts. */
 const uniteInto = (target: Uint32Array, parts: readonly ChunkPart[]): void => {
   const start = parts.find(({ words }) => words !== null);
   if (start?.words instanceof Uint32Array) target.set(start.words);
@@ -198,7 +198,7 @@ const addTo = (target: Uint32Array, { places, words }: ChunkPart): void => {
     target[index] = (target[index] ?? 0) | (words[index] ?? 0);
 };
 
-/** Leaves in `left` what the other bitmap has too; whether that is anything. */
+/** Intersects `left` with the other bitmap. Returns true if any bit remains. */
 const intersectInto = (left: Uint32Array, words: Uint32Array): boolean => {
   let any = 0;
   for (let index = 0; index < left.length; index += 1) {
@@ -209,14 +209,14 @@ const intersectInto = (left: Uint32Array, words: Uint32Array): boolean => {
   return any !== 0;
 };
 
-/** Whether at most `most` words have a bit set. */
+/** Returns true if at most `most` words have a bit set. */
 const isSparse = (words: Uint32Array, most: number): boolean => {
   let filled = 0;
   for (let index = 0; index < words.length && filled <= most; index += 1) if (words[index] !== 0) filled += 1;
   return filled <= most;
 };
 
-/** The bitmap of the only part, or one in `otherWords` of what any of the parts has. */
+/** Returns the bitmap of the only part, or the union of all parts in `otherWords`. */
 const bitmapOf = (parts: readonly ChunkPart[], { otherWords }: ChunkSpace): Uint32Array => {
   const only = parts.length === 1 ? (parts[0]?.words ?? null) : null;
   if (only !== null) return only;

@@ -6,14 +6,13 @@ import { createRowFilter } from './row-filter.ts';
 import type { SegmentShape } from './segment-format.ts';
 import type { OpenList } from './stored-lists.ts';
 
-/** So many rows of a rare condition are looked up in the others at once. */
+/** The number of rows of a rare condition that are looked up at once. */
 const sliceRows = 512;
 
 /**
- * The rows of `range` that meet all conditions, ascending; a caller that has enough stops asking. Where one condition
- * is met by few rows, these are looked up in the other lists; else all lists are intersected chunk by chunk. Either way
- * the work for the whole of a segment is bounded by a few microseconds for each condition and chunk, however the
- * conditions lie to each other.
+ * Yields the rows of `range` that meet all conditions, ascending. A caller can stop early. If one condition has few
+ * rows, they are looked up in the other lists. Otherwise all lists are intersected chunk by chunk. In both cases the
+ * work for a whole segment is limited to a few microseconds per condition and chunk, for any distribution of rows.
  */
 export function* intersectRows(
   conditions: readonly ConditionLists[],
@@ -32,7 +31,7 @@ export function* intersectRows(
     return;
   }
   const { rows } = readCondition(rarest, openList);
-  // Each is read when the first row comes to it.
+  // Each condition is read when the first row reaches its filter.
   const filters = others.map((condition) => createRowFilter(() => readCondition(condition, openList), shape));
   const start = lowerBound(rows, { value: range.first, from: 0 });
   const end = lowerBound(rows, { value: range.last + 1, from: start });

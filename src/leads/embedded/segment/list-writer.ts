@@ -11,9 +11,9 @@ import {
   type SegmentShape,
 } from './segment-format.ts';
 
-/** Puts lists of rows into `lists`. */
+/** Writes lists of rows to `lists`. */
 export interface ListWriter {
-  /** Stores `rows`, ascending and distinct, as a list of their own. */
+  /** Stores `rows`, ascending and distinct, as a new list. */
   add(rows: Uint32Array): ListRef;
 }
 

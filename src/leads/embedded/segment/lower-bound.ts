@@ -1,4 +1,4 @@
-/** The first place from `from` on whose value is not below `value`; the length when there is none. */
+/** Returns the first index from `from` on whose value is not below `value`; the length if there is none. */
 export const lowerBound = (
   sorted: Uint16Array | Uint32Array,
   { value, from }: { value: number; from: number },

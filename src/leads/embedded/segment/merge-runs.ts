@@ -7,7 +7,7 @@ export interface TermRows {
   rows: Uint32Array;
 }
 
-/** Every term once, in the order of UTF-16 units, with its rows in all `runs`, which are in the order of their rows. */
+/** Yields every term once, in UTF-16 order, with its rows from all `runs`. The runs are in row order. */
 export function* mergeRuns(runs: readonly RunReader[]): Generator<TermRows> {
   const heap = runs.filter(({ term }) => term !== null);
   for (let place = Math.floor(heap.length / 2) - 1; place >= 0; place -= 1) sink(heap, place);
@@ -33,7 +33,7 @@ const removeFirst = (heap: RunReader[]): void => {
   sink(heap, 0);
 };
 
-/** Lets the reader at `start` down to where it belongs. */
+/** Moves the reader at `start` down to its place in the heap. */
 const sink = (heap: RunReader[], start: number): void => {
   const moved = heap[start];
   if (moved === undefined) return;

@@ -4,13 +4,13 @@ import { createGrowingRows } from './growing-rows.ts';
 import { bucketNames, seal, sealNames, unseal } from './segment-format.ts';
 
 /*
- * Which rows a username may have: by a hash of 32 bits, in buckets that are read whole. A bucket has the hash and the
- * row of each of its profiles; different usernames may have one hash, so the profile itself decides.
+ * Finds the possible rows of a username by a hash of 32 bits. A bucket has the hash and the row of each of its
+ * profiles, and is read whole. Different usernames may have one hash, so the caller must check the profile.
  */
 
-/** Gathers the names of all rows, eight bytes each, and puts them into `names`. */
+/** Collects the names of all rows, eight bytes each, and writes them to `names`. */
 export interface NameWriter {
-  /** The username of the next row. */
+  /** Adds the username of the next row. */
   add(username: string): void;
   end(): void;
 }
@@ -48,7 +48,7 @@ export const createNameWriter = (database: DatabaseSync): NameWriter => {
   };
 };
 
-/** The rows that may be those of a username. */
+/** Returns a function that gives the possible rows of a username. */
 export const createNameReader = (
   database: DatabaseSync,
   { profiles }: { profiles: number },

@@ -26,27 +26,27 @@ import { createOpenList } from './stored-lists.ts';
 export interface StoredLead {
   row: number;
   lead: Lead;
-  /** The profile as it is stored. */
+  /** The profile as stored. */
   json: string;
 }
 
-/** An open segment. Everything on it is synchronous and belongs in a worker thread. */
+/** An open segment. Everything is synchronous and belongs in a worker thread. */
 export interface Segment {
   readonly profiles: number;
-  /** The version of the folding that made its terms (fold-text.ts). */
+  /** The version of the folding of its terms (fold-text.ts). */
   readonly folding: string;
-  /** The first profiles that match, in the order of results, leaving out those in `gone`. */
+  /** Returns the first matching profiles in result order, without those in `gone`. */
   search(query: LeadQuery, gone: RowSet | null): Lead[];
-  /** The profile with this username, compared by usernameKey. */
+  /** Returns the profile with this username, compared by usernameKey. */
   find(username: string): StoredLead | null;
-  /** All profiles but those in `gone`, in the order of results. */
+  /** Yields all profiles except those in `gone`, in result order. */
   scan(gone: RowSet | null): Iterable<StoredLead>;
   close(): void;
 }
 
 /**
- * Opens the segment in `file`. It and everything on it throw SegmentDamagedError when the file is not what was written.
- * Profiles that were erased (erase-rows.ts) are passed over as if they were gone.
+ * Opens the segment in `file`. It and all methods throw SegmentDamagedError if the file is not as it was written.
+ * Erased profiles (erase-rows.ts) are skipped like gone ones.
  */
 export const openSegment = (file: string, { fewRows }: { fewRows?: number } = {}): Segment => {
   const database = openExisting(file, { timeoutMs: 5_000 });
@@ -125,7 +125,7 @@ const readSegment = (database: DatabaseSync, fewRows: number | undefined): Segme
   };
 };
 
-/** All rows of a range, but for stretches of 32 that are gone together: a delta may supersede the top of the base. */
+/** Yields the rows of a range. Skips 32 gone rows at once, because a delta may replace the top of the base. */
 function* rowsIn({ first, last }: RowRange, gone: RowSet | null): Generator<number> {
   for (let row = first; row <= last; row += 1) {
     if (gone?.words[row >>> 5] === 0xffff_ffff) row |= 31;
@@ -145,9 +145,9 @@ const readHead = (database: DatabaseSync): SegmentHead => {
 const scanRows = 256;
 
 interface ProfileReader {
-  /** Null when the profile was erased. */
+  /** Returns null if the profile was erased. */
   readProfile(row: number): StoredLead | null;
-  /** `count` rows from `first` on, which must be there. */
+  /** Reads `count` rows from `first` on, which must exist. */
   readProfiles(stretch: { first: number; count: number }): (StoredLead | null)[];
 }
 
@@ -179,7 +179,7 @@ const createProfileReader = (database: DatabaseSync): ProfileReader => {
   };
 };
 
-/** `work`, with SQLite's own words for damage, and bytes that make no sense, as SegmentDamagedError. */
+/** Wraps `work` so that SQLite's damage errors and unreadable bytes become SegmentDamagedError. */
 const detectDamage =
   <Arguments extends unknown[], T>(work: (...given: Arguments) => T): ((...given: Arguments) => T) =>
   (...given) => {

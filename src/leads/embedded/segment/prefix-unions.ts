@@ -6,24 +6,24 @@ import { minPrefixCharacters } from '../../query/search-terms.ts';
 import { seal, sealNames, type ListRef, type SegmentShape } from './segment-format.ts';
 import { bitsOf, rowsOf } from './row-set.ts';
 
-/** Puts into `prefixes` what begins with each heavy prefix; is told all terms, in the order of UTF-16 units. */
+/** Writes the rows of each heavy prefix to `prefixes`. Takes all terms in UTF-16 order. */
 export interface PrefixUnions {
-  /** `list` holds `rows` when they have one. */
+  /** `list` holds `rows` if they are stored in a list. */
   add(term: string, rows: Uint32Array, list: ListRef | null): void;
   end(): void;
 }
 
 /**
- * The terms that begin alike are a node of a trie, of which only the path to the last term is held. While a node is
- * light its rows are remembered one by one; a heavy one has a bitmap, and lists that it shares with its children where
- * few do: `fitn` is the list of `fitness` and a short one of all else that begins so. A full union is stored only where
- * too many lists would come together, so that the lists of all prefixes stay a small multiple of the terms' own.
+ * Terms with a common beginning are a node of a trie. Only the path to the last term is in memory. A light node stores
+ * its rows one by one. A heavy node has a bitmap and shares the lists of its children if they are few: `fitn` is the
+ * list of `fitness` and a short list of all other terms with that beginning. A full union is stored only if there would
+ * be too many lists. So the lists of all prefixes stay a small multiple of the terms' own lists.
  */
 interface Node {
-  /** The units that its terms begin with alike. */
+  /** The number of units that its terms begin with. */
   depth: number;
   terms: number;
-  /** Rows of its terms; may repeat. Only while it is light. */
+  /** Rows of its terms, with possible repeats. Only while it is light. */
   lightRows: number[];
   union: Union | null;
 }
@@ -32,7 +32,7 @@ interface Node {
 interface Union {
   words: Uint32Array;
   size: number;
-  /** Lists that hold them, but for `rest`; null when there are too many. */
+  /** Lists that hold the rows, except `rest`; null if there are too many. */
   lists: ListRef[] | null;
   rest: number[];
 }
@@ -79,7 +79,7 @@ export const createPrefixUnions = (
     if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
   };
 
-  /** `stored` is where the child's rows are. */
+  /** `stored` are the lists of the child's rows. */
   const absorbHeavy = (node: Node, child: Union, stored: ListRef[]): void => {
     if (node.union === null) {
       node.union = { words: child.words, size: child.size, lists: [...stored], rest: [] };
@@ -94,7 +94,7 @@ export const createPrefixUnions = (
     bitmaps.giveBack(child.words);
   };
 
-  /** Stores a heavy node's rows, as lists it shares where that is possible, and returns these. */
+  /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
   const store = (union: Union): ListRef[] => {
     if (union.lists !== null && union.rest.length <= mostShortRows) {
       if (union.rest.length === 0) return union.lists;
@@ -104,7 +104,7 @@ export const createPrefixUnions = (
     return [lists.add(rowsOf(union))];
   };
 
-  /** Takes `node` off the path: its prefixes are those of more than `outerDepth` units. */
+  /** Removes `node` from the path. Its prefixes have more than `outerDepth` units. */
   const close = (node: Node, { parent, outerDepth }: { parent: Node; outerDepth: number }): void => {
     parent.terms += node.terms;
     const isSearched = parent.depth >= minPrefixCharacters;
@@ -123,7 +123,7 @@ export const createPrefixUnions = (
     else bitmaps.giveBack(node.union.words);
   };
 
-  /** Closes what does not begin like a term that shares `depth` units with the last one. */
+  /** Closes the nodes deeper than `depth`, the units that the next term shares with the last one. */
   const closeBelow = (depth: number): void => {
     for (let top = path.at(-1); top !== undefined && top.depth > depth; top = path.at(-1)) {
       path.pop();
@@ -161,7 +161,7 @@ export const createPrefixUnions = (
 
 const newNode = (depth: number): Node => ({ depth, terms: 0, lightRows: [], union: null });
 
-/** Whether the first `depth` units of `text` are a beginning that is searched for: enough characters, all whole. */
+/** Returns true if the first `depth` units of `text` can be searched: enough characters, none cut in half. */
 const isPrefix = (text: string, depth: number): boolean => {
   const last = text.charCodeAt(depth - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;
@@ -173,7 +173,7 @@ const setBits = (words: Uint32Array, rows: Uint32Array): void => {
   for (const row of rows) words[row >>> 5] = (words[row >>> 5] ?? 0) | (1 << (row & 31));
 };
 
-/** Returns how many bits are set afterwards. */
+/** Returns the number of set bits afterwards. */
 const orInto = (target: Uint32Array, source: Uint32Array): number => {
   let size = 0;
   for (let index = 0; index < target.length; index += 1) {
@@ -184,7 +184,7 @@ const orInto = (target: Uint32Array, source: Uint32Array): number => {
   return size;
 };
 
-/** Bitmaps of all rows, used again: as many as there are heavy nodes on a path, at most. */
+/** Reusable bitmaps of all rows: at most one per heavy node on a path. */
 const createBitmapPool = (profiles: number): { take(): Uint32Array; giveBack(words: Uint32Array): void } => {
   const free: Uint32Array[] = [];
   return {

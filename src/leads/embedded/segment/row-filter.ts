@@ -3,7 +3,7 @@ import { lowerBound } from './lower-bound.ts';
 import type { SegmentShape } from './segment-format.ts';
 import type { ChunkPart, LongList } from './stored-lists.ts';
 
-/** Keeps of ascending rows those that meet a condition; each call's rows are behind those of the call before. */
+/** Keeps the rows that meet a condition. Rows ascend, also from call to call. */
 export type RowFilter = (rows: Uint32Array) => Uint32Array;
 
 /** `read` is called when there is something to filter. */
@@ -46,7 +46,7 @@ const markShort = (list: Uint32Array): ((rows: Uint32Array, isMet: Uint8Array) =
   };
 };
 
-/** The first place from `from` on whose value is not below `value`: quick when it is near. */
+/** Returns the first index from `from` on whose value is not below `value`. Fast if it is near. */
 const gallop = (sorted: Uint32Array, { value, from }: { value: number; from: number }): number => {
   let step = 1;
   let below = from;

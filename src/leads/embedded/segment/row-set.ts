@@ -1,12 +1,12 @@
-/** Rows of a segment, one bit each. */
+/** A set of a segment's rows, one bit each. */
 export interface RowSet {
   /** Row 32 * i + j is in the set when bit j of word i is set. */
   readonly words: Uint32Array;
-  /** How many rows are in it. */
+  /** The number of rows in the set. */
   readonly size: number;
 }
 
-/** `rows`, which may repeat, are below `capacity`. */
+/** Creates a set of `rows`, which may repeat and are below `capacity`. */
 export const createRowSet = (rows: Iterable<number>, capacity: number): RowSet => {
   const words = new Uint32Array(Math.ceil(capacity / 32));
   let size = 0;
@@ -23,7 +23,7 @@ export const createRowSet = (rows: Iterable<number>, capacity: number): RowSet =
 export const isInSet = ({ words }: RowSet, row: number): boolean =>
   (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1;
 
-/** The rows of the set, ascending. */
+/** Returns the rows of the set, ascending. */
 export const rowsOf = ({ words }: Pick<RowSet, 'words'>): Uint32Array => {
   const rows = new Uint32Array(countBits(words));
   let count = 0;
@@ -44,7 +44,7 @@ const countBits = (words: Uint32Array): number => {
   return count;
 };
 
-/** How many bits of a word of 32 are set. */
+/** Returns the number of set bits in a word of 32. */
 export const bitsOf = (word: number): number => {
   let bits = word - ((word >>> 1) & 0x5555_5555);
   bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);

@@ -1,31 +1,31 @@
 import { crc32 } from 'node:zlib';
 
 /*
- * A segment is an immutable SQLite file with some profiles and the inverted lists to find them by. Profiles are
- * numbered from 0 in the order of results; these numbers, "rows", are what the lists hold, so that the first rows of a
- * list are the first results, and a range of followers is a range of rows.
+ * A segment is an immutable SQLite file with profiles and inverted lists. Profiles are numbered from 0 in result order.
+ * The lists contain these numbers, called rows. So the first rows of a list are the first results, and a range of
+ * followers is a range of rows.
  *
- * - `profiles`: each row's profile, as JSON; NULL once it was erased.
- * - `followers`: how many each row has, to find the rows of a range.
- * - `dictionary`: all terms (index-terms.ts), in the order of UTF-16 units, in blocks; `dictionary_starts` has the first
- *   term of each, and is held in memory. A term's rows stand in its block when they are few, else in `lists`.
- * - `lists`: rows of a term or of a prefix. A short list is one blob; a long one has a part for each chunk of 65,536
- *   rows, of 16-bit numbers or a bitmap, in groups (list-groups.ts).
- * - `prefixes`: the lists whose union is what begins so, for every beginning that has too many terms or rows to be put
- *   together at query time. A beginning that is not there is known to be light.
+ * - `profiles`: each row's profile as JSON; NULL after it was erased.
+ * - `followers`: the followers of each row, to find the rows of a range.
+ * - `dictionary`: all terms (index-terms.ts) in UTF-16 order, in blocks. `dictionary_starts` has the first term of each
+ *   block and is held in memory. Few rows of a term are stored in its block, more in `lists`.
+ * - `lists`: rows of a term or of a prefix. A short list is one blob. A long one has a part for each chunk of 65,536
+ *   rows, as 16-bit numbers or a bitmap, in groups (list-groups.ts).
+ * - `prefixes`: for every prefix with too many terms or rows to merge at query time, the lists whose union is its rows.
+ *   A prefix that is not here is known to be light.
  * - `names`: rows by a hash of the username, in buckets.
  *
- * Every blob but a profile, which has it beside it, ends with the CRC-32 of its name and of what comes before it: SQLite
- * itself notices few kinds of damage, and none that exchanges two rows.
+ * Every blob ends with the CRC-32 of its name and content; a profile has it in its own column. SQLite itself detects
+ * few kinds of damage, and never two exchanged rows.
  */
 
-/** Raised with every change to the tables or to the terms. */
+/** Increase with every change to the tables or to the terms. */
 export const segmentFormat = 2;
 
-/** What `segment` has, as JSON. */
+/** The content of `segment`, as JSON. */
 export interface SegmentHead {
   format: number;
-  /** The version of the folding that made the terms (fold-text.ts), which begins with that of Unicode. */
+  /** The version of the folding of the terms (fold-text.ts), which begins with the version of Unicode. */
   unicode: string;
   profiles: number;
   /** Blocks of the dictionary. */
@@ -33,7 +33,7 @@ export interface SegmentHead {
   shape: SegmentShape;
 }
 
-/** Blobs of 16 KiB and more are most of what is read. */
+/** Most reads are blobs of 16 KiB and more. */
 export const schema = `
   PRAGMA page_size = 16384;
   CREATE TABLE segment (head BLOB) STRICT;
@@ -45,23 +45,23 @@ export const schema = `
   CREATE TABLE prefixes (prefix TEXT PRIMARY KEY, lists BLOB) STRICT, WITHOUT ROWID;
   CREATE TABLE names (bucket INTEGER PRIMARY KEY, data BLOB) STRICT;`;
 
-/** Where one form of storing ends and the next begins; a file has its own, so that these may change. */
+/** Limits between the forms of storage. Each file has its own, so the defaults may change. */
 export interface SegmentShape {
-  /** Rows of a chunk; a row's place in its chunk has at most 16 bits. A multiple of 32. */
+  /** Rows per chunk, a multiple of 32. A position in a chunk has at most 16 bits. */
   chunkRows: number;
-  /** Terms of a block of the dictionary. */
+  /** Terms per block of the dictionary. */
   blockTerms: number;
-  /** Up to so many rows stand in the dictionary itself. */
+  /** Up to this many rows are stored in the dictionary itself. */
   mostInlineRows: number;
-  /** Up to so many rows a list is one blob. */
+  /** Up to this many rows a list is one blob. */
   mostShortRows: number;
-  /** The first parts of a long list are stored together until they have so many bytes, later ones until twice as many. */
+  /** The first group of a long list has up to this many bytes; each later group has twice as many. */
   groupBytes: number;
   mostGroupBytes: number;
-  /** A beginning with more terms than this, or with more rows in all of them, gets lists of its own. */
+  /** A prefix with more terms, or with more rows in all of them, gets its own lists. */
   mostPrefixTerms: number;
   mostPrefixRows: number;
-  /** The lists that together are what begins with a prefix, at most. */
+  /** The most lists whose union is a prefix. */
   mostPrefixLists: number;
 }
 
@@ -77,17 +77,17 @@ export const usualShape: SegmentShape = {
   mostPrefixLists: 4,
 };
 
-/** Profiles in a bucket of names, about. */
+/** The average number of profiles in a bucket of names. */
 export const bucketNames = 256;
 export const mostRows = 2 ** 31;
 
-/** A list and how many rows it has, which tells its form. */
+/** A list and its number of rows, which determines its form. */
 export interface ListRef {
   list: number;
   count: number;
 }
 
-/** The ids that one list may take in `lists`: its head, then its groups of chunks. */
+/** The ids that one list may use in `lists`: its head, then its groups of chunks. */
 const listSpan = 2 ** 17;
 
 export const listHeadId = (list: number): number => list * listSpan;
@@ -104,13 +104,13 @@ export const sealNames = {
   names: (bucket: number) => `bucket ${bucket} of the names`,
 };
 
-/** In place of the checksum of a profile that was erased. */
+/** Replaces the checksum of an erased profile. */
 export const erasedCrc = 0;
 
-/** The checksum of a row's profile, which is damaged in the place of another row's. */
+/** Returns the checksum of a profile in its row. In another row it counts as damaged. */
 export const profileCrc = (lead: Uint8Array, row: number): number => crc32(lead, row);
 
-/** The file is not as it was written, or was never a segment of this format. */
+/** The file is not as it was written, or is not a segment of this format. */
 export class SegmentDamagedError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -119,8 +119,8 @@ export class SegmentDamagedError extends Error {
 }
 
 /**
- * `bytes` with a checksum behind them, of them and of their name, such as `block 3 of the dictionary`: under another
- * name they are damaged.
+ * Appends a checksum of the bytes and their name, such as `block 3 of the dictionary`. Under another name they count as
+ * damaged.
  */
 export const seal = (bytes: Uint8Array, name: string): Uint8Array => {
   const sealed = new Uint8Array(bytes.length + 4);
@@ -129,7 +129,7 @@ export const seal = (bytes: Uint8Array, name: string): Uint8Array => {
   return sealed;
 };
 
-/** What was sealed under that name. Throws SegmentDamagedError when it is anything else. */
+/** Returns the bytes sealed under `name`. Throws SegmentDamagedError for any other content. */
 export const unseal = (value: unknown, name: string): Uint8Array => {
   if (!(value instanceof Uint8Array) || value.length < 4) throw new SegmentDamagedError(`${name} is missing`);
   const bytes = value.subarray(0, value.length - 4);

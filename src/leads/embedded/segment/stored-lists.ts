@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { createByteCache } from './byte-cache.ts';
+import { LRUCache } from 'lru-cache';
 import { createByteReader } from './byte-reader.ts';
 import { groupLimit, isBitmap, partBytes } from './list-groups.ts';
 import {
@@ -12,47 +12,51 @@ import {
   type SegmentShape,
 } from './segment-format.ts';
 
-/** A chunk's part of a long list: ascending places, or a bitmap of them. */
+/** A chunk's part of a long list: ascending positions, or a bitmap of them. */
 export type ChunkPart = { places: Uint16Array; words: null } | { places: null; words: Uint32Array };
 
 /** A list that is read chunk by chunk. */
 export interface LongList {
-  /** How many rows it has in each chunk. */
+  /** The number of rows in each chunk. */
   readonly sizes: Uint32Array;
-  /** Only for a chunk in which it has rows. */
+  /** Only for a chunk that has rows. */
   part(chunk: number): ChunkPart;
 }
 
-/** Opens a list: all rows of a short one. */
+/** Opens a list. A short one is read completely. */
 export type OpenList = (ref: ListRef) => { rows: Uint32Array; long: null } | { rows: null; long: LongList };
 
 export const createOpenList = (database: DatabaseSync, shape: SegmentShape): OpenList => {
   const { chunkRows, mostShortRows } = shape;
   const read = database.prepare('SELECT data FROM lists WHERE id = ?');
   const blob = (id: number): Uint8Array => unseal(read.get(id)?.['data'], sealNames.list(id));
-  const keptLayouts = createByteCache<number, Layout>(
-    keptLayoutBytes,
-    ({ sizes }) => sizes.length * layoutBytes,
-  );
-  const keptGroups = createByteCache<number, Uint8Array>(keptGroupBytes, ({ buffer }) => buffer.byteLength);
-
-  const readLayout = (list: number): Layout =>
-    placeParts(new Uint32Array(blob(listHeadId(list)).slice().buffer), shape);
+  const layouts = new LRUCache<number, Layout>({
+    maxSize: keptLayoutBytes,
+    sizeCalculation: ({ sizes }) => 1 + sizes.length * layoutBytes,
+    memoMethod: (list) => placeParts(new Uint32Array(blob(listHeadId(list)).slice().buffer), shape),
+  });
+  const keptGroups = new LRUCache<number, Uint8Array>({
+    maxSize: keptGroupBytes,
+    sizeCalculation: ({ buffer }) => 1 + buffer.byteLength,
+  });
 
   const openLong = (list: number): LongList => {
-    const { sizes, groups, starts, bytes } = keptLayouts.get(list, readLayout);
+    const { sizes, groups, starts, bytes } = layouts.memo(list);
     const readGroup = (id: number): Uint8Array => {
       const found = blob(id);
       if (found.length !== bytes[id - listGroupId(list, 0)])
         throw new SegmentDamagedError(`list ${list} is damaged`);
-      return found.byteOffset % 4 === 0 ? found : found.slice();
+      const aligned = found.byteOffset % 4 === 0 ? found : found.slice();
+      keptGroups.set(id, aligned);
+      return aligned;
     };
     let current: Uint8Array | null = null;
     let currentGroup = -1;
     const part = (chunk: number): ChunkPart => {
       const group = groups[chunk] ?? 0;
       if (current === null || group !== currentGroup) {
-        current = keptGroups.get(listGroupId(list, group), readGroup);
+        const id = listGroupId(list, group);
+        current = keptGroups.get(id) ?? readGroup(id);
         currentGroup = group;
       }
       const start = current.byteOffset + (starts[chunk] ?? 0);
@@ -70,7 +74,7 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
       : { rows: null, long: openLong(list) };
 };
 
-/** Of a long list: how many rows each chunk has, the group that has its part, and where it begins there; the bytes of each group. */
+/** A long list's layout: per chunk the number of rows, the group and the offset in it; per group the bytes. */
 interface Layout {
   sizes: Uint32Array;
   groups: Uint16Array;
@@ -101,8 +105,8 @@ const placeParts = (sizes: Uint32Array, shape: SegmentShape): Layout => {
   return { sizes, groups, starts, bytes };
 };
 
-/** Of one chunk, about. */
+/** Estimate per chunk. */
 const layoutBytes = 12;
-/** For one open segment; the lists of filters and of the most frequent words at a few million profiles. */
+/** Per open segment: enough for the lists of filters and of the most frequent words at a few million profiles. */
 const keptLayoutBytes = 8 * 1024 * 1024;
 const keptGroupBytes = 64 * 1024 * 1024;

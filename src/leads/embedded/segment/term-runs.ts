@@ -2,27 +2,27 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { createByteWriter } from './byte-writer.ts';
 import type { RunTerms } from '../../query/run-terms.ts';
 
-/** Sorted terms, run behind run in a scratch file; each run has the terms of some profiles in a row. */
+/** Sorted terms in a scratch file, one run after another. Each run has the terms of consecutive profiles. */
 export interface TermRuns {
   /** Stores the terms of the next profiles. */
   write(terms: RunTerms): void;
-  /** A reader of each run, in their order. */
+  /** Returns a reader of each run, in order. */
   read(): RunReader[];
   close(): void;
 }
 
-/** The terms of one run, one at a time. */
+/** Reads the terms of one run, one at a time. */
 export interface RunReader {
   /** The row of its first profile. */
   readonly firstRow: number;
-  /** The term that it stands at; null behind the last. */
+  /** The current term; null after the last. */
   readonly term: string | null;
-  /** Hands each row of the term to `take`, ascending, and goes on to the next term. */
+  /** Calls `take` with each row of the term, ascending, and moves to the next term. */
   takeRows(take: (row: number) => void): void;
 }
 
 const flushBytes = 1024 * 1024;
-/** For each run while all are read: a few megabytes in all at millions of profiles. */
+/** Per run, while all are read: a few megabytes in total for millions of profiles. */
 const readBytes = 64 * 1024;
 
 /** `file` must not exist. */
@@ -99,7 +99,7 @@ const readRun = ({
   };
 };
 
-/** A part of a file, read piece by piece. */
+/** Reads a range of a file piece by piece. */
 const createWindow = (descriptor: number, { start, end }: { start: number; end: number }) => {
   let buffer = Buffer.allocUnsafe(readBytes);
   let filled = 0;

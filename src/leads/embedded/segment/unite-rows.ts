@@ -1,4 +1,4 @@
-/** Ascending rows, each once, of ascending parts; the part itself where there is one. */
+/** Merges ascending parts into ascending, distinct rows. Returns a single part itself. */
 export const uniteRows = (given: readonly Uint32Array[]): Uint32Array => {
   const parts = given.filter(({ length }) => length > 0);
   const [first, ...others] = parts;

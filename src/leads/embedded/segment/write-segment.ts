@@ -26,27 +26,26 @@ import { createTermRuns, type TermRuns } from './term-runs.ts';
 
 export interface SegmentRow {
   lead: Lead;
-  /** JSON.stringify(lead); stored as it is. */
+  /** JSON.stringify(lead), stored as it is. */
   json: string;
 }
 
 export interface WriteSegmentInput {
-  /** Must not exist. A scratch file beside it, `<file>-terms`, is removed. */
+  /** Must not exist. The scratch file `<file>-terms` beside it is removed. */
   file: string;
-  /** In the order of results (lead-order.ts), usernames distinct by usernameKey. */
+  /** In result order (lead-order.ts), with usernames distinct by usernameKey. */
   rows: AsyncIterable<readonly SegmentRow[]> | Iterable<readonly SegmentRow[]>;
   signal?: AbortSignal;
-  /** Told now and then how many profiles are stored. */
+  /** Called now and then with the number of stored profiles. */
   onProgress?: (profiles: number) => void;
-  /** For tests, which cannot afford the numbers of profiles at which forms change. */
+  /** For tests, which cannot use enough profiles to reach every form. */
   shape?: SegmentShape;
   runLimits?: RunLimits;
 }
 
 /**
- * Writes a segment and returns how many profiles it has; it is on the disk then. Memory does not grow with the number
- * of profiles but for some 20 bytes each. Uses the thread for long stretches. When it fails, what was written so
- * far is left in `file`.
+ * Writes a segment and returns its number of profiles. It is on the disk when the promise resolves. Memory grows by
+ * only some 20 bytes per profile. Blocks the thread for long periods. On failure the unfinished `file` remains.
  */
 export const writeSegment = async ({
   file,
@@ -117,10 +116,10 @@ const writeProfiles = async (
   return profiles;
 };
 
-/** Between two looks at the signal. */
+/** Terms between two checks of the signal. */
 const termsAtOnce = 16_384;
 
-/** Returns how many blocks the dictionary has. */
+/** Returns the number of dictionary blocks. */
 const writeTerms = async (
   database: DatabaseSync,
   {

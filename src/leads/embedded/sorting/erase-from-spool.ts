@@ -11,8 +11,8 @@ import {
 import { openSpoolReader, type Chunk } from './spool-reader.ts';
 
 /**
- * Overwrites the profiles of these people in the first `bytes` of the spool in `file` with zeros, and cuts off what
- * follows; on the disk when it returns. A spool that a crash leaves with half a chunk written is found damaged and read from the input again.
+ * Overwrites these people's profiles in the first `bytes` of the spool `file` with zeros, and cuts off the rest. On the
+ * disk when it returns. A chunk that a crash leaves half written is found damaged, and the input is read again.
  */
 export const eraseFromSpool = (file: string, bytes: number, usernames: readonly string[]): void => {
   if (!existsSync(file)) return;
@@ -21,7 +21,7 @@ export const eraseFromSpool = (file: string, bytes: number, usernames: readonly 
   const reader = openSpoolReader(file, bytes);
   const descriptor = openSync(file, 'r+');
   try {
-    // What comes after belongs to no checkpoint: rows that are read again, and copies of who is searched now.
+    // The rest belongs to no checkpoint: rows that will be read again, and copies of current profiles.
     ftruncateSync(descriptor, bytes);
     for (const partition of concerned) {
       for (const chunk of reader.chunks(partition))

@@ -1,7 +1,7 @@
 import { compareLeads } from '../../query/lead-order.ts';
 import type { SegmentRow } from '../segment/write-segment.ts';
 
-/** Merges sorted rows into one sorted row of batches; every stream's next row is held in memory. */
+/** Merges sorted streams of rows into sorted batches. Holds the next row of every stream in memory. */
 export function* mergeRows<Row extends SegmentRow>(
   streams: readonly Iterable<Row>[],
   batchRows = 1_000,
@@ -22,7 +22,7 @@ interface Head<Row> {
   stream: Iterator<Row>;
 }
 
-/** A binary heap of the streams, the one with the first row on top. */
+/** A binary heap of the streams. The stream with the first row is on top. */
 const createHeap = <Row extends SegmentRow>(streams: readonly Iterable<Row>[]): { take(): Row | null } => {
   const heads: Head<Row>[] = [];
   for (const stream of streams) {
@@ -30,10 +30,10 @@ const createHeap = <Row extends SegmentRow>(streams: readonly Iterable<Row>[]): 
     const first = iterator.next();
     if (first.done !== true) heads.push({ row: first.value, stream: iterator });
   }
-  // In order, so a heap.
+  // A sorted array is a heap.
   heads.sort(compareHeads);
 
-  /** Puts `head` where it belongs from the top down. */
+  /** Moves `head` from the top down to its place. */
   const sink = (head: Head<Row>): void => {
     let index = 0;
     for (;;) {

@@ -9,35 +9,35 @@ import {
 } from './spool-format.ts';
 import type { SpoolReader } from './spool-reader.ts';
 
-/** One person of a partition, with the profile that counts: the last of the input, else the one known before. */
+/** One person of a partition, with the valid profile: the last one of the input, or else the known one. */
 export interface Person {
   username: string;
   followers: number;
-  /** Where the profile's JSON is in the arena; -1 when there is none. */
+  /** The start of the profile's JSON in the arena; -1 if there is none. */
   start: number;
   end: number;
   /** Rows of the input. */
   rows: number;
-  /** Whether the spool has them as known. */
+  /** True if the spool has the person as known. */
   isKnown: boolean;
 }
 
 export interface PersonTable {
   people: Map<string, Person>;
-  /** Rows that were erased while they lay in the spool. */
+  /** Rows that were erased in the spool. */
   erased: number;
 }
 
-/** Which people of a partition are wanted: share `index` of `count` equal ones. */
+/** Selects people of a partition: share `index` of `count` equal ones. */
 export interface Share {
   index: number;
   count: number;
 }
 
 /**
- * The people of a share of a partition, their profiles copied to `arena`; null when these do not fit, so that a
- * smaller share is to be asked for. Rows that later ones replace are dropped as the arena fills, so a person who
- * comes again and again takes no more room than one who comes once.
+ * Reads the people of a share of a partition and copies their profiles to `arena`. Returns null if they do not fit, so
+ * the caller must ask for a smaller share. Replaced rows are dropped when the arena fills, so a person with many rows
+ * needs no more room than one with a single row.
  */
 export const readPeople = (
   spool: SpoolReader,
@@ -63,13 +63,13 @@ export const readPeople = (
       const person = personIn(people, username);
       if (kind === recordKinds.known) person.isKnown = true;
       else person.rows += 1;
-      // Known profiles come after all rows of the input, and count only where there was none.
+      // Known profiles come after all rows of the input, and count only if there was none.
       const length = end - nameEnd;
       if (kind === recordKinds.known && (person.rows > 0 || length === 0)) continue;
       if (filled + length > arena.length) {
         person.start = -1;
         filled = compact(people, arena);
-        // Room that is nearly all in use would be made again for every few rows.
+        // If nearly all room is in use, it would be compacted again after every few rows.
         if (filled + length > arena.length * mostInUse) return null;
       }
       bytes.copy(arena, filled, nameEnd, end);
@@ -97,7 +97,7 @@ const personIn = (people: Map<string, Person>, username: string): Person => {
   return person;
 };
 
-/** Moves the rows that count to the front of the arena; returns where they end. */
+/** Moves the valid rows to the front of the arena. Returns their end. */
 const compact = (people: ReadonlyMap<string, Person>, arena: Buffer): number => {
   let filled = 0;
   const kept = [...people.values()].filter(({ start }) => start >= 0).sort((a, b) => a.start - b.start);

@@ -3,11 +3,11 @@ import type { Lead } from '../../lead-source.ts';
 import type { SegmentRow } from '../segment/write-segment.ts';
 
 /*
- * Runs: profiles in the order of results, run after run in one file, for the time of one change. A profile is its JSON
- * behind its length, u32 little-endian.
+ * Runs: profiles in result order, one run after another in a file, used during one change. A profile is its length (u32
+ * little-endian) and its JSON.
  */
 
-/** A run's place in the file. */
+/** The position of a run in the file. */
 export interface Run {
   start: number;
   end: number;
@@ -16,7 +16,7 @@ export interface Run {
 export interface RunFile {
   /** Writes one run: the JSON of profiles, in order, as ranges of `arena`. */
   write(arena: Buffer, ranges: Iterable<{ start: number; end: number }>): Run;
-  /** Reads a run, `bufferBytes` or one profile at a time. */
+  /** Reads a run in pieces of `bufferBytes` or one profile. */
   read(run: Run, bufferBytes: number): Generator<SegmentRow>;
   close(): void;
 }
@@ -24,7 +24,7 @@ export interface RunFile {
 const writeBytes = 1024 * 1024;
 const lengthBytes = 4;
 
-/** Makes `file` anew. Synchronous. */
+/** Creates `file`, or empties it. Synchronous. */
 export const createRunFile = (file: string): RunFile => {
   const descriptor = openSync(file, 'w+');
   const buffer = Buffer.allocUnsafe(writeBytes);
@@ -66,7 +66,7 @@ function* readRun(descriptor: number, run: Run, bufferBytes: number): Generator<
   let offset = 0;
   let position = run.start;
 
-  /** Makes sure of `bytes` bytes from `offset` on. */
+  /** Makes `bytes` bytes from `offset` on available. */
   const ensure = (bytes: number): void => {
     if (filled - offset >= bytes) return;
     const larger = bytes > buffer.length ? Buffer.allocUnsafe(bytes) : buffer;

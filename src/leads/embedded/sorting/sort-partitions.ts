@@ -8,9 +8,9 @@ import type { SpoolReader } from './spool-reader.ts';
 export interface SortPartitionsInput {
   spool: SpoolReader;
   runs: RunFile;
-  /** Whether the person's rows are left out. */
+  /** Returns true if the person's rows are left out. */
   isForgotten: (username: string) => boolean;
-  /** Asked once about each person with a row who is not left out: whether their profile is searched already. */
+  /** Called once per person with a row who is not left out. True if their profile is already in the index. */
   isKnown: (person: Person) => boolean;
   signal: AbortSignal;
   /** The memory for the rows of one partition. */
@@ -20,19 +20,19 @@ export interface SortPartitionsInput {
 export interface SortedPartitions {
   runs: Run[];
   profiles: number;
-  /** The input's, as ImportOutcome has them. */
+  /** Counts of the input, as in ImportOutcome. */
   added: number;
   updated: number;
   repeated: number;
   forgotten: number;
 }
 
-/** Beyond so many shares the hash tells people no more apart; a share is then some thousands of bytes. */
+/** With more shares the hash no longer separates people. A share then has some thousands of bytes. */
 const mostShares = 2 ** 20;
 
 /**
- * Writes the profile that counts of each person in the spool as sorted runs, one or more a partition. Memory is that of the arena,
- * whatever the number of rows: a partition of more people than fit is taken in shares, and read once for each.
+ * Writes the valid profile of each person in the spool as sorted runs, at least one per partition. Memory is limited to
+ * the arena: a partition that does not fit is read in shares, once for each.
  */
 export const sortPartitions = async ({
   arenaBytes,
@@ -59,7 +59,7 @@ export const sortPartitions = async ({
 };
 
 const halvesOf = ({ index, count }: Share): Share[] => {
-  if (count >= mostShares) throw new RangeError('A part of the rows is too large to be sorted.');
+  if (count >= mostShares) throw new RangeError('A partition is too large to be sorted.');
   return [
     { index, count: count * 2 },
     { index: index + count, count: count * 2 },
@@ -83,7 +83,7 @@ const sortShare = (
   for (const person of people) {
     if (isForgotten(person.username)) {
       sorted.forgotten += person.rows;
-      // Whoever is searched although forgotten, as after a forgetting that was interrupted, is searched no more.
+      // A forgotten person may still be searched after an interrupted deletion. This ends that.
       if (person.rows > 0) isKnown(person);
       continue;
     }

@@ -2,10 +2,10 @@ import { crc32 } from 'node:zlib';
 import { usernameKey } from '../../query/username-key.ts';
 
 /*
- * A spool is one file that takes profiles in the order they come and gives them back by partition, all rows of one
- * person in the same one. One file, not one a partition, because it is flushed to the disk every second.
+ * A spool is one file that takes profiles in any order and returns them by partition. All rows of a person are in the
+ * same partition. It is one file, not one per partition, because it is flushed to the disk every second.
  *
- * It is a row of chunks, each of records of one partition, little-endian:
+ * It is a sequence of chunks, each with records of one partition, little-endian:
  *   chunk:  u32 partition, u32 bytes of its records, u32 CRC-32 of these eight bytes and the records; the records
  *   record: u32 its bytes, u8 kind, u8 0, u16 bytes of the username, u32 followers; the username; the rest
  */
@@ -14,15 +14,15 @@ export const chunkHeaderBytes = 12;
 export const recordHeaderBytes = 12;
 
 export const recordKinds = {
-  /** A profile; its JSON is the rest. */
+  /** A profile; the rest is its JSON. */
   profile: 1,
-  /** Somebody whose profile is searched already; the rest is its JSON, or nothing when it is not to stay. */
+  /** A person whose profile is already in the index. The rest is its JSON, or empty if it must not stay. */
   known: 2,
-  /** A profile of somebody who asked to be forgotten while it lay here: zeros. */
+  /** A profile whose person was forgotten while it was here: zeros. */
   erased: 3,
 } as const;
 
-/** A hash whose low bits choose the partition, and whose higher ones divide a partition that is too large. FNV-1a. */
+/** FNV-1a. Its low bits choose the partition; its higher bits divide a partition that is too large. */
 export const hashOfPerson = (username: string): number => {
   const key = usernameKey(username);
   let value = 0x811c9dc5;

@@ -2,20 +2,20 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { chunkHeaderBytes, isChunkIntact, partitions, SpoolDamagedError } from './spool-format.ts';
 
 export interface SpoolReader {
-  /** The bytes of one partition's chunks. */
+  /** Returns the bytes of one partition's chunks. */
   bytesOf(partition: number): number;
-  /** The chunks of a partition in the order they were written, headers included; each is valid until the next. */
+  /** Yields the chunks of a partition in written order, with headers. Each is valid until the next. */
   chunks(partition: number): Iterable<Chunk>;
   close(): void;
 }
 
 export interface Chunk {
-  /** Where it stands in the file. */
+  /** Its position in the file. */
   offset: number;
   bytes: Buffer;
 }
 
-/** Opens the first `bytes` of the spool in `file`. Throws SpoolDamagedError here or when a chunk is read. Synchronous. */
+/** Opens the first `bytes` of the spool `file`. Throws SpoolDamagedError here or when a chunk is read. Synchronous. */
 export const openSpoolReader = (file: string, bytes: number): SpoolReader => {
   const descriptor = openSync(file, 'r');
   try {

@@ -12,29 +12,29 @@ import {
 } from './spool-format.ts';
 
 export interface SpoolWriter {
-  /** The bytes of the file so far. */
+  /** The size of the file so far. */
   readonly bytes: number;
-  /** What is buffered beyond them. */
+  /** Buffered bytes that are not in the file yet. */
   readonly bufferedBytes: number;
-  /** A profile; one that is added later stands for all of the same person added before. */
+  /** Adds a profile. It replaces all earlier ones of the same person. */
   add(lead: Lead): void;
   /**
-   * Somebody whose profile is searched already, after all that were added. It stays when none of these is the same
-   * person's and `json` is not null.
+   * Adds a person whose profile is already in the index, after all `add` calls. The profile stays if no added one is
+   * the same person's and `json` is not null.
    */
   addKnown(known: { lead: Lead; json: string | null }): void;
-  /** Writes what is buffered. */
+  /** Writes the buffered bytes. */
   flush(): void;
-  /** What was flushed before the call is on the disk when it resolves. */
+  /** Resolves when everything flushed before the call is on the disk. */
   sync(): Promise<void>;
   close(): void;
 }
 
-/** Also how much of a partition is read at once. The buffers of all partitions together are 16 MB. */
+/** Also the size of reads of a partition. The buffers of all partitions together are 16 MB. */
 const bufferBytes = 64 * 1024;
 const syncData = promisify(fdatasync);
 
-/** Opens the spool in `file` and goes on behind its first `bytes`; what comes after them is cut off. Synchronous. */
+/** Opens the spool `file` after its first `bytes` and cuts off the rest. Synchronous. */
 export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
   const descriptor = openSync(file, bytes === 0 ? 'w' : 'r+');
   if (bytes > 0) ftruncateSync(descriptor, bytes);
@@ -57,7 +57,7 @@ export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
     bufferedBytes -= buffer.length - chunkHeaderBytes;
     buffer.length = chunkHeaderBytes;
   };
-  /** Where `most` bytes can be put: the partition's buffer, or one for this record alone when it is that large. */
+  /** Returns a buffer with room for `most` bytes: the partition's, or a new one for a large record. */
   const reserve = (partition: number, most: number): PartitionBuffer => {
     const buffer = (buffers[partition] ??= newBuffer(bufferBytes));
     if (buffer.length + most <= buffer.chunk.length) return buffer;
@@ -66,7 +66,7 @@ export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
   };
   const addRecord = (kind: number, { username, followers }: Lead, json: string): void => {
     const partition = partitionOf(hashOfPerson(username));
-    // A UTF-16 unit takes three bytes of UTF-8 at most.
+    // A UTF-16 unit takes at most three bytes of UTF-8.
     const buffer = reserve(partition, recordHeaderBytes + 3 * (username.length + json.length));
     const start = buffer.length;
     encodeRecord(buffer, { kind, username, followers, json });
@@ -91,7 +91,7 @@ export const openSpoolWriter = (file: string, bytes: number): SpoolWriter => {
   };
 };
 
-/** A chunk that grows; `length` counts its header, which is filled in at its end. */
+/** A growing chunk. `length` includes its header, which is filled in at its end. */
 interface PartitionBuffer {
   chunk: Buffer;
   length: number;

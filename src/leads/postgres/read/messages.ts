@@ -1,4 +1,3 @@
-import type { LeadQuery } from '../../lead-source.ts';
 import type { ForgottenCopy } from '../forgotten-copy.ts';
 import type { LeadsDatabase } from '../leads-database.ts';
 
@@ -11,14 +10,7 @@ export interface ReadWorkerData {
   lookEveryMs: number;
 }
 
-export type ReadRequest =
-  | { kind: 'search'; id: number; query: LeadQuery }
-  /** Nobody waits for this search any more; it is answered all the same, soon. */
-  | { kind: 'abandon'; id: number }
-  /** The thread ends by itself. */
-  | { kind: 'close' };
-
-/** What the database holds, as far as is known. */
+/** The content of the database, as far as it is known. */
 export interface ServedLeads {
   /** Whether it answered when it was asked last. */
   isAnswering: boolean;
@@ -31,13 +23,13 @@ export interface ServedLeads {
   folding: string;
 }
 
-export type ReadMessage =
-  /** Whenever it is other than before; ahead of the first answer from other profiles. */
+export type ReadEvent =
+  /** Sent whenever it has changed; ahead of the first answer from other profiles. */
   | { kind: 'serving'; served: ServedLeads }
-  /** At first, and whenever it is another. */
+  /** Sent at first, and whenever it has changed. */
   | { kind: 'forgotten'; forgotten: ForgottenCopy }
   /** Something for the log. */
-  | { kind: 'unanswering' | 'connection-broken'; cause: string }
-  /** `leads` is Lead[] as JSON, which costs the thread that takes it less than objects. */
-  | { kind: 'found'; id: number; leads: string }
-  | { kind: 'failed'; id: number; isLate: boolean; cause: string };
+  | { kind: 'unanswering' | 'connection-broken'; cause: string };
+
+/** Lead[] as JSON, which costs the thread that takes it less than objects; or why the database cancelled the search. */
+export type FoundLeads = { leads: string } | { lateCause: string };

@@ -1,27 +1,26 @@
 import { Worker } from 'node:worker_threads';
-import type { Lead, LeadQuery } from '../../lead-source.ts';
-import { createSearchQueue, searchFailed, searchInterrupted, tookTooLong } from '../../search-queue.ts';
+import type { LeadQuery } from '../../lead-source.ts';
+import { connectThread, type ThreadEnd } from '../../../kit/threads/connect-thread.ts';
+import { createSearchLine, tookTooLong, type SearchLine } from '../../search-line.ts';
 import type { ForgottenCopy } from '../forgotten-copy.ts';
-import type { ReadMessage, ReadRequest, ReadWorkerData, ServedLeads } from './messages.ts';
+import type { FoundLeads, ReadEvent, ReadWorkerData, ServedLeads } from './messages.ts';
 
 export interface ReaderLimits {
-  /** Searches in line, waiting and running; more are refused. */
+  /** The searches that wait and run together; more are refused. */
   searches: number;
-  /** For one search, waiting and running together. */
+  /** The limit of one search, waiting and running together. */
   searchTimeoutMs: number;
-  /** A thread that has not answered a search for so long is given up; longer than all time-outs in it together. */
+  /** A thread that has not answered a search for so long is ended; longer than all time-outs in it together. */
   stuckAfterMs: number;
-  /** For the connections to be closed. */
+  /** The time for closing the connections. */
   closeTimeoutMs: number;
 }
 
-export type ReaderEnd = { kind: 'closed' } | { kind: 'crashed'; cause: unknown };
-
-/** The profiles in a database, searched by a thread of its own. */
+/** Searches the profiles of a database in a thread of its own. */
 export interface Reader {
-  search(query: LeadQuery, signal: AbortSignal): Promise<Lead[]>;
+  search: SearchLine;
   /** Resolves, never rejects, when no search is answered any more: after `close`, or when the thread was lost. */
-  readonly ended: Promise<ReaderEnd>;
+  readonly ended: Promise<ThreadEnd>;
   close(): Promise<void>;
 }
 
@@ -29,9 +28,9 @@ export interface OpenReaderInput {
   workerData: ReadWorkerData;
   limits: ReaderLimits;
   onServing: (served: ServedLeads) => void;
-  /** Told of the list of forgotten people at first, and whenever it is another. */
+  /** Called with the list of forgotten people at first, and whenever it has changed. */
   onForgotten: (forgotten: ForgottenCopy) => void;
-  /** Told what is for the log alone. */
+  /** Called with events that are only for the log. */
   onTrouble: (kind: 'unanswering' | 'connection-broken', cause: Error) => void;
   /** Starts the thread; tests keep hold of it. */
   startWorker?: (workerData: ReadWorkerData) => Worker;
@@ -40,7 +39,7 @@ export interface OpenReaderInput {
 export const startReadWorker = (workerData: ReadWorkerData): Worker =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData });
 
-/** Starts a thread that follows a database; what it finds there is told through `onServing`. */
+/** Starts a thread that follows a database and reports its content through `onServing`. */
 export const openReader = ({
   workerData,
   limits,
@@ -49,79 +48,40 @@ export const openReader = ({
   onTrouble,
   startWorker = startReadWorker,
 }: OpenReaderInput): Reader => {
-  const worker = startWorker(workerData);
-  const ended = Promise.withResolvers<ReaderEnd>();
-  const exited = Promise.withResolvers<void>();
-  const stuckTimers = new Map<number, NodeJS.Timeout>();
-  let isOver = false;
-
-  const ask = (request: ReadRequest): void => worker.postMessage(request);
-  const queue = createSearchQueue({
-    maxRunning: workerData.connections,
-    maxSearches: limits.searches,
-    timeoutMs: limits.searchTimeoutMs,
-    run: (id, query) => {
-      stuckTimers.set(id, setTimeout(giveUp, limits.stuckAfterMs));
-      ask({ kind: 'search', id, query });
-    },
-    abandon: (id) => ask({ kind: 'abandon', id }),
-  });
-
-  const end = (reason: ReaderEnd): void => {
-    if (isOver) return;
-    isOver = true;
-    for (const timer of stuckTimers.values()) clearTimeout(timer);
-    ended.resolve(reason);
-    queue.refuseAll(searchInterrupted());
-  };
-  const lose = (cause: unknown): void => {
-    end({ kind: 'crashed', cause });
-    void worker.terminate();
-  };
-  const giveUp = (): void => lose(new Error('A search did not end.'));
-  const settle = (id: number, outcome: Parameters<typeof queue.settle>[1]): void => {
-    clearTimeout(stuckTimers.get(id));
-    stuckTimers.delete(id);
-    queue.settle(id, outcome);
-  };
-
-  const receive = (message: ReadMessage): void => {
-    if (isOver) return;
-    switch (message.kind) {
+  const receive = (event: ReadEvent): void => {
+    if (isClosed) return;
+    switch (event.kind) {
       case 'serving':
-        return onServing(message.served);
+        return onServing(event.served);
       case 'forgotten':
-        return onForgotten(message.forgotten);
+        return onForgotten(event.forgotten);
       case 'unanswering':
       case 'connection-broken':
-        return onTrouble(message.kind, new Error(message.cause));
-      case 'found':
-        return settle(message.id, { leads: JSON.parse(message.leads) });
-      case 'failed': {
-        const cause = new Error(message.cause);
-        return settle(message.id, { cause: message.isLate ? tookTooLong(cause) : searchFailed(cause) });
-      }
+        return onTrouble(event.kind, new Error(event.cause));
     }
   };
-  worker.on('message', receive);
-  worker.on('error', lose);
-  worker.on('exit', (code) => {
-    exited.resolve();
-    lose(new Error(`It exited with code ${code}.`));
+  let isClosed = false;
+  const thread = connectThread<LeadQuery, FoundLeads, ReadEvent>(startWorker(workerData), {
+    name: 'the thread that searches in PostgreSQL',
+    timeoutMs: limits.stuckAfterMs,
+    endsOnTimeout: true,
+    onEvent: receive,
   });
-
   return {
-    ended: ended.promise,
-    search: async (query, signal) => {
-      if (isOver) throw searchInterrupted();
-      return queue.add(query, signal);
-    },
-    close: async () => {
-      end({ kind: 'closed' });
-      ask({ kind: 'close' });
-      const timer = setTimeout(() => void worker.terminate(), limits.closeTimeoutMs);
-      await exited.promise;
-      clearTimeout(timer);
+    ended: thread.ended,
+    search: createSearchLine({
+      thread,
+      atOnce: Math.min(workerData.connections, limits.searches),
+      maxWaiting: Math.max(0, limits.searches - workerData.connections),
+      timeoutMs: limits.searchTimeoutMs,
+      toLeads: (found) => {
+        if ('lateCause' in found) throw tookTooLong(new Error(found.lateCause));
+        return JSON.parse(found.leads);
+      },
+    }),
+    close: () => {
+      isClosed = true;
+      return thread.close(limits.closeTimeoutMs);
     },
   };
 };

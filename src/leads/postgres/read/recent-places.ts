@@ -1,88 +1,67 @@
+import { LRUCache } from 'lru-cache';
 import type { QueryTerm } from '../../query/search-terms.ts';
 import type { Part } from '../part/part.ts';
 import type { StoredPlaces } from '../part/places.ts';
 
 /**
- * Who met the conditions that were asked for last, in memory: most searches share their words and filters with others.
- * What a part has for a condition never changes, so nothing here grows old but with its part; a part is known by its run
- * and its id.
+ * Keeps the places that met recent conditions, as most searches share their words and filters with others. The places of a
+ * condition in a part never change, so they are valid as long as the part. A run and an id identify a part.
  */
 export interface RecentPlaces {
-  /** Answers what is known of `condition` for a part; to be used before anything is kept. */
+  /** Returns a function that finds the kept places of `condition` in a part. Use it before the next `keep`. */
   find(condition: QueryTerm): (part: Part) => StoredPlaces | undefined;
-  /** `places` are copied: they may be a view of a whole block. */
+  /** Copies `places`, which may be a view of a whole block. */
   keep(condition: QueryTerm, found: readonly { part: Part; places: StoredPlaces }[]): void;
-  /** Drops what belongs to other parts. */
+  /** Drops the places of all other parts. */
   retain(parts: readonly Part[]): void;
 }
 
-interface Recent {
-  /** By the ids of parts. */
-  byPart: Map<number, { run: string; places: StoredPlaces }>;
-  bytes: number;
-}
+/** The places of a condition, by the ids of parts. */
+type Recent = Map<number, { run: string; places: StoredPlaces }>;
 
-/** What an entry takes beside its places, roughly. */
+/** The memory of an entry beside its places, roughly. */
 const entryBytes = 160;
 
-/** Holds at most `maxBytes`; the conditions whose last use lies back farthest go first. */
+/** Holds at most `maxBytes`; drops the least recently used conditions first. */
 export const createRecentPlaces = (maxBytes: number): RecentPlaces => {
-  /** In the order of their last use. */
-  const recents = new Map<string, Recent>();
-  let bytes = 0;
-
-  const add = (recent: Recent, added: number): void => {
-    recent.bytes += added;
-    bytes += added;
+  const recents = new LRUCache<string, Recent>({ maxSize: Math.max(1, maxBytes), sizeCalculation: sizeOf });
+  /** The cache measures a value again only when it is a new one. */
+  const store = (key: string, recent: Recent): void => {
+    if (recent.size === 0) recents.delete(key);
+    else recents.set(key, new Map(recent));
   };
-  const drop = (key: string, recent: Recent): void => {
-    recents.delete(key);
-    bytes -= recent.bytes;
-  };
-  const use = (key: string): Recent => {
-    const recent: Recent = recents.get(key) ?? { byPart: new Map(), bytes: 0 };
-    recents.delete(key);
-    recents.set(key, recent);
-    return recent;
-  };
-
   return {
     find: (condition) => {
-      const key = keyOf(condition);
-      const byPart = recents.has(key) ? use(key).byPart : null;
+      const recent = recents.get(keyOf(condition));
       return (part) => {
-        const known = byPart?.get(part.id);
+        const known = recent?.get(part.id);
         return known?.run === part.run ? known.places : undefined;
       };
     },
     keep: (condition, found) => {
-      const recent = use(keyOf(condition));
+      const key = keyOf(condition);
+      const recent: Recent = recents.get(key) ?? new Map();
       for (const { part, places } of found) {
-        const known = recent.byPart.get(part.id);
-        if (known?.run === part.run) continue;
-        if (known !== undefined) add(recent, -bytesOf(known.places));
+        if (recent.get(part.id)?.run === part.run) continue;
         const copied = { form: places.form, bytes: new Uint8Array(places.bytes) };
-        recent.byPart.set(part.id, { run: part.run, places: copied });
-        add(recent, bytesOf(copied));
+        recent.set(part.id, { run: part.run, places: copied });
       }
-      for (const [key, oldest] of recents) {
-        if (bytes <= maxBytes) break;
-        drop(key, oldest);
-      }
+      store(key, recent);
     },
     retain: (parts) => {
       const runs = new Map(parts.map(({ id, run }) => [id, run]));
-      for (const [key, recent] of recents) {
-        for (const [id, { run, places }] of recent.byPart) {
-          if (runs.get(id) === run) continue;
-          recent.byPart.delete(id);
-          add(recent, -bytesOf(places));
-        }
-        if (recent.byPart.size === 0) drop(key, recent);
+      // From the least to the most recently used, so that storing them again keeps that order.
+      for (const key of [...recents.rkeys()]) {
+        const recent = recents.peek(key) ?? new Map();
+        for (const [id, { run }] of recent) if (runs.get(id) !== run) recent.delete(id);
+        store(key, recent);
       }
     },
   };
 };
+
+const sizeOf = (recent: Recent): number =>
+  recent.values().reduce((bytes, { places }) => bytes + bytesOf(places), 0);
 
 const bytesOf = ({ bytes }: StoredPlaces): number => bytes.length + entryBytes;
 

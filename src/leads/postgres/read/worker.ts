@@ -1,47 +1,31 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { serveCalls, tellEvent } from '../../../kit/threads/serve-calls.ts';
+import type { LeadQuery } from '../../lead-source.ts';
 import { followDatabase } from './follow-database.ts';
-import type { ReadMessage, ReadRequest, ReadWorkerData } from './messages.ts';
+import type { FoundLeads, ReadEvent, ReadWorkerData } from './messages.ts';
 
 /* The thread that searches in PostgreSQL: some searches at once, as most of their time is the server's. */
-const tell = (message: ReadMessage): void => parentPort?.postMessage(message);
+const tell: (event: ReadEvent, transferred?: ArrayBuffer[]) => void = tellEvent;
 
 const given: ReadWorkerData = workerData;
 const followed = followDatabase({
   ...given,
   onServing: (served) => tell({ kind: 'serving', served }),
-  onForgotten: (forgotten) => {
-    const message: ReadMessage = { kind: 'forgotten', forgotten };
-    parentPort?.postMessage(message, [forgotten.digests.buffer]);
-  },
+  onForgotten: (forgotten) => tell({ kind: 'forgotten', forgotten }, [forgotten.digests.buffer]),
   onUnanswering: (cause) => tell({ kind: 'unanswering', cause: String(cause) }),
   onConnectionBroken: (cause) => tell({ kind: 'connection-broken', cause: String(cause) }),
 });
-const running = new Map<number, AbortController>();
 
 const queryCanceled = '57014';
 
-const search = async ({ id, query }: Extract<ReadRequest, { kind: 'search' }>): Promise<void> => {
-  const abandoning = new AbortController();
-  running.set(id, abandoning);
+const search = async (query: LeadQuery, signal: AbortSignal): Promise<FoundLeads> => {
   try {
-    const leads = await followed.search(query, abandoning.signal);
-    tell({ kind: 'found', id, leads: JSON.stringify(leads) });
+    return { leads: JSON.stringify(await followed.search(query, signal)) };
   } catch (error) {
-    const isLate = error instanceof Error && 'code' in error && error.code === queryCanceled;
-    tell({ kind: 'failed', id, isLate, cause: String(error) });
-  } finally {
-    running.delete(id);
+    if (error instanceof Error && 'code' in error && error.code === queryCanceled)
+      return { lateCause: String(error) };
+    throw error;
   }
 };
 
-parentPort?.on('message', (request: ReadRequest) => {
-  switch (request.kind) {
-    case 'search':
-      return void search(request);
-    case 'abandon':
-      return running.get(request.id)?.abort();
-    case 'close':
-      for (const abandoning of running.values()) abandoning.abort();
-      return void followed.close().finally(() => parentPort?.close());
-  }
-});
+serveCalls(search, () => followed.close());

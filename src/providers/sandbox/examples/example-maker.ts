@@ -1,16 +1,17 @@
 import type { Json } from '../../../kit/json.ts';
 import { ProviderError } from '../../provider-error.ts';
-import { createWorkerPool, WorkerPoolError } from '../../worker-pool.ts';
+import { ThreadError } from '../../../kit/threads/thread-error.ts';
+import { createThreadPool } from '../../../kit/threads/thread-pool.ts';
 
-/** Makes example values of JSON schemas, in a thread of its own: callers' schemas are not to be trusted. */
+/** Makes example values of JSON schemas, in a thread because callers' schemas are not trusted. */
 export interface ExampleMaker {
-  /** A valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+  /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
   make(schema: Json, signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }
 
 export const createExampleMaker = (): ExampleMaker => {
-  const pool = createWorkerPool<Json, string>({
+  const pool = createThreadPool<Json, string>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
     queueLimit: 100,
@@ -22,14 +23,14 @@ export const createExampleMaker = (): ExampleMaker => {
       try {
         return await pool.run(schema, signal);
       } catch (error) {
-        throw error instanceof WorkerPoolError ? toProviderError(error) : error;
+        throw error instanceof ThreadError ? toProviderError(error) : error;
       }
     },
     close: () => pool.close(),
   };
 };
 
-const toProviderError = (error: WorkerPoolError): ProviderError => {
+const toProviderError = (error: ThreadError): ProviderError => {
   const isOverload = error.reason === 'full' || error.reason === 'closed';
   return new ProviderError(`the sandbox has no example of the schema: ${error.message}`, {
     failure: 'fatal',

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../../kit/json.ts';
 
-/** The most that an example is made of; a schema that demands more is refused. */
+/** The limits of an example. A schema that demands more is refused. */
 const limits = { depth: 32, nodes: 5_000, items: 50, properties: 200, stringLength: 2_000 };
 
-/** Keywords by which the generator would do more than JSON Schema says. */
+/** Keywords of the generator that are not part of JSON Schema. */
 const foreignKeywords = new Set([
   'faker',
   'chance',
@@ -13,14 +13,14 @@ const foreignKeywords = new Set([
   'autoIncrement',
   'jsonPath',
 ]);
-/** Keywords whose members are schemas by name; the names are data. */
+/** Keywords whose members are schemas by name. The names are data. */
 const schemaMaps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords whose values are data. */
 const dataKeywords = new Set(['enum', 'const', 'default', 'examples', 'required', 'description', 'title']);
 
 /**
- * A schema to generate from: every value of it is also one of `schema`, but small. Throws RangeError when
- * `schema` itself demands something large.
+ * Makes a schema to generate from: each of its values is small and valid under `schema`. Throws RangeError when `schema`
+ * demands something large.
  */
 export const limitSchema = (schema: Json): Json => {
   let nodes = 0;
@@ -55,7 +55,7 @@ export const limitSchema = (schema: Json): Json => {
 
 const smaller = (schema: JsonObject): JsonObject => withPrefixItems(withSmallSizes(schema));
 
-/** Draft 7's tuples in the form of 2020-12, the only one that the generator knows. */
+/** Converts tuples of draft 7 to 2020-12, the only form that the generator knows. */
 const withPrefixItems = (schema: JsonObject): JsonObject => {
   const { items, additionalItems, ...rest } = schema;
   if (!Array.isArray(items)) return schema;
@@ -77,9 +77,9 @@ const smallSize = (
   schema: JsonObject,
   { minimum, maximum, limit }: { minimum: string; maximum: string; limit: number },
 ): JsonObject => {
-  const least = schema[minimum];
-  if (typeof least === 'number' && least > limit)
+  const lower = schema[minimum];
+  if (typeof lower === 'number' && lower > limit)
     throw new RangeError(`the schema's ${minimum} is too large`);
-  const most = schema[maximum];
-  return typeof most === 'number' && most > limit ? { [maximum]: limit } : {};
+  const upper = schema[maximum];
+  return typeof upper === 'number' && upper > limit ? { [maximum]: limit } : {};
 };

@@ -12,8 +12,8 @@ const attempts = [
 ];
 
 /**
- * A value that is valid under `schema`; the same schema has the same one. Throws when none is found. Only
- * for a worker thread: a hostile schema can take any time.
+ * Makes a value that is valid under `schema`, the same for the same schema. Throws when none is found. Only for a worker
+ * thread: a hostile schema can take any time.
  */
 export const makeExample = (schema: Json): unknown => {
   const plain = withoutDialect(schema);
@@ -38,9 +38,9 @@ export const makeExample = (schema: Json): unknown => {
   throw lastError;
 };
 
-/** By JSON Schema 2020-12, or by draft 7 for what only that knows. Formats are not checked. */
+/** Compiles by JSON Schema 2020-12, or by draft 7 when that fails. Formats are not checked. */
 const compile = (schema: JsonSchema): ValidateFunction => {
-  // Without the meta-schemas, which would be compiled anew each time.
+  // The meta-schemas are left out, because they would be compiled each time.
   const settings = {
     strict: false,
     validateFormats: false,
@@ -58,7 +58,7 @@ const compile = (schema: JsonSchema): ValidateFunction => {
 const isSchema = (value: Json): value is JsonSchema & Json =>
   typeof value === 'boolean' || (value !== null && typeof value === 'object' && !Array.isArray(value));
 
-/** The name of the dialect would make the validator look for a meta-schema that it may not have. */
+/** Removes the name of the dialect, for which the validator might lack a meta-schema. */
 const withoutDialect = (schema: Json): Json => {
   if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) return schema;
   const { $schema: _dialect, ...rest } = schema;

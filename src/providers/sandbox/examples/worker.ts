@@ -1,14 +1,5 @@
-import { parentPort } from 'node:worker_threads';
 import type { Json } from '../../../kit/json.ts';
-import type { WorkerReply } from '../../worker-pool.ts';
+import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 import { makeExample } from './make-example.ts';
 
-const reply = (schema: Json): WorkerReply<string> => {
-  try {
-    return { output: JSON.stringify(makeExample(schema)) };
-  } catch (error) {
-    return { failure: error instanceof Error ? error.message : 'no example' };
-  }
-};
-
-parentPort?.on('message', (schema: Json) => parentPort?.postMessage(reply(schema)));
+serveCalls((schema: Json): string => JSON.stringify(makeExample(schema)));

@@ -3,7 +3,7 @@ import { pickPalette } from './palettes.ts';
 import { seededRandom } from './seeded-random.ts';
 import { badge, captionBand, n } from './svg-text.ts';
 
-/** What an edit lays over a picture, as SVG with see-through ground: a tint and a frame in colours of the seed, and the caption. */
+/** Draws the overlay of an edit as transparent SVG: a tint and a frame in colours of the seed, and the caption. */
 export const drawOverlay = ({ width, height, caption, seed }: PictureRequest): string => {
   const { sky, hills, sun } = pickPalette(seededRandom(seed)());
   const stroke = Math.min(width, height) * 0.025;

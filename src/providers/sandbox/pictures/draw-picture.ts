@@ -4,13 +4,13 @@ import { seededRandom } from './seeded-random.ts';
 import { badge, captionText, n, shade } from './svg-text.ts';
 
 export interface PictureRequest extends PictureSize {
-  /** Short text; longer prompts are cut before. */
+  /** Short text. Longer prompts are cut before. */
   caption: string;
-  /** What the shapes and colours come from. */
+  /** The text that decides shapes and colours. */
   seed: string;
 }
 
-/** An SVG landscape with the caption on it; the same request draws the same picture. */
+/** Draws a landscape as SVG with the caption on it. The same request draws the same picture. */
 export const drawPicture = ({ width, height, caption, seed }: PictureRequest): string => {
   const random = seededRandom(seed);
   const palette = pickPalette(random());
@@ -55,7 +55,7 @@ const stars = ({ width, height, random }: Drawing): string =>
     ),
   ).join('');
 
-/** One range of hills: a few waves added up, nearer layers lower and darker. */
+/** Draws a range of hills as a sum of waves. Nearer layers are lower and darker. */
 const hill = (options: Drawing & { layer: number; colour: string }): string => {
   const { width, height, layer, colour, random } = options;
   const base = height * (0.55 + 0.14 * layer);

@@ -10,16 +10,16 @@ export interface EditRequest {
   inputs: readonly InputImage[];
   aspectRatio: AspectRatio;
   signal: AbortSignal;
-  /** A see-through PNG of the asked size, to lay over all. */
+  /** Makes a transparent PNG of this size to lay over the picture. */
   overlay(size: PictureSize): Promise<Uint8Array>;
 }
 
-/** For one step over pictures of our own. */
+/** The longest step over pictures of our own. */
 const stepSeconds = 20;
 
 /**
- * The pictures upright, whole and side by side in the asked ratio (`auto`: in the shape of the first), with an overlay, as
- * PNG. Room beside a picture is filled with a blurred part of it.
+ * Puts the whole pictures upright and side by side in the requested ratio (`auto`: in the shape of the first), with an
+ * overlay, as PNG. The space beside a picture is filled with a blurred part of it.
  */
 export const editPictures = async ({
   inputs,
@@ -49,7 +49,7 @@ const shapeOf = async (inputs: readonly InputImage[], options: DecodeOptions): P
   return sizeOfShape((columns * width) / (rows * height));
 };
 
-/** A picture that covers its tile, blurred and dark, and on it the whole picture. */
+/** Fills a tile with a blurred, dark copy of the picture, and puts the whole picture on it. */
 const placeInTile = async (
   { bytes }: InputImage,
   { left, top, width, height }: Tile,
@@ -87,7 +87,7 @@ const placeInTile = async (
   return [{ input: ground, left, top }, placed];
 };
 
-/** Between two steps, size does not matter. */
+/** The size of pictures between two steps does not matter. */
 const fast = { compressionLevel: 0 };
 
 const take = (picture: Sharp): Promise<Buffer> => picture.timeout({ seconds: stepSeconds }).toBuffer();

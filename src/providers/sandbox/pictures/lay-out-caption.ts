@@ -4,11 +4,11 @@ export interface CaptionLayout {
 }
 
 const fontSizes = [64, 52, 42, 34, 28, 23, 19];
-/** The mean width of a letter of the font, in its size. */
+/** The mean width of a letter, as a part of the font size. */
 const letterWidth = 0.56;
 const lineHeight = 1.3;
 
-/** Breaks a caption into lines in the largest type that fits the box; the smallest is cut with an ellipsis. */
+/** Breaks a caption into lines in the largest type that fits the box. In the smallest type it is cut with an ellipsis. */
 export const layOutCaption = (caption: string, box: { width: number; height: number }): CaptionLayout => {
   const words = printable(caption)
     .split(' ')
@@ -21,7 +21,7 @@ export const layOutCaption = (caption: string, box: { width: number; height: num
   return cutToHeight(layout, box.height);
 };
 
-/** What the font has no letters for, which would leave gaps, and what XML 1.0 forbids. */
+/** Characters that the font lacks, which would leave gaps, and those that XML 1.0 forbids. */
 const notPrintable =
   /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Mn}\p{Nd}\p{P}\p{Sc}\p{Sm}]+/gu;
 

@@ -5,16 +5,16 @@ export interface Tile extends PictureSize {
   top: number;
 }
 
-/** Up to so many pictures stand in one row. */
-const mostInRow = 4;
+/** The most pictures in one row. */
+const maxInRow = 4;
 
-/** Columns and rows for so many pictures, the rows as full as can be. */
+/** Returns columns and rows for `count` pictures, with rows as full as possible. */
 export const gridOf = (count: number): { columns: number; rows: number } => {
-  const columns = count <= mostInRow ? count : Math.ceil(Math.sqrt(count));
+  const columns = count <= maxInRow ? count : Math.ceil(Math.sqrt(count));
   return { columns, rows: Math.ceil(count / columns) };
 };
 
-/** The places of `count` pictures side by side in a canvas, in reading order; together they cover its grid. */
+/** Returns the places of `count` pictures side by side in a canvas, in reading order. They cover its grid. */
 export const layOutTiles = (count: number, canvas: PictureSize): Tile[] => {
   const { columns, rows } = gridOf(count);
   const edge = (index: number, parts: number, length: number): number => Math.round((index * length) / parts);

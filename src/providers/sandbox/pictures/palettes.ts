@@ -1,4 +1,4 @@
-/** Background from top to bottom, three layers of hills, the sun. Hex only: the renderer reads fractional hsl() as black. */
+/** Sky from top to bottom, three layers of hills, the sun. Only hex, because the renderer reads fractional hsl() as black. */
 const palettes = [
   { sky: ['#1b2a49', '#465c8b', '#f0a07c'], hills: ['#3d4f7c', '#2b3a63', '#182344'], sun: '#ffd9a0' },
   { sky: ['#0f3d3e', '#2c7873', '#e2d58b'], hills: ['#2f8577', '#1f6160', '#0d3b40'], sun: '#fff3c4' },
@@ -10,6 +10,6 @@ const palettes = [
 
 export type Palette = (typeof palettes)[number];
 
-/** `random` is from 0 up to 1. */
+/** Picks a palette. `random` is from 0 to below 1. */
 export const pickPalette = (random: number): Palette =>
   palettes[Math.floor(random * palettes.length)] ?? palettes[0];

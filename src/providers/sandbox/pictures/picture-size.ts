@@ -7,7 +7,7 @@ export interface PictureSize {
 
 const longerSide = 1024;
 
-/** Pixels by ratio: the longer side is 1,024, and every side is even. */
+/** Sizes by ratio: the longer side is 1,024, and every side is even. */
 const sizes: Record<AspectRatio, PictureSize> = {
   auto: { width: 1024, height: 1024 },
   '1:1': { width: 1024, height: 1024 },
@@ -24,10 +24,10 @@ const sizes: Record<AspectRatio, PictureSize> = {
 
 export const pictureSize = (ratio: AspectRatio): PictureSize => sizes[ratio];
 
-/** No picture is more than four times as long as it is wide, or there would be no room for words. */
+/** The most extreme shape. A narrower picture would have no room for words. */
 const extremeShape = 4;
 
-/** Pixels by width over height, with the longer side and even sides as above. */
+/** Returns the size by width over height, with a longer side of 1,024 and even sides. */
 export const sizeOfShape = (shape: number): PictureSize => {
   const clamped = Math.min(Math.max(shape, 1 / extremeShape), extremeShape);
   return clamped >= 1

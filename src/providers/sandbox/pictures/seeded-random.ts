@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers from 0 up to 1 that depend on the seed alone: successive hashes, four bytes each. */
+/** Returns a source of numbers from 0 to below 1 that depend on the seed alone: successive hashes, four bytes each. */
 export const seededRandom = (seed: string): (() => number) => {
   let block = createHash('sha256').update(seed).digest();
   let position = 0;

@@ -1,17 +1,17 @@
 import { layOutCaption } from './lay-out-caption.ts';
 import type { PictureSize } from './picture-size.ts';
 
-/** The font file's own family name. */
+/** The family name in the font file. */
 export const fontFamily = 'Open Sans';
 
 export interface Caption extends PictureSize {
   caption: string;
 }
 
-/** A caption in white at the bottom, in the largest type that fits. */
+/** Draws a caption in white at the bottom, in the largest type that fits. */
 export const captionText = (picture: Caption): string => placeCaption(picture).text;
 
-/** The same on a band of this colour, which hides what is under it. */
+/** Draws a caption on an opaque band of a colour. */
 export const captionBand = (picture: Caption & { fill: string }): string => {
   const { text, top } = placeCaption(picture);
   if (text === '') return '';
@@ -19,7 +19,7 @@ export const captionBand = (picture: Caption & { fill: string }): string => {
   return `<rect y="${n(top)}" width="${width}" height="${n(height - top)}" fill="${fill}"/>${text}`;
 };
 
-/** The words in their place, and where the room that they take begins. */
+/** Places the words. `top` is the upper edge of the space that they take. */
 const placeCaption = ({ width, height, caption }: Caption): { text: string; top: number } => {
   const margin = Math.round(Math.min(width, height) * 0.06);
   const { fontSize, lines } = layOutCaption(caption, { width: width - 2 * margin, height: height * 0.38 });
@@ -35,7 +35,7 @@ const placeCaption = ({ width, height, caption }: Caption): { text: string; top:
   return { text, top: firstBaseline - fontSize - margin / 2 };
 };
 
-/** A badge in the upper left corner. The font's capitals are about as wide as 0.72 of its size. */
+/** Draws a badge in the upper left corner. The font's capitals are about 0.72 of its size wide. */
 export const badge = ({
   width,
   height,
@@ -51,13 +51,13 @@ export const badge = ({
   );
 };
 
-/** Darkness that grows towards the bottom, for white letters on it; once in a document. */
+/** Draws a shade that grows darker towards the bottom, behind white letters. Only once in a document. */
 export const shade = ({ width, height }: PictureSize): string =>
   '<linearGradient id="shade" x1="0" y1="0" x2="0" y2="1">' +
   '<stop offset="0" stop-color="#000000" stop-opacity="0"/><stop offset="1" stop-color="#000000" stop-opacity="0.5"/>' +
   `</linearGradient><rect y="${n(height * 0.45)}" width="${width}" height="${n(height * 0.55)}" fill="url(#shade)"/>`;
 
-/** A coordinate, short. */
+/** Rounds a coordinate to two decimals. */
 export const n = (value: number): string => String(Math.round(value * 100) / 100);
 
 const escapeXml = (text: string): string =>

@@ -6,7 +6,7 @@ import type { SandboxTriggers } from '../triggers.ts';
 import type { FilmPlan } from './film-plan.ts';
 import type { FilmImage } from './plan-film.ts';
 
-/** What a task needs to be gone on with by another process. */
+/** A task, with all that another process needs to continue it. */
 export interface FilmTask {
   plan: FilmPlan;
   triggers: SandboxTriggers;
@@ -14,17 +14,17 @@ export interface FilmTask {
   startedAt: number;
 }
 
-/** The files of the sandbox's films, a folder a task. */
+/** The files of the sandbox's films, one folder for each task. */
 export interface FilmFolders {
-  /** Where a task's files are. */
+  /** Returns the path of a task's folder, or of a file in it. */
   path(id: string, file?: string): string;
   create(id: string, task: FilmTask, images: readonly FilmImage[]): Promise<void>;
-  /** Null when there is no such task; the other calls are for ids of tasks that there are. */
+  /** Null when there is no such task. The other functions expect an existing task. */
   read(id: string): Promise<FilmTask | null>;
   has(id: string, file: string): Promise<boolean>;
-  /** Removes the words and images that a film was made of; nobody needs them once it is there or has failed. */
+  /** Removes the words and images of a task, which are useless once its film is made or has failed. */
   forgetRequest(id: string, task: FilmTask): Promise<void>;
-  /** Marks a task as failed; the text is for the log. */
+  /** Marks a task as failed. The text is for the log. */
   fail(id: string, problem: string): Promise<void>;
   /** Null while it has not failed. */
   problem(id: string): Promise<string | null>;
@@ -75,13 +75,13 @@ export const createFilmFolders = (directory: string): FilmFolders => {
   };
 };
 
-/** The task as it can be kept without its prompt. */
+/** Returns the task without its prompt. */
 export const withoutWords = (task: FilmTask): FilmTask => ({
   ...task,
   plan: { ...task.plan, card: { caption: '', seed: '' } },
 });
 
-/** Whole or not at all. */
+/** Replaces a file at once, so that no reader sees half of it. */
 const replace = async (file: string, text: string): Promise<void> => {
   await writeFile(`${file}.tmp`, text);
   await rename(`${file}.tmp`, file);

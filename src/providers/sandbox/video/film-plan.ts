@@ -6,16 +6,16 @@ export type Shot =
   | { kind: 'card' }
   | { kind: 'image'; place: 'begin' | 'between' | 'end'; /** A name in the film's folder. */ file: string };
 
-/** All that a film is made from, beside the input images; plain JSON. */
+/** The plan of a film, without its input images. Plain JSON. */
 export interface FilmPlan extends VideoSize {
-  /** How many pictures it has: its length is this by `fps`. */
+  /** The number of pictures. The length is this divided by `fps`. */
   frames: number;
   fps: number;
   codec: 'h264' | 'hevc';
   container: 'mp4' | 'mov';
   hasSound: boolean;
   hasLastFrame: boolean;
-  /** In order, each as long as the others. */
+  /** In order, all of the same length. */
   shots: Shot[];
   card: Pick<PictureRequest, 'caption' | 'seed'>;
 }

@@ -5,24 +5,24 @@ import type { OverlayOptions, Sharp } from 'sharp';
 import { newId } from '../../../kit/ids.ts';
 import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
-import type { WorkerPool, WorkerReply } from '../../worker-pool.ts';
+import type { ThreadPool } from '../../../kit/threads/thread-pool.ts';
 import type { FilmEncoding } from './encode/encode-film.ts';
-import type { FilmReport } from './encode/worker.ts';
+import type { FilmOutcome, FilmReport } from './encode/worker.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 import { sandboxHolder } from '../sandbox-holder.ts';
 import type { DrawTask } from './worker.ts';
 
 export interface MakeFilmOptions {
   plan: FilmPlan;
-  /** Of the task: has the images, and gets the film. */
+  /** The folder of the task, with its images. The film is written there. */
   folder: string;
-  draw: WorkerPool<DrawTask, Uint8Array>['run'];
-  /** Told how many pictures were made. */
+  draw: ThreadPool<DrawTask, Uint8Array>['run'];
+  /** Called with the number of pictures made. */
   onPicture: (made: number) => void;
   signal: AbortSignal;
 }
 
-/** The names of what a film's folder has in the end; the film comes last. */
+/** The names of the results in a film's folder. The film is written last. */
 export const filmFile = 'film';
 export const lastFrameFile = 'last-frame.png';
 
@@ -32,7 +32,7 @@ const limitMs = 900_000;
 /** Makes the film of a plan, and its last frame. Throws ProviderError or the signal's reason. */
 export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
   const { plan, folder, signal } = options;
-  // A folder of its own: another process may be at the same film, where a job changed hands.
+  // Another process may be making the same film after a job changed hands, so the work has a folder of its own.
   const work = join(folder, newId());
   await mkdir(work);
   try {
@@ -58,12 +58,12 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
 };
 
 /**
- * In a process for this film alone: with it goes all memory that the encoder took, and it can be ended at any time. The
- * gateway's environment is no business of one that only computes.
+ * Encodes in a process for this film alone. Its end frees all memory of the encoder, and it can be ended at any time. It
+ * only computes, so it gets nothing of the gateway's environment.
  */
 const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions): Promise<void> => {
   signal.throwIfAborted();
-  const { promise: ended, resolve: end } = Promise.withResolvers<WorkerReply<null>>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<FilmOutcome>();
   const encoder = fork(new URL('./encode/worker.ts', import.meta.url), {
     execArgv: [],
     env: {},
@@ -72,7 +72,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
     timeout: limitMs,
     killSignal: 'SIGKILL',
   });
-  let answer: WorkerReply<null> | null = null;
+  let answer: FilmOutcome | null = null;
   encoder.on('message', (told: FilmReport) => {
     if ('made' in told) onPicture(told.made);
     else {
@@ -84,7 +84,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
     end(answer ?? { failure: `its process ended with ${killedBy ?? code}` }),
   );
   encoder.on('error', (error) => {
-    // Only one that never began has no end to wait for.
+    // A process that never started has no exit event.
     if (encoder.pid === undefined) end({ failure: error.message });
   });
   encoder.send(task, () => {});
@@ -121,7 +121,7 @@ const imageStill = async (
   }
 };
 
-/** 8-bit RGB in the film's size. */
+/** Converts a picture to 8-bit RGB in the film's size. */
 const toStill = (
   picture: Sharp,
   marks: OverlayOptions[],
@@ -148,7 +148,7 @@ const toPng = (rgb: Uint8Array, options: MakeFilmOptions): Promise<Buffer> => {
   );
 };
 
-/** In the film's size, to the pixel: rounding may have made it a row more or less. */
+/** Draws a layer and resizes it to the exact size of the film, because rounding may add or remove a row. */
 const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {
   const { draw, signal } = options;
   const { width, height, card } = options.plan;

@@ -8,26 +8,26 @@ import { sandboxHolder } from '../sandbox-holder.ts';
 import { excerpt } from '../compose-text.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 
-/** An input image of a film, to be kept beside its plan. */
+/** An input image of a film, stored beside its plan. */
 export interface FilmImage {
   /** Its name in the film's folder. */
   file: string;
   bytes: Uint8Array;
 }
 
-const longestCaption = 300;
-/** As many reference images are shown, and kept. */
-const mostReferences = 4;
+const maxCaptionLength = 300;
+/** Reference images that are shown and stored. */
+const maxReferences = 4;
 const widest = 21 / 9;
-const usualProportion = 16 / 9;
+const defaultProportion = 16 / 9;
 
 interface LoadedImage extends FilmImage {
   role: VideoInput['role'];
-  /** Width to height, as it is shown. */
+  /** Width divided by height, as shown. */
   proportion: number;
 }
 
-/** Loads what a film needs of its inputs. Throws ProviderError when an input cannot be read. */
+/** Plans a film and loads the images that it needs. Throws ProviderError when an input cannot be read. */
 export const planFilm = async (
   request: VideoRequest,
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export const planFilm = async (
 };
 
 const loadImages = async (inputs: readonly VideoInput[], signal: AbortSignal): Promise<LoadedImage[]> => {
-  const references = inputs.filter(({ role }) => role === 'reference_image').slice(0, mostReferences);
+  const references = inputs.filter(({ role }) => role === 'reference_image').slice(0, maxReferences);
   const shown = inputs.filter((input) => input.role.endsWith('_frame') || references.includes(input));
   const images: LoadedImage[] = [];
   for (const [index, input] of shown.entries()) {
@@ -81,7 +81,7 @@ interface Clip {
   proportion: number;
 }
 
-/** The reference video, where its length or shape is needed. */
+/** Measures the reference video when its length or shape is needed. */
 const measureClip = async (
   { inputs, durationSeconds, ratio }: VideoRequest,
   signal: AbortSignal,
@@ -96,10 +96,10 @@ const measureClip = async (
   return null;
 };
 
-/** An edit keeps its video's shape; else the film follows the frame that it begins with, or the first input there is. */
+/** Returns the proportion of the first frame, of another image, or of the reference video. */
 const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
   const image = images.find(({ role }) => role === 'first_frame') ?? images[0];
-  const proportion = image?.proportion ?? clip?.proportion ?? usualProportion;
+  const proportion = image?.proportion ?? clip?.proportion ?? defaultProportion;
   return Math.min(widest, Math.max(1 / widest, proportion));
 };
 
@@ -120,7 +120,7 @@ const captionOf = ({ prompt, inputs }: VideoRequest): string => {
     return length === 0 ? [] : [`${length} ${noun}${length === 1 ? '' : 's'}`];
   };
   const given = [...count('image', 'image'), ...count('video', 'video'), ...count('audio', 'sound')];
-  const words = excerpt(prompt, longestCaption);
+  const words = excerpt(prompt, maxCaptionLength);
   return [words, given.length === 0 ? '' : `(with ${given.join(', ')})`].join(' ').trim();
 };
 

@@ -1,17 +1,16 @@
 import { createRequire } from 'node:module';
-import { parentPort } from 'node:worker_threads';
 import { Resvg } from '@resvg/resvg-js';
-import type { WorkerReply } from '../../worker-pool.ts';
+import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 import { drawPicture, type PictureRequest } from '../pictures/draw-picture.ts';
 import { badge, fontFamily } from '../pictures/svg-text.ts';
 
 const require = createRequire(import.meta.url);
 const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
-/** A whole card, or only its mark on a see-through ground. */
+/** A whole card, or only its mark on a transparent ground. */
 export type DrawTask = PictureRequest & { layer: 'card' | 'mark' };
 
-/** What a picture is laid out for; it is drawn larger or smaller, so that its words are as large in every film. */
+/** The longer side of the layout. Pictures are scaled from it, so that words have the same relative size in every film. */
 const drawnSide = 1_280;
 
 const drawMark = ({ width, height }: PictureRequest): string =>
@@ -23,18 +22,12 @@ const drawMark = ({ width, height }: PictureRequest): string =>
 
 const draw = { card: drawPicture, mark: drawMark };
 
-const render = ({ layer, width, height, ...picture }: DrawTask): WorkerReply<Uint8Array> => {
+serveCalls(({ layer, width, height, ...picture }: DrawTask): Uint8Array => {
   const scale = drawnSide / Math.max(width, height);
-  try {
-    const drawing = draw[layer]({ ...picture, width: width * scale, height: height * scale });
-    const rendered = new Resvg(drawing, {
-      font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
-      fitTo: { mode: 'width', value: width },
-    });
-    return { output: rendered.render().asPng() };
-  } catch (error) {
-    return { failure: error instanceof Error ? error.message : 'the card was not drawn' };
-  }
-};
-
-parentPort?.on('message', (task: DrawTask) => parentPort?.postMessage(render(task)));
+  const drawing = draw[layer]({ ...picture, width: width * scale, height: height * scale });
+  const rendered = new Resvg(drawing, {
+    font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
+    fitTo: { mode: 'width', value: width },
+  });
+  return rendered.render().asPng();
+});

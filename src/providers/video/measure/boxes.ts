@@ -3,29 +3,29 @@ export interface Box {
   body: Buffer;
 }
 
-/** Thrown for a film that players may read in different ways, so that its length is not certain. */
+/** An error for a film that players may read in different ways, so that its length is uncertain. */
 export class DoubtfulFilm extends Error {
   override readonly name = 'DoubtfulFilm';
 }
 
-/** Boxes that tell when samples play; each has one place, where it is read. */
+/** Boxes that tell when samples play. Each is read in its one place and refused elsewhere. */
 const timing = [
   ...['moov', 'cmov', 'mvhd', 'trak', 'tkhd', 'edts', 'elst', 'mdia', 'mdhd', 'minf', 'stbl'],
   ...['stts', 'ctts', 'stsz', 'stz2', 'stsc', 'stco', 'co64'],
   ...['mvex', 'trex', 'mehd', 'moof', 'traf', 'tfhd', 'tfdt', 'trun'],
 ];
-/** Space that nothing reads; it often holds what an editor has struck out. */
+/** Boxes that no player reads. They often hold boxes that an editor has removed. */
 const unused = new Set(['free', 'skip', 'wide']);
-const mostChildren = 1_000;
+const maxChildren = 1_000;
 
 interface BoxHeader {
   name: string;
   headerBytes: number;
-  /** With the header; 0: up to the end of the file. */
+  /** Size with the header; 0: up to the end of the file. */
   size: number;
 }
 
-/** Of at least 8 bytes, 16 where the size is a long one. */
+/** Reads a header from at least 8 bytes, or 16 for a size of 64 bits. */
 export const readBoxHeader = (bytes: Buffer): BoxHeader => {
   const short = bytes.readUInt32BE(0);
   const name = bytes.toString('latin1', 4, 8);
@@ -35,8 +35,8 @@ export const readBoxHeader = (bytes: Buffer): BoxHeader => {
 };
 
 /**
- * The boxes in a body, of these names only. Throws DoubtfulFilm where they do not fit, where one that is not in `repeated`
- * comes twice, and where another box is, or may hide, one that tells of time.
+ * Returns the boxes of these names in a body. Throws DoubtfulFilm when boxes do not fit, when a box that is not in
+ * `repeated` comes twice, and when another box is, or may contain, one that tells when samples play.
  */
 export const readChildren = (
   body: Buffer,
@@ -46,7 +46,7 @@ export const readChildren = (
   const children: Box[] = [];
   for (let at = 0, count = 0; body.length - at >= 8; count += 1) {
     const { name, headerBytes, size } = readBoxHeader(body.subarray(at, at + 16));
-    if (size < headerBytes || size > body.length - at || count === mostChildren)
+    if (size < headerBytes || size > body.length - at || count === maxChildren)
       throw new DoubtfulFilm('the boxes do not fit');
     const child = { name, body: body.subarray(at + headerBytes, at + size) };
     if (repeated.includes(name)) children.push(child);
@@ -60,15 +60,15 @@ export const readChildren = (
 };
 
 /**
- * Throws DoubtfulFilm for a box that tells of time, and for one in which a reader may find such a box. Titles and the like
- * are text in places that are known: their words are not looked at.
+ * Throws DoubtfulFilm for a box that tells when samples play, and for one in which a player may find such a box. Titles
+ * and similar texts are in known places and are not searched.
  */
 const assertHarmless = ({ name, body }: Box): void => {
   if (isTiming(name)) throw new DoubtfulFilm(`${name} is out of place`);
   if (unused.has(name)) return;
   if (name === 'udta') assertMetadata(body, (item) => item.name.startsWith('\u00a9'));
   else if (name === 'meta' && body.toString('latin1', 8, 12) === 'hdlr')
-    // The version, which QuickTime's own form does not have, stands before its boxes.
+    // A version comes before the boxes. QuickTime's own form has none.
     assertMetadata(body.subarray(4), () => false);
   else if (name === 'ilst') assertMetadata(body, () => true);
   else if (timing.some((hidden) => body.includes(hidden, 0, 'latin1')))
@@ -78,7 +78,7 @@ const assertHarmless = ({ name, body }: Box): void => {
 const assertMetadata = (body: Buffer, isText: (box: Box) => boolean): void => {
   for (let at = 0, count = 0; body.length - at >= 8; count += 1) {
     const { name, headerBytes, size } = readBoxHeader(body.subarray(at, at + 16));
-    if (size < headerBytes || size > body.length - at || count === mostChildren)
+    if (size < headerBytes || size > body.length - at || count === maxChildren)
       throw new DoubtfulFilm('the boxes do not fit');
     const box = { name, body: body.subarray(at + headerBytes, at + size) };
     if (isTiming(name) || !isText(box)) assertHarmless(box);
@@ -97,13 +97,13 @@ export const child = (children: readonly Box[], name: string): Buffer => {
   return body;
 };
 
-/** A number of 4 bytes, or of 8 in version 1 of a box; null where all bits are set, which says "not known". */
+/** Reads a number of 4 bytes, or of 8 in version 1 of a box. Null when all bits are set, which means unknown. */
 export const readDuration = (body: Buffer, at: number, version: number): number | null => {
   const value = version === 1 ? body.readBigUInt64BE(at) : BigInt(body.readUInt32BE(at));
   return value === (version === 1 ? 0xffff_ffff_ffff_ffffn : 0xffff_ffffn) ? null : Number(value);
 };
 
-/** 0 or 1; throws DoubtfulFilm for another. */
+/** Reads the version of a box. Throws DoubtfulFilm unless it is 0 or 1. */
 export const readVersion = (body: Buffer): 0 | 1 => {
   const version = body.readUInt8(0);
   if (version !== 0 && version !== 1) throw new DoubtfulFilm(`a box of version ${version}`);

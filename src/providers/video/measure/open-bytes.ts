@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { VideoSource } from '../measure-video.ts';
 
-/** A film's bytes, read where they are asked for; it waits for the disk, so it is for threads. */
+/** The bytes of a film, read on demand. Reading blocks on the disk, so it belongs in a thread. */
 export interface FilmBytes {
   size: number;
-  /** Fewer where the film ends before. */
+  /** Returns fewer bytes at the end of the film. */
   read(start: number, length: number): Buffer;
   close(): void;
 }

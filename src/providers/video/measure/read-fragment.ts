@@ -1,19 +1,19 @@
 import { child, DoubtfulFilm, findChild, readChildren, readVersion } from './boxes.ts';
 import type { Span } from './sample-table.ts';
 
-/** A track of a fragmented film, as far as it was read. */
+/** The state of reading a track of a fragmented film. */
 export interface FragmentedTrack {
-  /** Of a sample whose fragment does not tell; from the film's header. */
+  /** Duration of samples whose fragment has none, from the film's header. */
   defaultDuration: number;
   span: Span;
-  /** Where a fragment begins that does not tell. */
+  /** Start of the next fragment that has none of its own. */
   next: number;
   samples: number;
 }
 
-const mostFragmentSamples = 500_000;
+const maxFragmentSamples = 500_000;
 
-/** Adds what a `moof` holds to the tracks, by their ids. */
+/** Adds the samples of a `moof` to the tracks, by their ids. */
 export const readFragment = (body: Buffer, tracks: ReadonlyMap<number, FragmentedTrack>): void => {
   for (const traf of readChildren(body, [], ['traf'])) {
     const boxes = readChildren(traf.body, ['tfhd', 'tfdt'], ['trun']);
@@ -39,7 +39,7 @@ const readRun = (run: Buffer, track: FragmentedTrack, defaultDuration: number): 
   const has = (flag: number): boolean => (flags & flag) !== 0;
   const count = run.readUInt32BE(4);
   track.samples += count;
-  if (track.samples > mostFragmentSamples) throw new DoubtfulFilm('too many samples');
+  if (track.samples > maxFragmentSamples) throw new DoubtfulFilm('too many samples');
   let at = 8 + (has(0x1) ? 4 : 0) + (has(0x4) ? 4 : 0);
   for (let index = 0; index < count; index += 1) {
     let duration = defaultDuration;

@@ -12,17 +12,17 @@ import type { FilmBytes } from './open-bytes.ts';
 import { readFragment, type FragmentedTrack } from './read-fragment.ts';
 import { readTimescale, readTrack, type Track } from './read-track.ts';
 
-/** By so much a header or a track may be longer than the pictures, or these begin late: codecs pad what they make. */
+/** How much longer a header or a track may be than the pictures, and how late these may begin: codecs add padding. */
 export const toleranceSeconds = 0.5;
-const mostBoxes = 50_000;
-const mostHeaderBytes = 16 * 1024 ** 2;
-/** Of some ten thousand fragments. */
-const mostIndexBytes = 512 * 1024;
-const mostTracks = 64;
+const maxBoxes = 50_000;
+const maxHeaderBytes = 16 * 1024 ** 2;
+/** Enough for about ten thousand fragments. */
+const maxIndexBytes = 512 * 1024;
+const maxTracks = 64;
 const normalRate = 0x1_0000;
 
 interface Film {
-  /** As its headers claim; 0 where they do not. */
+  /** Length by the headers; 0 where they have none. */
   claimedSeconds: number;
   tracks: Track[];
   /** By track id; null: the film has no fragments. */
@@ -30,10 +30,10 @@ interface Film {
 }
 
 /**
- * How long the pictures of an MP4 or MOV film play, in seconds, as its edit list says; null when it has none. Throws
- * DoubtfulFilm, or RangeError, for a film whose headers or other tracks are longer by more than padding, and for one that
- * another player might show for longer: with both a sample table and fragments, with several edits, with tables that
- * contradict each other or that are out of place.
+ * Returns how long the pictures of an MP4 or MOV film play by its edit list, in seconds; null when it has no pictures.
+ * Throws DoubtfulFilm, or RangeError, for a film whose headers or other tracks are longer by more than padding, and for one
+ * that another player might show for longer: with both a sample table and fragments, with several edits, or with tables
+ * that contradict each other or are out of place.
  */
 export const readLength = (bytes: FilmBytes): number | null => {
   const { claimedSeconds, tracks, fragmented } = readFilm(bytes);
@@ -56,20 +56,19 @@ const readFilm = (bytes: FilmBytes): Film => {
   let film: Film | null = null;
   let readBytes = 0;
   for (let at = 0, count = 0; bytes.size - at >= 8; count += 1) {
-    if (count === mostBoxes) throw new DoubtfulFilm('too many boxes');
+    if (count === maxBoxes) throw new DoubtfulFilm('too many boxes');
     const { name, headerBytes, size } = readBoxHeader(bytes.read(at, 16));
     const isWhole = size >= headerBytes && size <= bytes.size - at;
     if (isTiming(name)) {
       readBytes += size;
-      if (!isWhole || readBytes > mostHeaderBytes)
-        throw new DoubtfulFilm('the header is cut off or too long');
+      if (!isWhole || readBytes > maxHeaderBytes) throw new DoubtfulFilm('the header is cut off or too long');
       const body = bytes.read(at + headerBytes, size - headerBytes);
       if (name === 'moov' && film === null) film = readMovie(body);
       else if (name === 'moof' && film !== null && film.fragmented !== null)
         readFragment(body, film.fragmented);
       else throw new DoubtfulFilm(`${name} is out of place`);
     }
-    // What follows is read by nobody.
+    // No player reads the bytes after it.
     if (!isWhole) break;
     at += size;
   }
@@ -78,13 +77,13 @@ const readFilm = (bytes: FilmBytes): Film => {
   return film;
 };
 
-/** The table of fragments, which the last number of a file tells the place of. */
+/** Checks the table of fragments. The last number of the file is its distance from the end. */
 const assertSmallIndex = (bytes: FilmBytes): void => {
   const at = bytes.size - bytes.read(bytes.size - 4, 4).readUInt32BE();
   const head = at < 0 ? Buffer.alloc(0) : bytes.read(at, 16);
   if (head.length < 16) return;
   const { name, size } = readBoxHeader(head);
-  if (name === 'mfra' && size > mostIndexBytes) throw new DoubtfulFilm('the table of fragments is too long');
+  if (name === 'mfra' && size > maxIndexBytes) throw new DoubtfulFilm('the table of fragments is too long');
 };
 
 const readMovie = (body: Buffer): Film => {
@@ -96,7 +95,7 @@ const readMovie = (body: Buffer): Film => {
   const rate = head.readUInt32BE(durationAt + (version === 1 ? 8 : 4));
   if (rate !== normalRate && rate !== 0) throw new DoubtfulFilm('it plays at another rate');
   const tracks = boxes.filter(({ name }) => name === 'trak').map((box) => readTrack(box.body, timescale));
-  if (tracks.length > mostTracks || new Set(tracks.map(({ id }) => id)).size !== tracks.length)
+  if (tracks.length > maxTracks || new Set(tracks.map(({ id }) => id)).size !== tracks.length)
     throw new DoubtfulFilm('too many tracks, or two of one id');
   const extension = findChild(boxes, 'mvex');
   if (extension !== null && tracks.some(({ span }) => span !== null))
@@ -110,7 +109,7 @@ const readMovie = (body: Buffer): Film => {
   };
 };
 
-/** Of all fragments together, in the film's time; 0 where there is none. */
+/** Returns the claimed length of all fragments together, in the film's time; 0 where there is none. */
 const claimOf = (extension: Buffer): number => {
   const claim = findChild(readChildren(extension, ['mehd'], ['trex']), 'mehd');
   return claim === null ? 0 : (readDuration(claim, 4, readVersion(claim)) ?? 0);
@@ -137,12 +136,12 @@ const readDefaults = (extension: Buffer, tracks: readonly Track[]): Map<number, 
 
 interface Reading {
   isPicture: boolean;
-  /** How long it plays. */
+  /** Play time. */
   seconds: number;
-  /** When it begins and ends in the film. */
+  /** Begin and end in the film. */
   begin: number;
   end: number;
-  /** When it ends, by the longest of its claims. */
+  /** End by the longest of its headers. */
   claimed: number;
 }
 
@@ -161,7 +160,7 @@ const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => 
   if (together > toleranceSeconds) throw new DoubtfulFilm('samples that play at the same time');
   const from = edit === null ? 0 : edit.from / timescale;
   const stop = edit === null || edit.seconds === 0 ? Infinity : from + edit.seconds;
-  // Players cut no fragments by an edit; a small one tells when the first picture shows.
+  // Players do not cut fragments by an edit. A small edit tells when the first picture shows.
   if (fragments !== null && (from > first + toleranceSeconds || stop < end - toleranceSeconds))
     throw new DoubtfulFilm('an edit cuts off fragments, which players show whole');
   const isCut = fragments === null;

@@ -4,16 +4,16 @@ import { DoubtfulFilm } from './boxes.ts';
 import { readLength, toleranceSeconds } from './read-length.ts';
 import { openBytes } from './open-bytes.ts';
 
-const longestSeconds = 3_600;
-const longestSide = 16_384;
-/** Of the pictures; by then the rate is plain. */
-const mostCounted = 20_000;
-/** Cameras for slow motion make 960; more pictures a second than that are a table that lies about its length. */
-const mostPicturesPerSecond = 1_000;
-/** With which every WebM file begins. */
+const maxSeconds = 3_600;
+const maxSide = 16_384;
+/** Pictures that are counted. They are enough to tell the rate. */
+const maxCounted = 20_000;
+/** Slow-motion cameras make 960. A table with more pictures a second has a wrong length. */
+const maxPicturesPerSecond = 1_000;
+/** The first bytes of every WebM file. */
 const ebml = 0x1a45_dfa3;
 
-/** Throws, or answers null, for what cannot be measured. */
+/** Measures a film. Throws or returns null when it cannot be measured. */
 export const readMeasure = async (source: VideoSource): Promise<VideoMeasure | null> => {
   const { isWebm, length } = readBoxes(source);
   if (!isWebm && length === null) return null;
@@ -25,21 +25,21 @@ export const readMeasure = async (source: VideoSource): Promise<VideoMeasure | n
     const track = await input.getPrimaryVideoTrack();
     if (track === null) return null;
     const seconds = length ?? (await readWebmLength(input, track));
-    const { packetCount } = await track.computePacketStats(mostCounted);
+    const { packetCount } = await track.computePacketStats(maxCounted);
     const width = await track.getDisplayWidth();
     const height = await track.getDisplayHeight();
     const isPlausible =
-      isBetween(seconds, longestSeconds) &&
-      isBetween(width, longestSide) &&
-      isBetween(height, longestSide) &&
-      isBetween(packetCount, seconds * mostPicturesPerSecond + 1);
+      isBetween(seconds, maxSeconds) &&
+      isBetween(width, maxSide) &&
+      isBetween(height, maxSide) &&
+      isBetween(packetCount, seconds * maxPicturesPerSecond + 1);
     return isPlausible ? { seconds, width, height } : null;
   } finally {
     input.dispose();
   }
 };
 
-/** The boxes of MP4 and MOV are walked before they are believed; WebM has none. */
+/** Checks the boxes of MP4 and MOV before the library reads them. WebM has none. */
 const readBoxes = (source: VideoSource): { isWebm: boolean; length: number | null } => {
   const bytes = openBytes(source);
   try {
@@ -50,7 +50,7 @@ const readBoxes = (source: VideoSource): { isWebm: boolean; length: number | nul
   }
 };
 
-/** By its pictures, as for MP4. Throws where the header or another track is longer by more than padding. */
+/** Returns the length of the pictures, as for MP4. Throws when the header or another track is longer by more than padding. */
 const readWebmLength = async (input: Input, pictures: InputVideoTrack): Promise<number> => {
   const end = await pictures.computeDuration();
   const begin = Math.max(0, await pictures.getFirstTimestamp());
@@ -60,5 +60,5 @@ const readWebmLength = async (input: Input, pictures: InputVideoTrack): Promise<
   return end - begin;
 };
 
-/** Above 0; false for NaN too. */
-const isBetween = (value: number, most: number): boolean => value > 0 && value <= most;
+/** Tells whether a value is above 0 and at most `maximum`; false for NaN. */
+const isBetween = (value: number, maximum: number): boolean => value > 0 && value <= maximum;

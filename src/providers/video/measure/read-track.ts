@@ -1,35 +1,35 @@
 import { child, DoubtfulFilm, findChild, readChildren, readDuration, readVersion } from './boxes.ts';
 import { readSampleTable, type Span } from './sample-table.ts';
 
-/** One non-empty stretch of a track's time, after so much of nothing. */
+/** The part of a track that plays, after a delay. */
 interface Edit {
-  /** Before it begins, in seconds. */
+  /** Time before it begins, in seconds. */
   delay: number;
-  /** Where it begins, in the track's time. */
+  /** Begin, in the track's time. */
   from: number;
-  /** In seconds; 0: to the end. */
+  /** Length in seconds; 0: to the end. */
   seconds: number;
 }
 
 export interface Track {
   id: number;
   isPicture: boolean;
-  /** Of the track's time in a second. */
+  /** Units of the track's time in a second. */
   timescale: number;
-  /** Null: it plays whole. */
+  /** Null: the whole track plays. */
   edit: Edit | null;
-  /** Of the samples in the table; null when it has none. */
+  /** Span of the samples in the table; null when it has none. */
   span: Span | null;
-  /** How long it is shown, as its header claims; 0 where it does not. */
+  /** Play time by its header; 0 where it has none. */
   claimedSeconds: number;
-  /** How long its samples are, edits aside, as the header of its media claims; 0 where it does not. */
+  /** Length of its samples without edits, by the header of its media; 0 where it has none. */
   claimedMediaSeconds: number;
 }
 
 const normalRate = 0x1_0000;
-const mostEdits = 100;
+const maxEdits = 100;
 
-/** From the body of a `trak`. */
+/** Reads the body of a `trak`. */
 export const readTrack = (body: Buffer, movieTimescale: number): Track => {
   const boxes = readChildren(body, ['tkhd', 'edts', 'mdia']);
   const head = child(boxes, 'tkhd');
@@ -54,19 +54,19 @@ export const readTrack = (body: Buffer, movieTimescale: number): Track => {
   };
 };
 
-/** From an `mdhd`, or an `mvhd`, which begins alike. */
+/** Reads the units in a second from an `mdhd` or `mvhd`. */
 export const readTimescale = (body: Buffer): number => {
   const timescale = body.readUInt32BE(readVersion(body) === 1 ? 20 : 12);
-  if (timescale === 0) throw new DoubtfulFilm('time stands still');
+  if (timescale === 0) throw new DoubtfulFilm('a timescale of 0');
   return timescale;
 };
 
-/** Empty entries and then one that is not, at the normal rate; players differ about any other list. */
+/** Reads a list of empty edits and then one edit, at the normal rate. Players differ about any other list. */
 const readEdit = (body: Buffer, movieTimescale: number): Edit | null => {
   const version = readVersion(body);
   const numberBytes = version === 1 ? 8 : 4;
   const count = body.readUInt32BE(4);
-  if (count > mostEdits) throw new DoubtfulFilm('too many edits');
+  if (count > maxEdits) throw new DoubtfulFilm('too many edits');
   let delay = 0;
   for (let index = 0; index < count; index += 1) {
     const at = 8 + index * (2 * numberBytes + 4);

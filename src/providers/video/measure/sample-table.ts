@@ -1,14 +1,14 @@
 import { child, DoubtfulFilm, findChild, readChildren } from './boxes.ts';
 
-/** When the samples of a track show, in its own time. */
+/** The times of a track's samples, in the track's own time. */
 export interface Span {
-  /** Of the sample that shows first. */
+  /** Begin of the sample that shows first. */
   first: number;
-  /** Of the sample that ends last. */
+  /** End of the sample that ends last. */
   end: number;
-  /** How long the longest sample lasts. */
+  /** Length of the longest sample. */
   longest: number;
-  /** How long all samples last, one after the other. */
+  /** Sum of the lengths of all samples. */
   total: number;
 }
 
@@ -17,14 +17,14 @@ interface Run {
   value: number;
 }
 
-/** An hour at 120 pictures a second; each is looked at where they are out of order. */
-const mostReordered = 500_000;
-/** Samples of a size of their own; their sizes are added up again for each of them. */
-const mostInChunk = 10_000;
-/** Larger ones are taken for negative by some. */
-const longestDelta = 0x7fff_ffff;
+/** An hour at 120 pictures a second. Each sample is read when they are out of order. */
+const maxReordered = 500_000;
+/** Limit for samples of different sizes, because a player adds up their sizes again for each of them. */
+const maxInChunk = 10_000;
+/** Some players read larger values as negative. */
+const maxDelta = 0x7fff_ffff;
 
-/** From the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm where its tables contradict each other. */
+/** Reads the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm when its tables contradict each other. */
 export const readSampleTable = (body: Buffer): Span | null => {
   const tables = readChildren(body, ['stts', 'ctts', 'stsz', 'stz2', 'stsc', 'stco', 'co64']);
   const times = readRuns(child(tables, 'stts'), (entry) => entry.readUInt32BE(4));
@@ -33,18 +33,18 @@ export const readSampleTable = (body: Buffer): Span | null => {
   const sizes = findChild(tables, 'stsz');
   const count = (sizes ?? child(tables, 'stz2')).readUInt32BE(8);
   if (sizes !== null && findChild(tables, 'stz2') !== null) throw new DoubtfulFilm('two tables of sizes');
-  if (times.some(({ value }) => value > longestDelta)) throw new DoubtfulFilm('a sample without end');
-  // Beyond the end of the one table, some readers go on by the other.
+  if (times.some(({ value }) => value > maxDelta)) throw new DoubtfulFilm('a sample without end');
+  // At the end of one table, some players go on with the other.
   if (countOf(times) !== count || countOf(offsets) > count)
-    throw new DoubtfulFilm('as many times as samples were expected');
+    throw new DoubtfulFilm('the number of times is not that of the samples');
   if (count === 0) return null;
-  if (offsets.length > 0 && count > mostReordered) throw new DoubtfulFilm('too many samples');
+  if (offsets.length > 0 && count > maxReordered) throw new DoubtfulFilm('too many samples');
   const chunks = findChild(tables, 'stco');
   if (chunks !== null && findChild(tables, 'co64') !== null) throw new DoubtfulFilm('two tables of chunks');
   assertChunksFit(child(tables, 'stsc'), {
     chunks: (chunks ?? child(tables, 'co64')).readUInt32BE(4),
     samples: count,
-    mostInEach: sizes !== null && sizes.readUInt32BE(4) > 0 ? count : Math.min(count, mostInChunk),
+    maxInEach: sizes !== null && sizes.readUInt32BE(4) > 0 ? count : Math.min(count, maxInChunk),
   });
   return spanOf(times, offsets);
 };
@@ -62,10 +62,10 @@ const readRuns = (body: Buffer, valueOf: (entry: Buffer) => number): Run[] => {
 
 const countOf = (runs: readonly Run[]): number => runs.reduce((sum, { count }) => sum + count, 0);
 
-/** Sound is read by its chunks: these must not hold more samples than the other tables tell of, but for the last one. */
+/** Players read sound by chunks. Except for the last one, they must not hold more samples than the other tables. */
 const assertChunksFit = (
   body: Buffer,
-  { chunks, samples, mostInEach }: { chunks: number; samples: number; mostInEach: number },
+  { chunks, samples, maxInEach }: { chunks: number; samples: number; maxInEach: number },
 ): void => {
   const entries = body.readUInt32BE(4);
   if (entries > (body.length - 8) / 12) throw new DoubtfulFilm('a table is longer than its box');
@@ -76,7 +76,7 @@ const assertChunksFit = (
     const first = body.readUInt32BE(at);
     if (first < 1 || (first >= next && next <= chunks)) throw new DoubtfulFilm('chunks out of order');
     const inEach = body.readUInt32BE(at + 4);
-    if (inEach > mostInEach) throw new DoubtfulFilm('too many samples in a chunk');
+    if (inEach > maxInEach) throw new DoubtfulFilm('too many samples in a chunk');
     if (first > chunks) continue;
     if (next > chunks) inLast = inEach;
     held += (next - first) * inEach;

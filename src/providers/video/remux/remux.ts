@@ -10,7 +10,7 @@ import {
 } from 'mediabunny';
 import type { RemuxTask } from '../to-mov.ts';
 
-/** Copies every track into a MOV file, packet by packet. Throws when one cannot be. */
+/** Copies every track into a MOV file, packet by packet. Throws when a track cannot be copied. */
 export const remux = async ({ from, to }: RemuxTask): Promise<void> => {
   const input = new Input({ source: new FilePathSource(from), formats: [MP4, QTFF] });
   try {

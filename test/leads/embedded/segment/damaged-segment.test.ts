@@ -43,7 +43,7 @@ const ask = (file: string): (Lead[] | 'damaged')[] => {
 };
 
 describe('a damaged segment', () => {
-  it('is seen to be damaged or answers rightly, whichever bytes are changed', async () => {
+  it('reports damage or answers correctly, whichever bytes are changed', async () => {
     const expected = queries.map((query) => reference(query));
     let damaged = 0;
     await withSegment(
@@ -118,7 +118,7 @@ describe('a damaged segment', () => {
     );
   });
 
-  it('is seen to be damaged when its end is missing', async () => {
+  it('reports damage if its end is missing', async () => {
     await withSegment(
       leads,
       (_, file) => {
@@ -131,7 +131,7 @@ describe('a damaged segment', () => {
     );
   });
 
-  it('is no segment when it is another file, or none', async () => {
+  it('is refused if it is another file or missing', async () => {
     await withSegment(leads.slice(0, 3), (_, file) => {
       writeFileSync(`${file}-other`, 'not a database, and long enough to be looked at'.repeat(50));
       expect(() => openSegment(`${file}-other`)).toThrow(SegmentDamagedError);
@@ -141,7 +141,7 @@ describe('a damaged segment', () => {
 });
 
 describe('erasing profiles', () => {
-  it('leaves no trace of their data in the file, while a reader passes over them', async () => {
+  it('leaves no trace of their data in the file, and a reader skips them', async () => {
     const secret = 'Only This Person Says Zanzibarquux';
     const some = leads.map((lead, index) => (index === 200 ? { ...lead, full_name: secret } : lead));
     await withSegment(some, (segment, file) => {
@@ -155,7 +155,7 @@ describe('erasing profiles', () => {
     });
   });
 
-  it('of many people lets readers see it in steps, and can be gone on with where it ended', async () => {
+  it('of many people is visible to readers in steps, and can be resumed', async () => {
     const many = [...generateLeads({ seed: 5, profiles: 5_000 })];
     await withSegment(many, (segment, file) => {
       const left = (): number => [...segment.scan(null)].length;

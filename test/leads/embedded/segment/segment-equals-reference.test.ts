@@ -87,7 +87,7 @@ describe('a segment', () => {
     );
   });
 
-  it('answers as the reference does where chunks are full of rows', async () => {
+  it('answers as the reference does if chunks are full of rows', async () => {
     const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon'];
     const leads = Array.from({ length: 9_000 }, (_, index) =>
       buildLead({
@@ -167,7 +167,7 @@ describe('a segment', () => {
     );
   });
 
-  it('passes over many rows that are gone', async () => {
+  it('skips many gone rows', async () => {
     const leads = [...generateLeads({ seed: 4, profiles: 300 })].toSorted(compareLeads);
     for (const [first, end] of [
       [0, 200],

@@ -23,23 +23,27 @@ const signal = new AbortController().signal;
 const query = { limit: 1 };
 
 const port = `const { parentPort } = require('node:worker_threads');
-  const tell = (message) => parentPort.postMessage(message);`;
+  const tell = (event) => parentPort.postMessage({ event });
+  const answer = (answer) => parentPort.postMessage({ answers: [answer] });`;
 /** Threads that behave as a real one does in its bad moments. */
 const threads = {
   silent: `${port} parentPort.on('message', () => {});`,
   throwing: `${port} parentPort.on('message', () => { throw new Error('out of order'); });`,
   exiting: `${port} parentPort.on('message', () => process.exit(3));`,
-  failing: `${port} parentPort.on('message', ({ kind, id }) => kind === 'close'
-    ? parentPort.close()
-    : tell({ kind: 'failed', id, isLate: id === 2, cause: 'secret detail' }));`,
-  changing: `${port} parentPort.on('message', ({ kind, id }) => {
-    if (kind === 'close') return parentPort.close();
+  failing: `${port} parentPort.on('message', (message) => {
+    if (message === 'close') return parentPort.close();
+    const [{ id }] = message.calls;
+    answer(id === 2 ? { id, output: { lateCause: 'secret detail' } } : { id, failure: 'secret detail' });
+  });`,
+  changing: `${port} parentPort.on('message', (message) => {
+    if (message === 'close') return parentPort.close();
     tell({ kind: 'connection-broken', cause: 'reset' });
     tell({ kind: 'serving', served: { revision: 'second' } });
-    tell({ kind: 'found', id, leads: ${JSON.stringify(JSON.stringify([buildLead()]))} });
+    const leads = ${JSON.stringify(JSON.stringify([buildLead()]))};
+    answer({ id: message.calls[0].id, output: { leads } });
   });`,
-  telling: `${port} parentPort.on('message', ({ kind }) => {
-    if (kind === 'abandon') tell({ kind: 'serving', served: { revision: 'abandoned' } });
+  telling: `${port} parentPort.on('message', (message) => {
+    if (message.abort === 1) tell({ kind: 'serving', served: { revision: 'abandoned' } });
   });`,
 };
 
@@ -101,6 +105,7 @@ describe('a reader of the leads in PostgreSQL', () => {
     });
     const aborting = new AbortController();
     const search = reader.search(query, aborting.signal);
+    await new Promise((resolve) => setImmediate(resolve));
     aborting.abort(new Error('gone home'));
     await expect(search).rejects.toThrow('gone home');
     expect(await told.promise).toBe('abandoned');

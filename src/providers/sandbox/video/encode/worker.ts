@@ -1,9 +1,9 @@
 import { setPriority } from 'node:os';
-import type { WorkerReply } from '../../../worker-pool.ts';
 import type { FilmEncoding } from './encode-film.ts';
 
-/** What the process of a film tells: how many pictures it has made, and in the end how it went. */
-export type FilmReport = { made: number } | WorkerReply<null>;
+/** The reports of a film's process: the number of pictures made so far, and in the end the outcome. */
+export type FilmReport = { made: number } | FilmOutcome;
+export type FilmOutcome = { output: null } | { failure: string };
 
 const niceness = 10;
 

@@ -1,0 +1,148 @@
+import type { Dispatcher } from 'undici';
+import { startDeadline, type Deadline } from '../kit/deadline.ts';
+import { OutboundError } from './outbound.ts';
+
+export interface HttpRequest {
+  /** By default GET. */
+  method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
+  headers?: Record<string, string>;
+  body?: Dispatcher.DispatchOptions['body'];
+  /** Closes the connection after the answer. */
+  closes?: boolean;
+  timeouts: HttpTimeouts;
+  signal?: AbortSignal | null | undefined;
+  /** Chooses the limits of the body when the headers have come. */
+  limits: (head: AnswerHead) => BodyLimits;
+}
+
+export interface HttpTimeouts {
+  /** Up to the first byte of the body. */
+  firstByteMs?: number;
+  /** Silence within the body. The time that a slow reader takes does not count. */
+  idleMs?: number;
+  /** Up to the end of the body. */
+  totalMs?: number;
+}
+
+export interface BodyLimits {
+  totalBytes: number;
+  /** The most bytes without a line feed. */
+  lineBytes?: number;
+}
+
+export interface AnswerHead {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string | string[] | undefined>;
+}
+
+/** Any status is an answer. The body must be read to its end or destroyed. */
+export interface HttpAnswer extends AnswerHead {
+  /** A stream that fails with OutboundError, or with the signal's reason. */
+  body: Dispatcher.ResponseData['body'];
+}
+
+/**
+ * Sends one request and returns its answer as soon as the headers have come. Throws OutboundError, or the signal's reason.
+ * The failures `unreachable` and `bad_certificate` say that nothing was sent, if the dispatcher's connector throws them.
+ */
+export const sendRequest = async (
+  url: string | URL,
+  { method = 'GET', headers, body = null, closes = false, timeouts, signal, limits }: HttpRequest,
+  dispatcher: Dispatcher,
+): Promise<HttpAnswer> => {
+  const deadline = startDeadline({
+    totalMs: timeouts.totalMs,
+    signals: signal === undefined || signal === null ? [] : [signal],
+    toError: (ms) => tooLate(`it took longer than ${ms} ms`),
+  });
+  const { origin, pathname, search } = new URL(url);
+  const guarded = dispatcher.compose(
+    (dispatch) => (options, handler) => dispatch(options, guard(handler, { deadline, timeouts, limits })),
+  );
+  try {
+    deadline.signal.throwIfAborted();
+    const answering = guarded.request({
+      origin,
+      path: pathname + search,
+      method,
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      body,
+      reset: closes,
+      signal: deadline.signal,
+    });
+    // While it connects, undici does not hear an abort.
+    const answer = await Promise.race([answering, deadline.expired]);
+    // A body that is destroyed after its last byte has come fails although nobody reads it.
+    answer.body.on('error', () => undefined).once('close', deadline.end);
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+  } catch (error) {
+    deadline.end();
+    throw deadline.signal.aborted ? deadline.signal.reason : toOutboundError(error);
+  }
+};
+
+interface Guard extends Pick<HttpRequest, 'timeouts' | 'limits'> {
+  deadline: Deadline;
+}
+
+/** Counts the bytes and the silence of an answer on its way to undici's own handler. */
+const guard = (
+  handler: Dispatcher.DispatchHandler,
+  { deadline, timeouts, limits: limitsOf }: Guard,
+): Dispatcher.DispatchHandler => {
+  let limits: BodyLimits = { totalBytes: Infinity };
+  let totalBytes = 0;
+  let lineBytes = 0;
+  let silence = startTimer(timeouts.firstByteMs, (ms) => {
+    deadline.abort(tooLate(`no byte of the answer came within ${ms} ms`));
+  });
+  const watchSilence = (controller: Dispatcher.DispatchController): void => {
+    clearTimeout(silence);
+    silence = startTimer(timeouts.idleMs, (ms) => {
+      if (controller.paused) silence?.refresh();
+      else deadline.abort(tooLate(`nothing more came within ${ms} ms`));
+    });
+  };
+  deadline.signal.addEventListener('abort', () => clearTimeout(silence), { once: true });
+  return {
+    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+    onResponseStart: (controller, status, headers, statusMessage) => {
+      limits = limitsOf({ status, headers });
+      handler.onResponseStart?.(controller, status, headers, statusMessage);
+    },
+    onResponseData: (controller, chunk) => {
+      if (totalBytes === 0) watchSilence(controller);
+      else silence?.refresh();
+      totalBytes += chunk.length;
+      const lastLineFeed = limits.lineBytes === undefined ? 0 : chunk.lastIndexOf(10);
+      lineBytes = lastLineFeed < 0 ? lineBytes + chunk.length : chunk.length - lastLineFeed - 1;
+      if (totalBytes > limits.totalBytes || (limits.lineBytes !== undefined && lineBytes > limits.lineBytes))
+        deadline.abort(tooLarge(limits.totalBytes));
+      else handler.onResponseData?.(controller, chunk);
+    },
+    onResponseEnd: (controller, trailers) => {
+      clearTimeout(silence);
+      handler.onResponseEnd?.(controller, trailers);
+    },
+    onResponseError: (controller, error) => {
+      clearTimeout(silence);
+      handler.onResponseError?.(controller, toOutboundError(error));
+    },
+  };
+};
+
+const startTimer = (ms: number | undefined, act: (ms: number) => void): NodeJS.Timeout | undefined =>
+  ms === undefined ? undefined : setTimeout(act, ms, ms);
+
+const tooLate = (how: string): OutboundError =>
+  new OutboundError('timeout', `The call reached its timeout: ${how}.`);
+
+export const tooLarge = (maxBytes: number): OutboundError =>
+  new OutboundError('too_large', `The answer is larger than ${maxBytes} bytes.`);
+
+/** An error that is not the connector's own broke a connection that stood. */
+const toOutboundError = (cause: unknown): OutboundError =>
+  cause instanceof OutboundError
+    ? cause
+    : new OutboundError('broken_off', 'The connection was closed before the answer ended.', { cause });

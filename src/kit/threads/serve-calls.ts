@@ -1,0 +1,46 @@
+import { parentPort, type Transferable } from 'node:worker_threads';
+import type { FromThread, ThreadAnswer, ThreadCall, ToThread } from './messages.ts';
+
+type AnswerCall<Input, Output> = (input: Input, signal: AbortSignal) => Output | Promise<Output>;
+
+/**
+ * Answers the calls to this thread; what `answer` throws is a failure of its call alone. When the thread is closed, calls
+ * under way are aborted, and `close` ends what would keep it alive.
+ */
+export const serveCalls = <Input, Output>(
+  answer: AnswerCall<Input, Output>,
+  close: () => Promise<void> = () => Promise.resolve(),
+): void => {
+  const running = new Map<number, AbortController>();
+
+  const serve = async ({ id, input }: ThreadCall<Input>): Promise<void> => {
+    const aborting = new AbortController();
+    running.set(id, aborting);
+    try {
+      post<Output>({ id, output: await answer(input, aborting.signal) });
+    } catch (error) {
+      post({ id, failure: error instanceof Error ? error.message : String(error) });
+    } finally {
+      running.delete(id);
+    }
+  };
+
+  parentPort?.on('message', (message: ToThread<Input>) => {
+    if (message === 'close') {
+      for (const aborting of running.values()) aborting.abort();
+      void close().finally(() => parentPort?.close());
+    } else if ('abort' in message) running.get(message.abort)?.abort();
+    else for (const call of message.calls) void serve(call);
+  });
+};
+
+const post = <Output>(answer: ThreadAnswer<Output>): void => {
+  const message: FromThread<Output, never> = { answers: [answer] };
+  parentPort?.postMessage(message);
+};
+
+/** Tells whoever started this thread some news. */
+export const tellEvent = (event: unknown, transferred: readonly Transferable[] = []): void => {
+  const message: FromThread<never, unknown> = { event };
+  parentPort?.postMessage(message, transferred);
+};

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { errorTable } from '../kit/errors.ts';
+import { forRest, unlisted } from './schema-marks.ts';
+
+/** A time in an answer, ISO 8601. */
+export const time = forRest(z.string(), { format: 'date-time' });
+
+/** An amount in an answer, in USD. */
+export const usd = forRest(z.string(), { pattern: String.raw`^-?\d+\.\d{2,}$` });
+
+/** A whole number from 0 on in an answer. */
+export const count = forRest(z.int(), { minimum: 0 });
+
+/** What went wrong: in refusals and in failed jobs. */
+export const errorEnvelope = z
+  .looseObject({
+    type: forRest(z.string(), { enum: [...new Set(Object.values(errorTable).map(([, type]) => type))] }),
+    code: forRest(z.string(), { enum: Object.keys(errorTable) }),
+    message: z.string().describe('Says what to do. Fixed text, but for refusals by policy.'),
+    ...unlisted({
+      param: z.string().nullish().describe('The offending field; one within others as `messages.0.content`.'),
+    }),
+  })
+  .describe('What went wrong, and what to do.');
+
+/** `metadata` of what a sandbox made. */
+export const sandboxMark = unlisted({
+  metadata: z
+    .looseObject({ sandbox: z.literal(true) })
+    .optional()
+    .describe('There only when a sandbox made the result, with no real model behind it.'),
+});

@@ -1,0 +1,127 @@
+import type { JsonObject } from '../../kit/json.ts';
+import type { OperationDocs } from '../operation-docs.ts';
+
+export const chatJobId = '2b6f0a0e-5d0c-4b51-8f5e-1f2f3a4b5c6d';
+
+const chatUsage: JsonObject = {
+  prompt_tokens: 14,
+  completion_tokens: 6,
+  total_tokens: 20,
+  prompt_tokens_details: { cached_tokens: 0, audio_tokens: null },
+  completion_tokens_details: {
+    reasoning_tokens: 0,
+    audio_tokens: null,
+    accepted_prediction_tokens: null,
+    rejected_prediction_tokens: null,
+  },
+};
+
+export const completionExample: JsonObject = {
+  id: `chatcmpl-${chatJobId}`,
+  object: 'chat.completion',
+  created: 1_795_253_400,
+  model: 'textmodel-3.5-flash',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'A causeway crosses water.', refusal: null },
+      finish_reason: 'stop',
+      logprobs: null,
+    },
+  ],
+  usage: chatUsage,
+  conversation_id: null,
+};
+
+const toolCompletion: JsonObject = {
+  ...completionExample,
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        tool_calls: [
+          {
+            id: 'call_1',
+            type: 'function',
+            function: { name: 'get_weather', arguments: '{"city":"Lisbon"}' },
+          },
+        ],
+      },
+      finish_reason: 'tool_calls',
+      logprobs: null,
+    },
+  ],
+};
+
+export const weatherParameters: JsonObject = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+};
+
+const chunk = (rest: JsonObject): string =>
+  `data: ${JSON.stringify({
+    id: `chatcmpl-${chatJobId}`,
+    object: 'chat.completion.chunk',
+    created: 1_795_253_400,
+    model: 'textmodel-3.5-flash',
+    ...rest,
+  })}\n\n`;
+
+const piece = (delta: JsonObject, finishReason: string | null = null): string =>
+  chunk({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
+
+const chatStream = [
+  piece({ role: 'assistant', content: '' }),
+  piece({ content: 'A causeway ' }),
+  piece({ content: 'crosses water.' }),
+  piece({}, 'stop'),
+  chunk({ choices: [], usage: chatUsage }),
+  'data: [DONE]\n\n',
+].join('');
+
+export const createChatCompletionExamples: OperationDocs['examples'] = [
+  {
+    summary: 'A question',
+    body: {
+      model: 'textmodel-3.5-flash',
+      messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
+      max_tokens: 200,
+    },
+    status: 200,
+    answer: completionExample,
+  },
+  {
+    summary: 'A function call',
+    body: {
+      model: 'textmodel-3.5-flash',
+      messages: [{ role: 'user', content: 'What is the weather in Lisbon?' }],
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'get_weather',
+            description: 'Weather of a city now',
+            parameters: weatherParameters,
+          },
+        },
+      ],
+    },
+    status: 200,
+    answer: toolCompletion,
+  },
+  {
+    summary: 'A stream',
+    body: {
+      model: 'textmodel-3.5-flash',
+      messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
+      stream: true,
+    },
+    status: 200,
+    answer: null,
+    stream: chatStream,
+  },
+];

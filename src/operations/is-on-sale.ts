@@ -1,0 +1,27 @@
+import type { JsonObject } from '../kit/json.ts';
+import type { Operation, Services, X402Sale } from './operation.ts';
+
+/**
+ * Whether calls, or an answer that was made (`result`), may be sold by x402 now: what is made up is not sold for real
+ * money. This changes while the gateway runs, as when profiles are imported.
+ */
+export const isOnSale = (sale: X402Sale, services: Services, result: JsonObject | null = null): boolean =>
+  !services.config.x402.takesRealMoney || !sale.isSandbox(services, result);
+
+/** Returns what `make` made of the operations that can be used now, once for each set of them. */
+export const createOffered = <T>(
+  operations: readonly Operation[],
+  services: Services,
+  make: (offered: readonly Operation[]) => T,
+): (() => T) => {
+  const made = new Map<string, T>();
+  return () => {
+    const offered = operations.filter(
+      ({ sale }) => sale?.x402 === undefined || sale.prepaid !== undefined || isOnSale(sale.x402, services),
+    );
+    const key = offered.map(({ name }) => name).join(' ');
+    const known = made.get(key) ?? make(offered);
+    made.set(key, known);
+    return known;
+  };
+};

@@ -1,0 +1,29 @@
+import { OutboundError } from '../http/outbound.ts';
+import { ProviderError } from './provider-error.ts';
+
+/** Maps a failure of the HTTP client to what the router may do about it. Returns any other error as it is. */
+export const toTransportFailure = (error: unknown): unknown => {
+  if (!(error instanceof OutboundError)) return error;
+  const message = `the upstream did not answer: ${error.message}`;
+  switch (error.failure) {
+    case 'unreachable':
+      return new ProviderError(message, {
+        failure: isTlsFault(error.cause) ? 'retry_other' : 'retry_same',
+        code: 'upstream_unavailable',
+        cause: error,
+      });
+    case 'bad_certificate':
+      return new ProviderError(message, {
+        failure: 'retry_other',
+        code: 'upstream_unavailable',
+        cause: error,
+      });
+    default:
+      // The request may have been carried out.
+      return new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error', cause: error });
+  }
+};
+
+/** The other side speaks no TLS, or not ours, and will not the next time either. */
+const isTlsFault = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && /^ERR_(?:SSL|TLS)/.test(String(cause.code));

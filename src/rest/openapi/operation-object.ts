@@ -1,0 +1,93 @@
+import { formatUsd } from '../../kit/money.ts';
+import type { Operation, X402Sale } from '../../operations/operation.ts';
+import { idempotencyKeyParameter, paymentParameters, rangeParameter } from './headers.ts';
+import { errorResponses, exampleKey, successResponses } from './responses.ts';
+import type { JsonSchema, SchemaRegistry } from './schema-registry.ts';
+
+/** Returns one operation as OpenAPI's operation object. `brand` is shown in names of headers. */
+export const toOperationObject = (
+  operation: Operation,
+  { schemas, brand }: { schemas: SchemaRegistry; brand: string },
+): object => {
+  const { name, rest, docs } = operation;
+  const { prepaid, x402 } = operation.sale ?? {};
+  const requestName = `${pascalCase(name)}Request`;
+  const input = schemas.convertInput(operation.input, requestName);
+  const pathNames = [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field ?? '');
+  const bodySchema = bodyOf(input, [...pathNames, ...rest.query]);
+  return {
+    operationId: name,
+    summary: operation.title,
+    description: docs.description ?? operation.description,
+    tags: [operation.group],
+    security: x402 === undefined ? [{ apiKey: [] }] : prepaid === undefined ? [] : [{}, { apiKey: [] }],
+    ...(x402 === undefined ? {} : { 'x-payment-info': paymentInfo(x402) }),
+    parameters: [
+      ...pathNames.map((field) => parameter(operation, { place: 'path', field, input })),
+      ...rest.query.map((field) => parameter(operation, { place: 'query', field, input })),
+      ...(prepaid === undefined ? [] : [idempotencyKeyParameter]),
+      ...(x402 === undefined ? [] : paymentParameters),
+      ...(rest.content === undefined ? [] : [rangeParameter]),
+    ],
+    ...(rest.method === 'POST'
+      ? { requestBody: requestBody(operation, schemas.add(requestName, bodySchema)) }
+      : {}),
+    responses: { ...successResponses(operation, brand), ...errorResponses(operation, brand) },
+  };
+};
+
+/** Returns the price, where crawlers of paid interfaces such as x402scan look for it. */
+const paymentInfo = ({ priceRange: { least, most } }: X402Sale): object => ({
+  protocols: ['x402'],
+  price:
+    least === most
+      ? { mode: 'fixed', currency: 'USD', amount: formatUsd(least) }
+      : { mode: 'dynamic', currency: 'USD', min: formatUsd(least), max: formatUsd(most) },
+});
+
+const pascalCase = (name: string): string =>
+  name.replace(/(?:^|_)(\w)/g, (_whole, letter: string) => letter.toUpperCase());
+
+/** Returns the input without the fields that come in the path and the query. */
+const bodyOf = (input: JsonSchema, elsewhere: readonly string[]): JsonSchema => ({
+  ...input,
+  properties: Object.fromEntries(
+    Object.entries(input.properties ?? {}).filter(([name]) => !elsewhere.includes(name)),
+  ),
+  required: (input.required ?? []).filter((name) => !elsewhere.includes(name)),
+});
+
+const requestBody = ({ docs }: Operation, schema: object): object => ({
+  required: true,
+  content: {
+    'application/json': {
+      schema,
+      examples: Object.fromEntries(
+        docs.examples
+          .filter(({ body }) => body !== undefined)
+          .map(({ summary, body }) => [exampleKey(summary), { summary, value: body }]),
+      ),
+    },
+  },
+});
+
+interface ParameterPlace {
+  place: 'path' | 'query';
+  field: string;
+  input: JsonSchema;
+}
+
+const parameter = ({ docs }: Operation, { place, field, input }: ParameterPlace): object => {
+  const { description, ...schema } = input.properties?.[field] ?? {};
+  const example = docs.examples
+    .map(({ parameters }) => parameters?.[field])
+    .find((value) => value !== undefined);
+  return {
+    name: field,
+    in: place,
+    required: place === 'path',
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(example === undefined ? {} : { example }),
+  };
+};

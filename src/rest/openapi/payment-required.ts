@@ -1,0 +1,105 @@
+import { formatUsd } from '../../kit/money.ts';
+import type { Operation, X402Sale } from '../../operations/operation.ts';
+import { reference } from './schema-registry.ts';
+
+const text = { type: 'string' };
+const nanoPerUnit = 1_000n;
+const payTo = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
+
+/** The body of a 402 that asks for an x402 payment. */
+export const paymentRequiredBodySchema = {
+  type: 'object',
+  description: 'The terms of a payment: a summary for people, and x402 v1 terms.',
+  required: ['error', 'x402', 'x402Version', 'accepts'],
+  properties: {
+    error: text,
+    x402: {
+      type: 'object',
+      required: ['version', 'amount', 'asset', 'payTo', 'chain'],
+      properties: Object.fromEntries(
+        ['version', 'amount', 'asset', 'payTo', 'chain'].map((name) => [name, text]),
+      ),
+    },
+    x402Version: { type: 'integer', const: 1 },
+    accepts: {
+      type: 'array',
+      minItems: 1,
+      description: 'x402 v1 payment requirements, one a network.',
+      items: {
+        type: 'object',
+        required: [
+          'scheme',
+          'network',
+          'maxAmountRequired',
+          'resource',
+          'payTo',
+          'maxTimeoutSeconds',
+          'asset',
+        ],
+        properties: {
+          scheme: { type: 'string', const: 'exact' },
+          network: text,
+          maxAmountRequired: { type: 'string', description: "In the asset's smallest unit." },
+          resource: text,
+          description: text,
+          mimeType: text,
+          payTo: text,
+          maxTimeoutSeconds: { type: 'integer' },
+          asset: text,
+          extra: { type: 'object' },
+        },
+      },
+    },
+  },
+};
+
+/** Returns the content of an operation's 402: its terms as JSON, and as a page for people. */
+export const paymentRequiredContent = (operation: Operation, sale: X402Sale): object => ({
+  'application/json': {
+    schema: reference('PaymentRequired'),
+    examples: { payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale) } },
+  },
+  'text/html': paymentRequiredPage,
+});
+
+const paymentRequiredPage = {
+  schema: {
+    type: 'string',
+    description:
+      'The same terms as a page for people: where `Accept` prefers `text/html` to JSON, as browsers do, and no payment ' +
+      'was sent. All other refusals are JSON.',
+  },
+};
+
+/** The header that carries the same terms as x402 v2 has them. */
+export const paymentRequiredHeader = {
+  'PAYMENT-REQUIRED': {
+    description: 'x402 v2 terms: every network that is accepted, with the exact amount.',
+    schema: {
+      type: 'string',
+      contentEncoding: 'base64',
+      contentMediaType: 'application/json',
+      contentSchema: reference('PaymentRequiredHeader'),
+    },
+  },
+} satisfies Record<string, object>;
+
+const exampleTerms = ({ rest }: Operation, { description, priceRange: { least } }: X402Sale): object => ({
+  error: 'Payment required',
+  x402: { version: '2', amount: formatUsd(least), asset: 'USDC', payTo, chain: 'base' },
+  x402Version: 1,
+  accepts: [
+    {
+      scheme: 'exact',
+      network: 'base',
+      maxAmountRequired: String(least / nanoPerUnit),
+      resource: `https://gateway.example.com${rest.path}`,
+      description,
+      mimeType: 'application/json',
+      payTo,
+      maxTimeoutSeconds: 300,
+      asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      extra: { name: 'USD Coin', version: '2' },
+    },
+  ],
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { parseUsd } from '../../src/kit/money.ts';
+import { getBalance } from '../../src/operations/account/get-balance.ts';
+import type { Services } from '../../src/operations/operation.ts';
+import { createSearchLeads } from '../../src/operations/search/search-leads.ts';
+import { describeSales } from '../../src/mcp/describe-sales.ts';
+import { describeSale } from '../payments/extensions/sale.ts';
+
+const search = createSearchLeads({
+  pricing: 'dynamic',
+  maxLimit: 100,
+  isOn: true,
+  chargeEmpty: true,
+  ratePerMinute: 60,
+  syntheticProfiles: 1,
+});
+
+describe('the description of the search', () => {
+  it('has examples that the search takes and answers', () => {
+    const { inputExample, outputExample } = describeSale();
+    expect(search.input.parse(inputExample)).toMatchObject(inputExample);
+    expect(search.output.parse(outputExample)).toEqual(outputExample);
+  });
+
+  it('has every parameter, and the largest limit of the settings', () => {
+    const { inputSchema } = describeSale({ SEARCH_MAX_LIMIT: '50' });
+    const properties = inputSchema['properties'] as Record<string, unknown>;
+    expect(Object.keys(properties)).toEqual(search.rest.query);
+    expect(properties['limit']).toMatchObject({ type: 'integer', minimum: 1, maximum: 50 });
+  });
+
+  it.each([
+    [{}, '0.10', '0.26'],
+    [{ SEARCH_MAX_LIMIT: '50' }, '0.10', '0.16'],
+    [{ SEARCH_PRICING: 'flat' }, '0.50', '0.50'],
+  ])('with %j costs from %s to %s', (environment, least, most) => {
+    expect(describeSale(environment).price).toEqual({ least: parseUsd(least), most: parseUsd(most) });
+  });
+
+  it('is none where nothing is sold call by call', () => {
+    const services = () => ({}) as Services;
+    expect(describeSales([getBalance], { serviceName: 'Causeway', services })).toEqual([]);
+  });
+});
