@@ -1,11 +1,11 @@
 import { CommandError } from './cli/command-error.ts';
 import { runCommandLine } from './cli/run-command-line.ts';
-import { writeTrouble } from './cli/write-trouble.ts';
+import { describeWriteError } from './cli/write-new-file.ts';
 
-// Whoever reads the output may stop early, as `head` does; that is no error.
+// The reader of stdout may stop early, as `head` does; that is no error.
 const isFault = ({ code }: NodeJS.ErrnoException): boolean => code !== 'EPIPE';
 const stdoutFailed = (error: NodeJS.ErrnoException): CommandError =>
-  new CommandError('file_failed', `What was to be printed cannot be written: ${writeTrouble(error)}.`);
+  new CommandError('file_failed', `The output cannot be written: ${describeWriteError(error)}.`);
 
 let isStdoutBroken = false;
 let isReaderGone = false;
@@ -17,7 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`causeway: ${stdoutFailed(error).message}\n`);
 });
 
-// What is written here is the operator's and the customers' alone.
+// New files have data of the operator and the customers, so only this user may read them.
 process.umask(0o077);
 
 const exitCode = await runCommandLine({

@@ -1,35 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
+import { syncToDisk } from '../kit/sync-to-disk.ts';
 import { lockKeeper } from '../leads/embedded/keeper-lock.ts';
 import { LeadKeeperError } from '../leads/lead-keeper.ts';
 import { mediaFolder } from '../media/create-media-files.ts';
 import { embeddedStoreFile } from '../store/open-store.ts';
-import { syncToDisk } from '../kit/sync-to-disk.ts';
 import type { Answer, CommandContext } from './command-context.ts';
 import { CommandError } from './command-error.ts';
-import { copyFolder, copyOneFile } from './copy-folder.ts';
 import { addExamples } from './examples.ts';
-import { fileExists } from './new-file.ts';
-import { writeTrouble } from './write-trouble.ts';
+import { describeWriteError, fileExists } from './write-new-file.ts';
 
 /** Adds `backup`. */
 export const addBackupCommand = (program: Command, context: CommandContext): void => {
-  const backup = program
+  const command = program
     .command('backup')
     .summary('copy the embedded store, the media, the profiles and the generated wallets')
     .description(
       'Copies the data of the gateway into a new folder, also while it runs: the embedded store as it is at one moment, ' +
         'then the media on disk, the imported profiles and the generated wallets. The copy is a data folder itself. The ' +
-        'settings of the gateway (causeway.yaml and its environment) are read, for the place of the media; they are not copied.',
+        'settings (causeway.yaml and the environment) are read for the folder of the media; they are not copied.',
     )
-    .argument('<folder>', 'a new folder; it is there whole or not at all')
+    .argument('<folder>', 'a new folder; it appears whole or not at all')
     .action((folder: string) => context.runOnConfig((config) => backUp(config, resolve(folder))));
-  addExamples(backup, [
+  addExamples(command, [
     'causeway backup /backup/causeway-monday',
     'causeway --data-dir /backup/causeway-monday ledger check',
   ]);
@@ -58,14 +56,14 @@ const backUp = async (config: Config, folder: string): Promise<Answer> => {
   } catch (error) {
     await rm(part, { recursive: true, force: true });
     if (error instanceof CommandError || error instanceof LeadKeeperError) throw error;
-    const trouble = error instanceof Error && 'errcode' in error ? error.message : writeTrouble(error);
-    throw new CommandError('file_failed', `${folder} cannot be written: ${trouble}.`, { cause: error });
+    const problem = error instanceof Error && 'errcode' in error ? error.message : describeWriteError(error);
+    throw new CommandError('file_failed', `${folder} cannot be written: ${problem}.`, { cause: error });
   }
 };
 
 const leadsFolder = ({ dataDir }: Config): string => join(dataDir, 'leads');
 
-/** Whether `folder` is `outer` or below it, by the folders that the names lead to. */
+/** Tells whether `folder` is `outer` or below it. Resolves links. */
 const isInside = async (folder: string, outer: string): Promise<boolean> => {
   const [inner, root] = await Promise.all([folder, outer].map((path) => ignoreEnoent(realpath(path))));
   if (typeof inner !== 'string' || typeof root !== 'string') return false;
@@ -73,7 +71,7 @@ const isInside = async (folder: string, outer: string): Promise<boolean> => {
   return first !== '..' && !isAbsolute(relative(root, inner));
 };
 
-/** The store comes before the media: what it names was written before, and bytes that it does not name do no harm. */
+/** Copies the store before the media, so that all media of the copied rows exist. Media without a row do no harm. */
 const copyData = async (config: Config, part: string): Promise<Answer> => {
   const { dataDir, s3 } = config;
   const leads = leadsFolder(config);
@@ -88,7 +86,7 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
       s3 === null
         ? await copyFolder({ from: mediaFolder(config), to: join(part, 'media') }, (name) => name !== 'tmp')
         : null;
-    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isKept);
+    const profiles = await copyFolder({ from: leads, to: join(part, 'leads') }, isFinished);
     const name = 'wallets.json';
     const wallets = await copyOneFile({ from: join(dataDir, name), to: join(part, name) });
     await syncToDisk(part);
@@ -105,12 +103,47 @@ const copyData = async (config: Config, part: string): Promise<Answer> => {
         `${profiles?.files ?? 0} files of profiles (${profiles?.bytes ?? 0} bytes)`,
         wallets === null ? 'no generated wallets' : 'the generated wallets, whose keys are in the copy',
       ].join(', '),
-      ...(s3 === null ? {} : { remark: 'The media are in a bucket and are not copied.' }),
+      remark: s3 === null ? undefined : 'The media are in a bucket and are not copied.',
     };
   } finally {
     lock?.release();
   }
 };
 
-/** Neither the lock of the profiles nor what is being made at the moment. */
-const isKept = (name: string): boolean => !/^(?:keeper\.lock|staging$|building-|refolding-)/.test(name);
+/** Leaves out the lock of the profiles and unfinished files. */
+const isFinished = (name: string): boolean => !/^(?:keeper\.lock|staging$|building-|refolding-)/.test(name);
+
+interface Copied {
+  files: number;
+  bytes: number;
+}
+
+/**
+ * Copies `from` to the new folder `to` with the times of its files, and waits until the disk has them. At the top it
+ * copies only names that are `isMeant`. It leaves out files that go meanwhile. Resolves with null if there is no `from`.
+ */
+const copyFolder = async (
+  { from, to }: { from: string; to: string },
+  isMeant: (name: string) => boolean = () => true,
+): Promise<Copied | null> => {
+  const entries = await ignoreEnoent(readdir(from, { withFileTypes: true }));
+  if (entries === null) return null;
+  await mkdir(to);
+  const copied: Copied = { files: 0, bytes: 0 };
+  for (const entry of entries.filter(({ name }) => isMeant(name))) {
+    const paths = { from: join(from, entry.name), to: join(to, entry.name) };
+    const part = entry.isDirectory() ? await copyFolder(paths) : await copyOneFile(paths);
+    copied.files += part?.files ?? 0;
+    copied.bytes += part?.bytes ?? 0;
+  }
+  await syncToDisk(to);
+  return copied;
+};
+
+const copyOneFile = async ({ from, to }: { from: string; to: string }): Promise<Copied | null> => {
+  const found = await ignoreEnoent(copyFile(from, to).then(() => stat(from)));
+  if (found === null) return null;
+  await utimes(to, found.atime, found.mtime);
+  await syncToDisk(to);
+  return { files: 1, bytes: found.size };
+};

@@ -1,45 +1,76 @@
-import type { Clock } from '../kit/clock.ts';
 import type { Config } from '../config/config.ts';
+import type { Clock } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
+import type { FileLeadInput, LeadInputOptions } from '../leads/import/input-options.ts';
+import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import type { Store } from '../store/store.ts';
-import type { LeadPlaceName } from './leads/lead-place.ts';
-import type { LeadWork } from './leads/lead-session.ts';
+import type { LeadPlace, LeadPlaceName } from './leads/place.ts';
 
-/** What a command works with while the store is open. */
-export interface Session {
-  store: Store;
+interface BaseSession {
   clock: Clock;
-  brand: string;
-  /** The whole configuration of the gateway, its keys included. Rejects with ConfigError or CommandError. */
-  config(): Promise<Config>;
-  /** Tells people something before the answer is there; it goes to stderr, with --json too. */
+  /** Prints a line for people before the answer is ready. It goes to stderr, with --json too. */
   tell(line: string): void;
-  /** Writes a part of a long result to stdout, and resolves when it is taken; the answer's `text` is null then. */
+  /** Writes a part of a long result to stdout. Resolves when it is written; the answer's `text` is null then. */
   writePart(text: string): Promise<void>;
 }
 
-/** What a command has to say. */
+/** The services of a command while the store is open. */
+export interface Session extends BaseSession {
+  store: Store;
+  brand: string;
+  /** Loads the whole configuration of the gateway, its keys included. Rejects with ConfigError. */
+  config(): Promise<Config>;
+}
+
+/** Opens keepers and inputs of profiles; tests replace it. */
+export interface LeadTools {
+  /** Rejects with LeadKeeperError. */
+  openKeeper(place: LeadPlace): Promise<LeadKeeper>;
+  /** Counts the forgotten people in the embedded index of this folder. */
+  countForgotten(folder: string): Promise<number>;
+  /** Rejects with LeadInputError. */
+  openInput(options: LeadInputOptions): Promise<FileLeadInput>;
+}
+
+/** Writes progress to stderr. */
+export interface ProgressOutput {
+  /** Whether a line can be overwritten. */
+  isTerminal: boolean;
+  write(text: string): void;
+}
+
+/** The services of a command on profiles while their keeper is open. */
+export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput' | 'countForgotten'> {
+  keeper: LeadKeeper;
+  place: LeadPlace;
+  /** Null with --json: no progress is shown. */
+  progressOutput: ProgressOutput | null;
+  stdin(): NodeJS.ReadableStream;
+  /** Whether the reader of stdout has closed it, so that writing can end. */
+  isReaderGone(): boolean;
+}
+
+/** The result of a command. */
 export interface Answer {
   /** The document that --json prints. */
   json: JsonObject;
-  /** The same for people, without a line break at the end; null: it is written already. */
+  /** The same for people, without a final line break; null if it was written with `writePart`. */
   text: string | null;
-  /** A word to people beside the result; it goes to stderr, so that the result alone can be captured. */
-  remark?: string;
-  /** 1 when what was looked at is not in order; 2 when nothing was done, as a word is missing. Default 0. */
+  /** A note for people beside the result. It goes to stderr, so that stdout has the result alone. */
+  remark?: string | undefined;
+  /** 1: a check found a problem, or a result is not final. 2: nothing was done because a confirmation is missing. Default 0. */
   exitCode?: 0 | 1 | 2;
 }
 
-export type Work = (session: Session) => Promise<Answer>;
-
-/** What the definitions of commands need of the command line around them. */
+/** Runs the work of commands and prints their answers. Every method throws CommandError. */
 export interface CommandContext {
-  /** Opens the store, does the work, closes the store and prints the answer. Throws CommandError. */
-  run(work: Work): Promise<void>;
-  /** The same, but makes an embedded store where there is none yet. */
-  runCreating(work: Work): Promise<void>;
-  /** Reads the whole configuration and opens nothing. Throws CommandError where there is no store yet. */
+  /** Opens the store and closes it after the work. `isNewAllowed` creates a missing embedded store. */
+  run(work: (session: Session) => Promise<Answer>, options?: { isNewAllowed?: true }): Promise<void>;
+  /** Loads the whole configuration and opens nothing. The store must exist. */
   runOnConfig(work: (config: Config) => Promise<Answer>): Promise<void>;
-  /** Opens what keeps the profiles, and not the store. With `isNewAllowed` it is made where there is none yet. */
-  runOnLeads(place: { to: LeadPlaceName | undefined; isNewAllowed?: true }, work: LeadWork): Promise<void>;
+  /** Opens the keeper of the profiles, not the store. `isNewAllowed` creates a missing embedded index. */
+  runOnLeads(
+    options: { to?: LeadPlaceName | undefined; isNewAllowed?: true },
+    work: (session: LeadSession) => Promise<Answer>,
+  ): Promise<void>;
 }

@@ -1,22 +1,31 @@
-import { printable } from './printable.ts';
+/** Characters that move the cursor, colour, hide or reverse the text of a terminal. */
+const control = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-interface Column {
-  title: string;
-  /** Numbers are easier to compare when they end below each other. */
-  align?: 'left' | 'right';
-}
+/** Removes control characters, so that text from outside stays on one line of a terminal. */
+export const sanitizeCell = (text: string): string => text.replace(control, '');
 
-/** Rows in aligned columns below their titles, without control characters; no line ends in spaces. */
-export const formatTable = (columns: readonly Column[], rows: readonly (readonly string[])[]): string => {
-  const lines = [columns.map(({ title }) => title), ...rows.map((row) => row.map(printable))];
+/** A title; `right` aligns its cells to the right. */
+type Column = string | { right: string };
+type Cell = string | number | boolean | null;
+
+const toText = (cell: Cell): string => {
+  if (cell === null) return '-';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  return sanitizeCell(String(cell));
+};
+
+/** Formats rows in aligned columns below their titles. No line ends in spaces. */
+export const formatTable = (columns: readonly Column[], rows: readonly (readonly Cell[])[]): string => {
+  const titles = columns.map((column) => (typeof column === 'string' ? column : column.right));
+  const lines = [titles, ...rows.map((row) => row.map(toText))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => displayWidth(line[index] ?? ''))));
   return lines
     .map((line) =>
       columns
-        .map(({ align = 'left' }, index) => {
+        .map((column, index) => {
           const cell = line[index] ?? '';
           const padding = ' '.repeat((widths[index] ?? 0) - displayWidth(cell));
-          return align === 'left' ? cell + padding : padding + cell;
+          return typeof column === 'string' ? cell + padding : padding + cell;
         })
         .join('  ')
         .trimEnd(),
@@ -25,7 +34,7 @@ export const formatTable = (columns: readonly Column[], rows: readonly (readonly
 };
 
 const graphemes = new Intl.Segmenter();
-/** What terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
+/** Characters that terminals draw two columns wide: East Asian scripts, full-width forms, emoji. */
 const wide =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 
@@ -34,3 +43,14 @@ const displayWidth = (text: string): number => {
   for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1;
   return width;
 };
+
+/** The characters that spreadsheets take for the beginning of a formula. */
+const formulaStart = /^[=+\-@\t\r]/;
+
+const toField = (text: string): string => {
+  const harmless = formulaStart.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+};
+
+/** Formats one record of CSV (RFC 4180) with its line break. No spreadsheet runs a field as a formula. */
+export const csvLine = (fields: readonly string[]): string => `${fields.map(toField).join(',')}\r\n`;

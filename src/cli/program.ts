@@ -1,31 +1,31 @@
 import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { addAccountCommands } from './accounts/account-commands.ts';
-import { addBackupCommand } from './backup-command.ts';
 import type { SettingOptions } from '../config/load-config.ts';
-import type { CommandContext } from './command-context.ts';
-import { addExamples, exampleAccount } from './examples.ts';
+import { settingsHelp } from '../config/settings-help.ts';
+import { addAccountCommands } from './accounts/commands.ts';
 import { addKeyCommands } from './accounts/key-commands.ts';
-import { addLauncherCommands } from './launcher-commands.ts';
-import { addLeadCommands } from './leads/lead-commands.ts';
-import { addLedgerCommands } from './accounts/ledger-commands.ts';
 import { addMoneyCommands } from './accounts/money-commands.ts';
-import { addPaymentCommands } from './payments/payment-commands.ts';
-import { addWebhookCommands } from './webhooks/webhook-commands.ts';
+import { addBackupCommand } from './backup-command.ts';
+import type { CommandContext } from './command-context.ts';
+import { CommandError } from './command-error.ts';
+import { addExamples, exampleAccount } from './examples.ts';
+import { addLeadCommands } from './leads/commands.ts';
+import { addPaymentCommands } from './payments/commands.ts';
+import { addWebhookCommands } from './webhooks/commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
 
 const description = [
   'Runs Causeway and keeps its accounts, keys and money.',
-  'The commands work on the data that the gateway uses, also while it runs: on PostgreSQL where DATABASE_URL is set, ' +
-    'else on the embedded store in DATA_DIR (./data, seen from the current folder).',
+  'The commands work on the data of the gateway, also while it runs: on PostgreSQL if DATABASE_URL is set, else on the ' +
+    'embedded store in DATA_DIR (./data in the current folder).',
   'Inside the checkout, "npm run --silent cli -- <command>" is the same as "causeway <command>".',
 ].join('\n\n');
 
 const exitCodes = `
 Exit codes: 0 done; 1 refused or failed; 2 a wrong command or setting.`;
 
-/** All commands, with their help texts. It throws commander's CommanderError instead of ending the process. */
+/** Creates all commands with their help texts. The program throws CommanderError instead of ending the process. */
 export const createProgram = (
   context: CommandContext,
   output: { write: (text: string) => void; writeError: (text: string) => void },
@@ -45,7 +45,6 @@ export const createProgram = (
   addAccountCommands(program, context);
   addKeyCommands(program, context);
   addMoneyCommands(program, context);
-  addLedgerCommands(program, context);
   addPaymentCommands(program, context);
   addWebhookCommands(program, context);
   addLeadCommands(program, context);
@@ -62,4 +61,37 @@ export const createProgram = (
 const readPath = (text: string): string => {
   if (text === '') throw new InvalidArgumentError('It must not be empty.');
   return text;
+};
+
+/** Adds `start` and `mcp` for their help texts. bin/causeway.mjs runs them, so that the gateway does not load this file. */
+const addLauncherCommands = (program: Command): void => {
+  const start = program
+    .command('start')
+    .configureHelp({ showGlobalOptions: false })
+    .summary('run the gateway: MCP and REST over HTTP')
+    .description(
+      'Runs the gateway until Ctrl-C or SIGTERM. Environment variables (--env-file <file> reads them from a file) and ' +
+        'causeway.yaml configure it; without them it serves the sandbox on http://127.0.0.1:8402.',
+    )
+    .action(refuse('causeway start" or "npm start'));
+  addExamples(start, [
+    'causeway start',
+    'PORT=8080 DATA_DIR=/var/lib/causeway causeway start --env-file .env',
+  ]);
+  start.addHelpText('after', () => `\nSettings:\n\n${settingsHelp()}`);
+  const mcp = program
+    .command('mcp')
+    .configureHelp({ showGlobalOptions: false })
+    .summary('run the gateway and serve MCP over stdin and stdout too')
+    .description(
+      'Runs the gateway and also serves its MCP tools over stdin and stdout, for local assistants. The assistant uses ' +
+        'the account of the key in CAUSEWAY_API_KEY. Without that key, on a data folder of its own with sandbox models, ' +
+        'it uses the first account.',
+    )
+    .action(refuse('causeway mcp'));
+  addExamples(mcp, ['causeway mcp', 'causeway mcp --env-file .env']);
+};
+
+const refuse = (command: string) => (): void => {
+  throw new CommandError('invalid_usage', `Run "${command}" alone; it is no operator's command.`);
 };

@@ -1,65 +1,110 @@
+import { Readable } from 'node:stream';
 import { loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/setting-names.ts';
+import { systemClock } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
-import type { Answer, CommandContext, Work } from './command-context.ts';
-import { assertPlaceExists, readLeadPlace } from './leads/lead-place.ts';
-import type { LeadSurroundings } from './leads/lead-session.ts';
+import { silentLog } from '../kit/log.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Answer, CommandContext, LeadTools } from './command-context.ts';
+import { isHelpShown, toCommandError } from './command-error.ts';
+import { assertPlaceExists, readLeadPlace } from './leads/place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
-import { assertDataExists, readStorePlace, type StorePlace } from './store-place.ts';
-import { helpWasShown, toCommandError } from './to-command-error.ts';
-import { withLeadKeeper } from './leads/with-lead-keeper.ts';
-import { withStore } from './with-store.ts';
+import { assertDataExists, readStorePlace } from './store-place.ts';
 
-export interface CommandLine extends LeadSurroundings {
-  /** The words after the program's name. */
+export interface CommandLine {
+  /** The arguments after the program's name. */
   args: readonly string[];
   environment: Environment;
   write: (text: string) => void;
-  /** Writes like `write`, and resolves when the text has left this process; absent: `write` keeps up. */
+  writeError: (text: string) => void;
+  /** Resolves when the text has left this process. Default: `write`. */
   writePart?: (text: string) => Promise<void>;
+  /** Whether `writeError` writes to a terminal, where a line can be overwritten. Default false. */
+  isErrorTerminal?: boolean;
+  /** Whether the reader of stdout has closed it. Default: never. */
+  isReaderGone?: () => boolean;
+  /** Default: an empty stream. */
+  stdin?: () => NodeJS.ReadableStream;
+  leadTools?: LeadTools | undefined;
 }
 
-/** Carries out one command, prints what came of it and resolves with the exit code (see the table of CommandError). */
+/** Loads an engine or a reader of files only when a command uses it. */
+const leadTools: LeadTools = {
+  openKeeper: async (place) => {
+    if (place.kind === 'postgres') {
+      const { openPostgresKeeper } = await import('../leads/postgres/open-postgres-keeper.ts');
+      return openPostgresKeeper({ url: place.url });
+    }
+    const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
+    return openEmbeddedKeeper({ folder: place.folder });
+  },
+  countForgotten: async (folder) => {
+    const { countForgotten } = await import('../leads/embedded/count-forgotten.ts');
+    return countForgotten(folder);
+  },
+  openInput: async (options) => {
+    const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
+    return openLeadInput(options);
+  },
+};
+
+/** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
   const { args, environment, write, writeError } = commandLine;
-  const isJson = asksForJson(args);
-  const printer = isJson ? jsonPrinter(commandLine) : textPrinter(commandLine);
+  const isJson = hasJsonOption(args);
+  const printer = createPrinter(commandLine, isJson);
+  const { openKeeper, ...readers } = commandLine.leadTools ?? leadTools;
   let exitCode = 0;
 
-  const answerWith = (answer: Answer): void => {
+  const globalOptions = () => program.opts<GlobalOptions>();
+  const config = () => loadConfig(environment, globalOptions());
+  const print = (answer: Answer): void => {
     printer.answer(answer);
     exitCode = answer.exitCode ?? 0;
   };
-  const talk = {
+  const printWith = async <T extends { close(): Promise<void> }>(
+    opening: Promise<T>,
+    work: (opened: T) => Promise<Answer>,
+  ): Promise<void> => {
+    const opened = await opening;
+    try {
+      print(await work(opened));
+    } finally {
+      await opened.close();
+    }
+  };
+  const base = {
+    clock: systemClock,
     tell: (line: string) => writeError(`${line}\n`),
     writePart: commandLine.writePart ?? (async (text: string) => write(text)),
   };
-  const config = () => loadConfig(environment, program.opts<GlobalOptions>());
-  const storePlace = () => readStorePlace(environment, program.opts<GlobalOptions>());
-  const carryOut = (place: StorePlace, work: Work): Promise<void> =>
-    withStore(place, async (session) => {
-      answerWith(await work({ ...session, ...talk, config }));
-    });
   const context: CommandContext = {
-    run: async (work) => {
-      const place = storePlace();
-      assertDataExists(place);
-      await carryOut(place, work);
+    run: async (work, options = {}) => {
+      const { brand, ...place } = readStorePlace(environment, globalOptions());
+      if (options.isNewAllowed !== true) assertDataExists(place);
+      await printWith(openStore(place, { log: silentLog }), (store) =>
+        work({ ...base, store, brand, config }),
+      );
     },
-    runCreating: async (work) => carryOut(storePlace(), work),
     runOnConfig: async (work) => {
       const settings = await config();
       assertDataExists(settings);
-      answerWith(await work(settings));
+      print(await work(settings));
     },
-    runOnLeads: async ({ to, isNewAllowed }, work) => {
-      const place = readLeadPlace(environment, {
-        ...program.opts<GlobalOptions>(),
-        ...(to === undefined ? {} : { to }),
-      });
-      if (isNewAllowed !== true) assertPlaceExists(place);
-      await withLeadKeeper({ place, showsProgress: !isJson, ...commandLine }, async (session) =>
-        answerWith(await work({ ...session, ...talk })),
+    runOnLeads: async ({ to, isNewAllowed = false }, work) => {
+      const place = readLeadPlace(environment, { ...globalOptions(), to });
+      if (!isNewAllowed) assertPlaceExists(place);
+      const { isErrorTerminal = false, stdin, isReaderGone } = commandLine;
+      await printWith(openKeeper(place), (keeper) =>
+        work({
+          ...base,
+          ...readers,
+          keeper,
+          place,
+          progressOutput: isJson ? null : { isTerminal: isErrorTerminal, write: writeError },
+          stdin: stdin ?? (() => Readable.from([])),
+          isReaderGone: isReaderGone ?? (() => false),
+        }),
       );
     },
   };
@@ -69,7 +114,7 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (helpWasShown(error)) return 0;
+    if (isHelpShown(error)) return 0;
     const { code, message, cause, exitCode } = toCommandError(error);
     printer.error({ code, message });
     if (code === 'internal_error') writeError(`${cause instanceof Error ? cause.stack : String(cause)}\n`);
@@ -77,8 +122,8 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
   }
 };
 
-/** Known from the words alone, so that an error in them can be told as JSON too. */
-const asksForJson = (args: readonly string[]): boolean => {
+/** Needs no parsing, so that a usage error is printed as JSON too. */
+const hasJsonOption = (args: readonly string[]): boolean => {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');
 };
@@ -86,29 +131,25 @@ const asksForJson = (args: readonly string[]): boolean => {
 interface Printer {
   answer: (answer: Answer) => void;
   error: (error: { code: string; message: string }) => void;
-  /** The help that belongs to an error. */
+  /** Prints the help that belongs to an error. */
   usage: (text: string) => void;
 }
 
-const textPrinter = ({ write, writeError }: CommandLine): Printer => ({
-  answer: ({ text, remark }) => {
-    if (text !== null) write(`${text}\n`);
-    if (remark !== undefined) writeError(`${remark}\n`);
-  },
-  error: ({ message }) => writeError(`causeway: ${message}\n`),
-  usage: writeError,
-});
-
-const jsonPrinter = ({ write, writeError }: CommandLine): Printer => {
+const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean): Printer => {
   let isPrinted = false;
-  const print = (document: JsonObject): void => {
+  const printJson = (document: JsonObject): void => {
     isPrinted = true;
     write(`${JSON.stringify(document, null, 2)}\n`);
   };
   return {
-    answer: ({ json }) => print(json),
-    // The store can fail to close after the answer; stdout carries one document only.
-    error: (error) => (isPrinted ? writeError(`causeway: ${error.message}\n`) : print({ error })),
-    usage: () => {},
+    answer: ({ json, text, remark }) => {
+      if (isJson) return printJson(json);
+      if (text !== null) write(`${text}\n`);
+      if (remark !== undefined) writeError(`${remark}\n`);
+    },
+    // Closing the store can fail after the answer, and stdout carries one document only.
+    error: (error) =>
+      isJson && !isPrinted ? printJson({ error }) : writeError(`causeway: ${error.message}\n`),
+    usage: isJson ? () => {} : writeError,
   };
 };

@@ -28,11 +28,11 @@ export const readStorePlace = (environment: Environment, options: SettingOptions
   return { ...readStoreSettings(values), brand: values.BRAND };
 };
 
-/** Refuses a folder without a gateway's data, which is most often the wrong folder. Throws CommandError. */
+/** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
 export const assertDataExists = ({ databaseUrl, dataDir }: StoreSettings): void => {
   if (databaseUrl === null && !existsSync(embeddedStoreFile(dataDir)))
     throw new CommandError(
       'no_data',
-      `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" makes it.`,
+      `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "accounts create" creates it.`,
     );
 };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { formatTable } from '../../src/cli/format-table.ts';
 
 test('columns stand below their titles, numbers end below each other, and no line ends in spaces', () => {
-  const columns = [{ title: 'NAME' }, { title: 'USD', align: 'right' as const }, { title: 'NOTE' }];
+  const columns = ['NAME', { right: 'USD' }, 'NOTE'];
   const rows = [
     ['Acme', '5.00', 'x'],
     ['A', '1200.00', ''],
@@ -13,7 +13,7 @@ test('columns stand below their titles, numbers end below each other, and no lin
 });
 
 test('characters that a terminal draws two columns wide are counted so', () => {
-  const columns = [{ title: 'NAME' }, { title: 'X' }];
+  const columns = ['NAME', 'X'];
   const rows = [
     ['株式会社', 'x'],
     ['🎬🎬', 'x'],
@@ -26,7 +26,7 @@ test('characters that a terminal draws two columns wide are counted so', () => {
 });
 
 test('what comes from outside moves, colours and turns round nothing on a terminal', () => {
-  const columns = [{ title: 'PAYER' }, { title: 'X' }];
+  const columns = ['PAYER', 'X'];
   const rows = [['\u001b[2Ja\u202eb\u009b\r\n\tc\u2028', 'x']];
   expect(formatTable(columns, rows)).toBe(['PAYER   X', '[2Jabc  x'].join('\n'));
 });

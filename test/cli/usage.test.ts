@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { StoreError } from '../../src/store/store-error.ts';
-import { toCommandError } from '../../src/cli/to-command-error.ts';
+import { toCommandError } from '../../src/cli/command-error.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -16,7 +16,7 @@ const ignore = () => {};
 /** The commands as they are defined, with nothing behind them. */
 const bareProgram = (): Command => {
   const nothing = () => Promise.resolve();
-  const context = { run: nothing, runCreating: nothing, runOnConfig: nothing, runOnLeads: nothing };
+  const context = { run: nothing, runOnConfig: nothing, runOnLeads: nothing };
   return createProgram(context, { write: ignore, writeError: ignore });
 };
 

@@ -1,30 +1,34 @@
 import type { Command } from 'commander';
-import { adjust, credit, refund } from '../../ledger/entries.ts';
+import { toIso } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import type { PostEntryOutcome, RefundOutcome } from '../../store/store.ts';
+import { adjust, credit, refund } from '../../ledger/entries.ts';
+import type { LedgerEntry, LedgerReport, PostEntryOutcome, RefundOutcome } from '../../store/store.ts';
 import type { Answer, CommandContext } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
-import { addExamples, exampleAccount, exampleId } from '../examples.ts';
-import { readAmount, readSignedAmount } from '../read-amount.ts';
-import { readText, readUuid } from '../read-text.ts';
-import { noAccount, noJob } from '../refusals.ts';
-import { entryJson } from '../views.ts';
+import { CommandError, notFound } from '../command-error.ts';
+import { exampleAccount, exampleId, addExamples } from '../examples.ts';
+import { readAmount, readSignedAmount, readText, readUuid } from '../read-arguments.ts';
 
 interface EntryOptions {
   reason: string;
   entryId?: string;
 }
 
-/** Adds `credit`, `adjust` and `refund`. */
+/** Adds `credit`, `adjust`, `refund` and `ledger check`. */
 export const addMoneyCommands = (program: Command, context: CommandContext): void => {
   addCredit(program, context);
   addAdjust(program, context);
   addRefund(program, context);
+  addLedger(program, context);
 };
 
 const addEntryOptions = (command: Command): Command =>
   command
-    .requiredOption('--reason <text>', 'why, for the books; customers never see it (required)', readText(500))
+    .requiredOption(
+      '--reason <text>',
+      'the reason, for the books; customers never see it (required)',
+      readText(500),
+    )
     .option(
       '--entry-id <uuid>',
       'your own id of the ledger entry: safe to repeat, as one id posts once',
@@ -38,15 +42,11 @@ const addCredit = (program: Command, context: CommandContext): void => {
     .description('Adds money that a customer has paid to the balance of an account.')
     .argument('<account>', 'id of the account')
     .argument('<amount>', 'US dollars, such as 25 or 12.50', readAmount);
-  addEntryOptions(command).action((accountId: string, amount: Nano, options: EntryOptions) =>
-    context.run(async (session) =>
-      postedAnswer(await credit(session, { accountId, amount, ...options }), { accountId, amount }),
-    ),
-  );
   addExamples(command, [
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041"`,
     `causeway credit ${exampleAccount} 25 --reason "Invoice 2041" --entry-id ${exampleId}`,
   ]);
+  addEntryOptions(command).action(postWith(context, credit));
 };
 
 const addAdjust = (program: Command, context: CommandContext): void => {
@@ -54,26 +54,29 @@ const addAdjust = (program: Command, context: CommandContext): void => {
     .command('adjust')
     .summary('correct the balance of an account, up or down')
     .description(
-      'Corrects the balance of an account by an amount with a sign. What is not available cannot be taken.',
+      'Corrects the balance of an account by an amount with a sign. At most the available balance can be taken.',
     )
     .argument('<account>', 'id of the account')
     .argument('<amount>', 'US dollars with a sign, such as -5.00 or 5.00', readSignedAmount);
-  addEntryOptions(command).action((accountId: string, amount: Nano, options: EntryOptions) =>
-    context.run(async (session) =>
-      postedAnswer(await adjust(session, { accountId, amount, ...options }), { accountId, amount }),
-    ),
-  );
   addExamples(command, [
     `causeway adjust ${exampleAccount} -5.00 --reason "Credited twice on 3 March"`,
     `causeway adjust ${exampleAccount} 5.00 --reason "Goodwill"`,
   ]);
+  addEntryOptions(command).action(postWith(context, adjust));
 };
+
+const postWith =
+  (context: CommandContext, post: typeof credit) =>
+  (accountId: string, amount: Nano, options: EntryOptions): Promise<void> =>
+    context.run(async (session) =>
+      postedAnswer(await post(session, { accountId, amount, ...options }), { accountId, amount }),
+    );
 
 const postedAnswer = (
   posted: PostEntryOutcome,
   { accountId, amount }: { accountId: string; amount: Nano },
 ): Answer => {
-  if (posted.outcome === 'no_account') throw noAccount(accountId);
+  if (posted.outcome === 'no_account') throw notFound('account', accountId);
   const { outcome, available } = posted;
   if (outcome === 'insufficient')
     throw new CommandError(
@@ -90,21 +93,19 @@ const postedAnswer = (
 const addRefund = (program: Command, context: CommandContext): void => {
   const command = program
     .command('refund')
-    .summary('give back some or all of what a job was charged')
-    .description(
-      'Gives back some or all of what a job was charged, at most what is left of it after earlier refunds.',
-    )
+    .summary('refund the charge of a job, whole or in part')
+    .description('Refunds the charge of a job, whole or in part, at most its charge less earlier refunds.')
     .argument('<job>', 'id of the job; a chatcmpl- or resp_ id is accepted too')
     .argument('<amount>', 'US dollars, such as 0.04', readAmount);
+  addExamples(command, [`causeway refund ${exampleId} 0.04 --reason "Picture was unusable"`]);
   addEntryOptions(command).action((publicId: string, amount: Nano, options: EntryOptions) =>
     context.run(async (session) => {
       const jobId = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
       const outcome = await refund(session, { jobId, amount, ...options });
-      if (outcome.outcome === 'no_job') throw noJob(publicId);
+      if (outcome.outcome === 'no_job') throw notFound('job', publicId);
       return refundedAnswer(outcome, amount);
     }),
   );
-  addExamples(command, [`causeway refund ${exampleId} 0.04 --reason "Picture was unusable"`]);
 };
 
 const refundedAnswer = (refund: Exclude<RefundOutcome, { outcome: 'no_job' }>, amount: Nano): Answer => {
@@ -112,14 +113,51 @@ const refundedAnswer = (refund: Exclude<RefundOutcome, { outcome: 'no_job' }>, a
     throw new CommandError(
       'refund_too_large',
       refund.refundable === 0n
-        ? 'Nothing of this job can be given back: it was not charged, or all of it is refunded.'
-        : `Of this job ${formatUsd(refund.refundable)} USD can still be given back, not ${formatUsd(amount)} USD.`,
+        ? 'Nothing of this job can be refunded: it was not charged, or all of it is refunded.'
+        : `At most ${formatUsd(refund.refundable)} USD of this job can still be refunded, not ${formatUsd(amount)} USD.`,
     );
   const { entry, refunded, available } = refund;
   return {
     json: { entry: entryJson(entry), refunded_usd: formatUsd(refunded), balance_usd: formatUsd(available) },
     text:
-      `Gave back ${formatUsd(entry.amount)} USD to account ${entry.accountId} ` +
+      `Refunded ${formatUsd(entry.amount)} USD to account ${entry.accountId} ` +
       `(${formatUsd(refunded)} USD of this job in all). Balance: ${formatUsd(available)} USD.`,
+  };
+};
+
+const entryJson = (entry: LedgerEntry): JsonObject => ({
+  id: entry.id,
+  account_id: entry.accountId,
+  type: entry.type,
+  amount_usd: formatUsd(entry.amount),
+  job_id: entry.jobId,
+  reason: entry.note,
+  created_at: toIso(entry.createdAt),
+});
+
+const addLedger = (program: Command, context: CommandContext): void => {
+  const ledger = program
+    .command('ledger')
+    .summary('prove that the books are right')
+    .description('Proves that the books are right.');
+  addExamples(ledger, ['causeway ledger check']);
+  const check = ledger
+    .command('check')
+    .summary('recompute all balances from the entries and open holds')
+    .description(
+      'Recomputes every balance and hold from the ledger entries and jobs, and reports differences. It changes ' +
+        'nothing; the gateway may run meanwhile. Exit code 1 if there are differences.',
+    )
+    .action(() => context.run(async ({ store }) => reportAnswer(await store.checkLedger())));
+  addExamples(check, ['causeway ledger check', 'causeway ledger check --json | jq .problems']);
+};
+
+const reportAnswer = ({ accounts, entries, openHolds, problems }: LedgerReport): Answer => {
+  const isRight = problems.length === 0;
+  const counts = `Accounts: ${accounts}. Entries: ${entries}. Open holds: ${openHolds}.`;
+  return {
+    json: { ok: isRight, accounts, entries, open_holds: openHolds, problems },
+    text: [...problems, `The books are ${isRight ? 'right' : 'not right'}. ${counts}`].join('\n'),
+    exitCode: isRight ? 0 : 1,
   };
 };

@@ -10,18 +10,17 @@ import {
 import type { ModelConfig } from '../../catalog/model.ts';
 import type { Account } from '../../store/store.ts';
 import type { Answer, CommandContext, Session } from '../command-context.ts';
-import { CommandError } from '../command-error.ts';
+import { CommandError, requireFound } from '../command-error.ts';
 import { addExamples, exampleAccount } from '../examples.ts';
-import { noAccount } from '../refusals.ts';
 
-/** Adds `terms show`, `set` and `clear` to the commands of accounts. */
+/** Adds `accounts terms show`, `set` and `clear`. */
 export const addTermsCommands = (accounts: Command, context: CommandContext): void => {
   const terms = accounts
     .command('terms')
     .summary('show, set and clear the terms of one account')
     .description(
-      'Shows, sets and clears what was agreed with one account: its enabled SKUs, its own prices and limits. Whatever ' +
-        'its terms leave out is as the gateway has it for everybody.',
+      'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
+        'gateway hold for everything that its terms leave out.',
     );
   addExamples(terms, [
     `causeway accounts terms show ${exampleAccount}`,
@@ -36,12 +35,11 @@ const addShow = (terms: Command, context: CommandContext): void => {
   const show = terms
     .command('show')
     .summary('show the terms of an account')
-    .description('Shows the terms of an account as YAML, which "terms set" takes again.')
+    .description('Shows the terms of an account as YAML, a file for "terms set".')
     .argument('<account>', 'id of the account')
     .action((accountId: string) =>
       context.run(async ({ store }) => {
-        const account = await store.getAccount(accountId);
-        if (account === null) throw noAccount(accountId);
+        const account = requireFound(await store.getAccount(accountId), 'account', accountId);
         return termsAnswer(account, (document) => toYaml(document).trimEnd());
       }),
     );
@@ -65,8 +63,8 @@ const addSet = (terms: Command, context: CommandContext): void => {
     .command('set')
     .summary('replace the terms of an account')
     .description(
-      'Replaces the terms of an account by those of a file; they hold from its next call on. Jobs that were admitted ' +
-        'keep their price. The settings of the gateway (causeway.yaml and its environment) are read, for its SKUs.',
+      'Replaces the terms of an account with those of a file, from its next call on. Admitted jobs keep their price. The ' +
+        'settings of the gateway (causeway.yaml and the environment) are read for its SKUs.',
     )
     .argument('<account>', 'id of the account')
     .requiredOption('--file <file>', 'YAML or JSON (required)')
@@ -75,7 +73,7 @@ const addSet = (terms: Command, context: CommandContext): void => {
         const { models } = await session.config();
         const terms = readTermsFile(file, models);
         const account = await setTerms(session, accountId, terms);
-        return termsAnswer(account, () => `${account.id} (${account.name}) has the terms of ${file} now.`);
+        return termsAnswer(account, () => `${account.id} (${account.name}) now has the terms of ${file}.`);
       }),
     );
   addExamples(set, [`causeway accounts terms set ${exampleAccount} --file terms.yaml`]);
@@ -85,8 +83,8 @@ const addSet = (terms: Command, context: CommandContext): void => {
 const addClear = (terms: Command, context: CommandContext): void => {
   const clear = terms
     .command('clear')
-    .summary('take the terms of an account back')
-    .description('Takes the terms of an account back: the SKUs, prices and limits of the gateway hold again.')
+    .summary('remove the terms of an account')
+    .description('Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.')
     .argument('<account>', 'id of the account')
     .action((accountId: string) =>
       context.run(async (session) => termsAnswer(await setTerms(session, accountId, null), String)),
@@ -94,13 +92,10 @@ const addClear = (terms: Command, context: CommandContext): void => {
   addExamples(clear, [`causeway accounts terms clear ${exampleAccount}`]);
 };
 
-const setTerms = async ({ store }: Session, accountId: string, terms: string | null): Promise<Account> => {
-  const account = await store.setAccountTerms({ id: accountId, terms });
-  if (account === null) throw noAccount(accountId);
-  return account;
-};
+const setTerms = async ({ store }: Session, accountId: string, terms: string | null): Promise<Account> =>
+  requireFound(await store.setAccountTerms({ id: accountId, terms }), 'account', accountId);
 
-/** The terms as the store has them; they may be of a newer version, so they are not read here. */
+/** Answers with the stored terms unread, as a newer version may have written them. */
 const termsAnswer = ({ id, name, terms }: Account, toText: (document: unknown) => string): Answer => {
   const document = terms === null ? null : JSON.parse(terms);
   return {
@@ -109,10 +104,10 @@ const termsAnswer = ({ id, name, terms }: Account, toText: (document: unknown) =
   };
 };
 
-/** The text to store. Throws CommandError, which names the file and what is wrong in it. */
+/** Returns the text to store. Throws CommandError `invalid_terms`, which names the file and its problem. */
 const readTermsFile = (file: string, models: readonly ModelConfig[]): string => {
   const document = parseTermsFile(file);
-  if (document === null) throw invalidTerms(file, 'it is empty; "terms clear" takes terms back');
+  if (document === null) throw invalidTerms(file, 'it is empty; "terms clear" removes terms');
   try {
     const terms = readAccountTerms(document);
     checkAccountTerms(terms, models);

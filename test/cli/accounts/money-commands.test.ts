@@ -82,7 +82,7 @@ test('a job is refunded in parts up to its charge and no further', async () => {
   expect(await operator.refusal('refund', jobId, '0.04', ...reason)).toEqual({
     exitCode: 1,
     code: 'refund_too_large',
-    message: 'Of this job 0.03 USD can still be given back, not 0.04 USD.',
+    message: 'At most 0.03 USD of this job can still be refunded, not 0.04 USD.',
   });
   const rest = await operator.answer(documents.refunded, 'refund', `chatcmpl-${jobId}`, '0.03', ...reason);
   expect(rest.balance_usd).toBe('10.00');

@@ -1,0 +1,86 @@
+import { Option, type Command } from 'commander';
+import { leadFields } from '../../leads/lead-fields.ts';
+import type { LeadKeeper } from '../../leads/lead-keeper.ts';
+import type { Lead } from '../../leads/lead-source.ts';
+import type { CommandContext, LeadSession } from '../command-context.ts';
+import { addExamples } from '../examples.ts';
+import { exportRows } from '../export-rows.ts';
+import { csvLine } from '../format-table.ts';
+import type { Write } from '../write-new-file.ts';
+import { countOf } from './figures.ts';
+import { placeOption, type LeadPlaceName } from './place.ts';
+
+const formats = ['jsonl', 'csv'] as const;
+type ExportFormat = (typeof formats)[number];
+
+/** The length of one write. */
+const writtenCharacters = 65_536;
+
+interface ExportOptions {
+  output?: string;
+  format: ExportFormat;
+  to?: LeadPlaceName;
+}
+
+const toLine: Record<ExportFormat, (lead: Lead) => string> = {
+  jsonl: (lead) => `${JSON.stringify(lead)}\n`,
+  csv: (lead) => csvLine(leadFields.map((field) => String(lead[field] ?? ''))),
+};
+
+/** Writes as fast as the reader reads, so that memory stays flat. Resolves with the number of profiles. */
+const writeRows = async (
+  { keeper, isReaderGone }: Pick<LeadSession, 'keeper' | 'isReaderGone'>,
+  format: ExportFormat,
+  write: Write,
+): Promise<number> => {
+  let text = format === 'csv' ? csvLine(leadFields) : '';
+  let count = 0;
+  for await (const lead of keeper.exportLeads({ signal: new AbortController().signal })) {
+    text += toLine[format](lead);
+    count += 1;
+    if (text.length < writtenCharacters) continue;
+    await write(text);
+    text = '';
+    if (isReaderGone()) return count;
+  }
+  await write(text);
+  return count;
+};
+
+/** Says the number of profiles, and why there may be none. */
+const describeCount = async (keeper: LeadKeeper, count: number): Promise<string> =>
+  count === 0 && (await keeper.stats()).synthetic
+    ? '0 profiles: there are only generated ones, which are not exported.'
+    : `${countOf(count, 'profile')}.`;
+
+/** Adds `leads export`. */
+export const addLeadExportCommand = (leads: Command, context: CommandContext): void => {
+  const exporting = leads
+    .command('export')
+    .summary('write all profiles as JSON Lines or CSV')
+    .description(
+      'Writes all profiles as they are at its beginning, most followers first. "leads import" reads JSON Lines back ' +
+        'unchanged. CSV is for spreadsheets: a field that one would take for a formula begins with an apostrophe. ' +
+        'Without --output, the lines go to stdout. Generated profiles are not exported.',
+    )
+    .option('--output <file>', 'write to this new file, which only you can read')
+    .addOption(new Option('--format <format>', 'the format').choices(formats).default('jsonl'))
+    .addOption(placeOption())
+    .action(({ to, format, output }: ExportOptions, command: Command) =>
+      context.runOnLeads({ to }, (session) => {
+        const { keeper, writePart } = session;
+        const isReaderGone = output === undefined ? session.isReaderGone : () => false;
+        return exportRows('profiles', {
+          command,
+          writePart,
+          writeRows: (write) => writeRows({ keeper, isReaderGone }, format, write),
+          describe: async (count) => (isReaderGone() ? undefined : describeCount(keeper, count)),
+        });
+      }),
+    );
+  addExamples(exporting, [
+    'causeway leads export --output profiles.jsonl',
+    'causeway leads export --format csv | head',
+    'causeway leads export | zstd > profiles.jsonl.zst',
+  ]);
+};

@@ -1,0 +1,100 @@
+import type { Clock } from '../../kit/clock.ts';
+import type { InputProgress } from '../../leads/import/input-options.ts';
+import type { ImportProgress } from '../../leads/lead-keeper.ts';
+import type { ProgressOutput } from '../command-context.ts';
+import { countOf, formatCount, formatDuration } from './figures.ts';
+
+/** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */
+const terminalEveryMs = 200;
+const lineEveryMs = 10_000;
+/** A rate over a shorter time is not shown. */
+const minRateMs = 2_000;
+/** A longer line could wrap on a terminal, and could not be overwritten. */
+const maxLineLength = 79;
+
+interface Start {
+  phase: ImportProgress['phase'];
+  at: number;
+  done: number;
+  bytes: number;
+}
+
+export interface ProgressLine {
+  show(progress: ImportProgress): void;
+  /** Removes the line from the terminal, before something else is written. */
+  clear(): void;
+}
+
+const percent = (part: number, whole: number): number => Math.min(99, Math.floor((part / whole) * 100));
+
+/** Formats the finished share, and the time for the rest at the speed until now. */
+const shareOf = (
+  { done, begun, total }: { done: number; begun: number; total: number | null },
+  elapsedMs: number,
+): string[] => {
+  if (total === null || total === 0) return [];
+  const gone = done - begun;
+  const left = gone > 0 && elapsedMs >= minRateMs ? ((total - done) / gone) * elapsedMs : null;
+  return [`${percent(done, total)} %`, ...(left === null ? [] : [`${formatDuration(left)} left`])];
+};
+
+const describe = (
+  { phase, done, total }: ImportProgress,
+  input: InputProgress,
+  start: Start,
+  elapsedMs: number,
+): string => {
+  const gone = done - start.done;
+  const rate = gone > 0 && elapsedMs >= minRateMs ? [`${formatCount((gone / elapsedMs) * 1_000)}/s`] : [];
+  const isIndexing = phase === 'indexing';
+  const share = isIndexing
+    ? shareOf({ done, begun: start.done, total }, elapsedMs)
+    : shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs);
+  const counted = isIndexing ? `Indexing: ${countOf(done, 'profile')}` : `Reading: ${countOf(done, 'row')}`;
+  return [counted, ...rate, ...share].join(', ');
+};
+
+/** A resumed input is opened at its position only after the first progress. */
+const isBeforeInput = ({ phase, bytes }: Start, { isResumed }: ImportProgress): boolean =>
+  isResumed && phase === 'reading' && bytes === 0;
+
+/** Shows the progress of an import: on a terminal one line that changes, elsewhere a line every ten seconds. */
+export const createProgressLine = ({
+  output,
+  clock,
+  inputProgress,
+}: {
+  output: ProgressOutput;
+  clock: Clock;
+  inputProgress: () => InputProgress;
+}): ProgressLine => {
+  const { isTerminal } = output;
+  let start: Start | null = null;
+  let shownAt = clock.now();
+  let isShown = false;
+
+  const clear = (): void => {
+    if (isShown) output.write('\r\u001b[K');
+    isShown = false;
+  };
+  const begin = (progress: ImportProgress, now: number): Start => {
+    if (start === null && progress.isResumed) {
+      const where = progress.phase === 'reading' ? `, after row ${formatCount(progress.done)}` : '';
+      output.write(`Continuing an unfinished import${where}.\n`);
+    }
+    return { phase: progress.phase, at: now, done: progress.done, bytes: inputProgress().bytes };
+  };
+
+  return {
+    clear,
+    show: (progress) => {
+      const now = clock.now();
+      if (start?.phase !== progress.phase || isBeforeInput(start, progress)) start = begin(progress, now);
+      if (now - shownAt < (isTerminal ? terminalEveryMs : lineEveryMs)) return;
+      shownAt = now;
+      const line = describe(progress, inputProgress(), start, now - start.at);
+      output.write(isTerminal ? `\r${line.slice(0, maxLineLength)}\u001b[K` : `${line}\n`);
+      isShown = isTerminal;
+    },
+  };
+};

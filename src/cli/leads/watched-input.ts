@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { FileLeadInput, InputProgress } from '../../leads/import/input-options.ts';
+import type { LeadInput } from '../../leads/lead-keeper.ts';
+import { CommandError } from '../command-error.ts';
+import { formatCount } from './figures.ts';
+import { reportMark, type RejectedReport } from './rejected-report.ts';
+
+/** The number of rows that may be rejected, or their share of all rows, from 0 to 1. */
+export type RejectedLimit = { rows: number } | { share: number };
+
+/** A share is checked after this many rows, and at the end. */
+export const shareFromRows = 10_000;
+
+/** Increased when positions change, so that an import resumes only from positions that it understands. */
+const positionFormat = 'report-2';
+const watchedPosition = z.object({ input: z.json(), report: reportMark.nullable() });
+
+const isOver = (limit: RejectedLimit, { rows, rejected }: InputProgress, isEnd: boolean): boolean => {
+  if ('rows' in limit) return rejected > limit.rows;
+  return (isEnd || rows >= shareFromRows) && rejected > limit.share * rows;
+};
+
+const nothingImported = (rows: number): CommandError => {
+  const why = { 0: 'The input has no rows', 1: 'The one row was rejected' }[rows];
+  return new CommandError(
+    'nothing_imported',
+    `${why ?? `All ${formatCount(rows)} rows were rejected`}. Nothing was changed.`,
+  );
+};
+
+/**
+ * Wraps an input: keeps the mark of the report of rejected rows in its positions, and refuses the import, before anything
+ * is imported, if too many rows are rejected, or all: CommandError `too_many_rejected`, `nothing_imported`.
+ */
+export const createWatchedInput = ({
+  input,
+  report,
+  limit,
+}: {
+  input: FileLeadInput;
+  report: RejectedReport;
+  limit: RejectedLimit | null;
+}): LeadInput => {
+  let isRefused = false;
+  const refuse = (error: CommandError): never => {
+    isRefused = true;
+    throw error;
+  };
+  const check = (isEnd: boolean): void => {
+    const progress = input.progress();
+    if (limit === null || !isOver(limit, progress, isEnd)) return;
+    const { rows, rejected } = progress;
+    refuse(
+      new CommandError(
+        'too_many_rejected',
+        `${formatCount(rejected)} of ${formatCount(rows)} rows were rejected${isEnd ? '' : ' so far'}, more than --max-rejected allows. Nothing was imported.`,
+      ),
+    );
+  };
+  const checkEnd = (): void => {
+    // A report that cannot be written fails the import before anything is imported.
+    report.mark();
+    check(true);
+    const { rows, rejected } = input.progress();
+    if (rows === rejected) refuse(nothingImported(rows));
+  };
+
+  return {
+    isRefused: () => isRefused,
+    resumeEnd: (position) => {
+      const at = watchedPosition.parse(position);
+      report.begin(at.report);
+      input.resumeEnd(at.input);
+      checkEnd();
+    },
+    key: input.key === null ? null : `${positionFormat} ${input.key}`,
+    async *read({ after, signal }) {
+      const from = after === null ? null : watchedPosition.parse(after);
+      report.begin(from?.report ?? null);
+      for await (const { leads, position } of input.read({ after: from?.input ?? null, signal })) {
+        check(false);
+        yield { leads, position: { input: position, report: report.mark() } };
+      }
+      checkEnd();
+    },
+  };
+};

@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import { isoOrNull } from '../../kit/clock.ts';
+import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
+import type { Payment, Store } from '../../store/store.ts';
+import type { CommandContext } from '../command-context.ts';
+import { addExamples } from '../examples.ts';
+import { exportRows } from '../export-rows.ts';
+import { csvLine } from '../format-table.ts';
+import type { Write } from '../write-new-file.ts';
+import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
+import { maxRefunds, readTokens } from './views.ts';
+
+const pageSize = 100;
+
+interface Source {
+  store: Store;
+  findToken: FindToken;
+}
+
+const columns = [
+  'settled_at',
+  'network',
+  'asset',
+  'amount',
+  'payer',
+  'pay_to',
+  'transaction',
+  'state',
+  'refunded',
+  'refund_transactions',
+  'payment',
+];
+
+/** Formats the `columns`. An amount is a decimal of the token, or whole smallest units of an unknown token. */
+const toLine = async (payment: Payment, { store, findToken }: Source): Promise<string> => {
+  const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  const settled = refunds.filter(({ state }) => state === 'settled');
+  const token = findToken(payment);
+  const toAmount = (amount: bigint): string =>
+    token === null ? amount.toString() : formatTokenAmount(amount, token.decimals);
+  return csvLine([
+    isoOrNull(payment.settledAt) ?? '',
+    payment.network,
+    payment.asset,
+    toAmount(payment.amount),
+    payment.payer ?? '',
+    payment.payTo,
+    payment.transaction ?? '',
+    payment.state,
+    toAmount(settled.reduce((sum, { amount }) => sum + amount, 0n)),
+    settled.map(({ transaction }) => transaction ?? '').join(' '),
+    payment.identity,
+  ]);
+};
+
+/** Writes page by page, so that memory does not grow with the number of payments. Resolves with that number. */
+const writeRows = async (source: Source, days: Days, write: Write): Promise<number> => {
+  await write(csvLine(columns));
+  let count = 0;
+  let after: { settledAt: number; identity: string } | null = null;
+  for (;;) {
+    const page: Payment[] = await source.store.listSettledPayments({ ...days, after, limit: pageSize });
+    const lines = await Promise.all(page.map((payment) => toLine(payment, source)));
+    if (lines.length > 0) await write(lines.join(''));
+    count += page.length;
+    const last = page.at(-1);
+    if (last === undefined || last.settledAt === null || page.length < pageSize) return count;
+    after = { settledAt: last.settledAt, identity: last.identity };
+  }
+};
+
+/** Adds `payments export`. */
+export const addExportCommand = (payments: Command, context: CommandContext): void => {
+  const exporting = payments
+    .command('export')
+    .summary('write settled payments as CSV')
+    .description(
+      'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A ' +
+        'field that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go ' +
+        'to stdout.',
+    );
+  addDayOptions(exporting)
+    .option('--output <file>', 'write to this new file, which only you can read')
+    .action((options: DayOptions, command: Command) =>
+      context.run(async ({ store, clock, config, writePart }) => {
+        const days = toDays(options, clock.now());
+        const source = { store, findToken: await readTokens({ config }) };
+        return exportRows('payments', {
+          command,
+          writePart,
+          writeRows: (write) => writeRows(source, days, write),
+          describe: (count) => `${count} payments.`,
+        });
+      }),
+    );
+  addExamples(exporting, [
+    'causeway payments export --from 2026-10-01 --to 2026-10-31 --output october.csv',
+    'causeway payments export | head',
+  ]);
+};

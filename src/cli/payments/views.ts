@@ -1,0 +1,138 @@
+import { ConfigError } from '../../kit/errors.ts';
+import { isoOrNull, toIso } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { findPayments, ownPartOf, shortestPrefix } from '../../purchases/find-payments.ts';
+import { createFindToken, formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
+import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+import type { Session } from '../command-context.ts';
+import { CommandError } from '../command-error.ts';
+import { formatTable } from '../format-table.ts';
+
+/** Above the number of refunds that a payment can have. */
+export const maxRefunds = 1_000;
+
+/** Finds the one payment with this identity, transaction, or beginning of either. Throws CommandError. */
+export const requirePayment = async (store: Store, given: string): Promise<Payment> => {
+  const [payment, ...others] = await findPayments(store, given);
+  const shown = JSON.stringify(given.length > 200 ? `${given.slice(0, 80)}…` : given);
+  if (payment === undefined)
+    throw new CommandError(
+      'payment_not_found',
+      `There is no payment ${shown}. Give an identity, a transaction, or at least the first ${shortestPrefix} ` +
+        'characters of one.',
+    );
+  if (others.length > 0)
+    throw new CommandError(
+      'payment_ambiguous',
+      `More than one payment begins with ${shown}: ${[payment, ...others].map(({ identity }) => identity).join(', ')}`,
+    );
+  return payment;
+};
+
+/**
+ * Returns the known tokens: the built-in ones, and those of the configuration if it can be read, so that payments can be
+ * shown while a setting is wrong.
+ */
+export const readTokens = async ({ config }: Pick<Session, 'config'>): Promise<FindToken> => {
+  try {
+    return createFindToken((await config()).x402.networks);
+  } catch (error) {
+    if (error instanceof ConfigError) return createFindToken([]);
+    throw error;
+  }
+};
+
+interface AssetAmount {
+  network: string;
+  asset: string;
+  amount: bigint;
+}
+
+const shortLength = 18;
+
+/** Shortens the identity of a payment; commands accept the short form. */
+const shortName = (identity: string): string => ownPartOf({ identity }).slice(0, shortLength);
+
+export type PaymentViews = ReturnType<typeof createPaymentViews>;
+
+/** Creates renderers of payments and refunds, with amounts in the tokens that are known. */
+export const createPaymentViews = (findToken: FindToken) => {
+  /** `0.10 USDC`, or a number of smallest units of an unknown token. */
+  const amountText = (of: AssetAmount): string => {
+    const token = findToken(of);
+    return token === null
+      ? `${of.amount} units of ${of.asset}`
+      : `${formatTokenAmount(of.amount, token.decimals)} ${token.symbol}`;
+  };
+
+  /** `amount` is a decimal of the token, null for an unknown token. */
+  const amountJson = (of: AssetAmount): { amount: string | null; amount_units: string } => {
+    const token = findToken(of);
+    return {
+      amount: token && formatTokenAmount(of.amount, token.decimals),
+      amount_units: of.amount.toString(),
+    };
+  };
+
+  return {
+    amountText,
+    // Leaves out the proof and the signed transaction, which others could send, and the sold answer.
+    paymentJson: (payment: Payment): JsonObject => ({
+      payment: payment.identity,
+      state: payment.state,
+      network: payment.network,
+      asset: payment.asset,
+      ...amountJson(payment),
+      payer: payment.payer,
+      pay_to: payment.payTo,
+      transaction: payment.transaction,
+      unchecked: payment.isUnchecked,
+      reason: payment.reason,
+      facilitator: payment.facilitator,
+      payment_id: payment.paymentId,
+      created_at: toIso(payment.createdAt),
+      updated_at: toIso(payment.updatedAt),
+      settled_at: isoOrNull(payment.settledAt),
+    }),
+    refundJson: (refund: PaymentRefund): JsonObject => ({
+      refund: refund.id,
+      payment: refund.payment,
+      state: refund.state,
+      network: refund.network,
+      asset: refund.asset,
+      ...amountJson(refund),
+      recipient: refund.recipient,
+      sender: refund.sender,
+      transaction: refund.transaction,
+      reason: refund.reason,
+      note: refund.note,
+      created_at: toIso(refund.createdAt),
+      updated_at: toIso(refund.updatedAt),
+    }),
+    paymentTable: (payments: readonly Payment[]): string =>
+      formatTable(
+        ['PAYMENT', 'STATE', { right: 'AMOUNT' }, 'NETWORK', 'CREATED', 'CHANGED', 'PAYER'],
+        payments.map((payment) => [
+          shortName(payment.identity),
+          payment.state,
+          amountText(payment),
+          payment.network,
+          toIso(payment.createdAt),
+          toIso(payment.updatedAt),
+          payment.payer,
+        ]),
+      ),
+    refundTable: (refunds: readonly PaymentRefund[]): string =>
+      formatTable(
+        ['REFUND', 'STATE', { right: 'AMOUNT' }, 'CREATED', 'PAYMENT', 'TRANSACTION'],
+        refunds.map((refund) => [
+          refund.id,
+          refund.state,
+          amountText(refund),
+          toIso(refund.createdAt),
+          shortName(refund.payment),
+          refund.transaction,
+        ]),
+      ),
+  };
+};
