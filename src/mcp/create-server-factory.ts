@@ -46,11 +46,7 @@ export const createServerFactory = ({
     'all',
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
-  const serverInfo = {
-    name: brand,
-    title: brandTitle(services.config),
-    version: packageJson.version,
-  };
+  const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   /** Logs the name of the call. */
   const logged = async <T>(
     identity: McpIdentity,

@@ -147,7 +147,5 @@ const onlyPost = (): AppError =>
   new AppError(
     'method_not_allowed',
     'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
-    {
-      headers: { allow: 'POST' },
-    },
+    { headers: { allow: 'POST' } },
   );

@@ -5,11 +5,7 @@ import { outlineSchema } from './outline-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
 /** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */
-export type ObjectSchema = {
-  type: 'object';
-  properties: Record<string, JsonSchema>;
-  required?: string[];
-};
+export type ObjectSchema = { type: 'object'; properties: Record<string, JsonSchema>; required?: string[] };
 
 /** The argument that stands for REST's `Idempotency-Key` header. */
 const idempotencyKeySchema: JsonSchema = {

@@ -7,9 +7,6 @@ export const assertRoute = async (router: { restMs(): Promise<number> }): Promis
     throw new AppError(
       'upstream_unavailable',
       'model: no provider can make this now. Nothing was charged. Try again.',
-      {
-        param: 'model',
-        retryAfterSeconds: Math.ceil(restMs / 1_000),
-      },
+      { param: 'model', retryAfterSeconds: Math.ceil(restMs / 1_000) },
     );
 };

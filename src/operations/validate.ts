@@ -18,10 +18,9 @@ export const validate = (operation: Operation, raw: unknown): unknown => {
   if (parsed.success && slips.length === 0) return parsed.data;
   const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
   throw invalid(
-    issues.slice(0, mostIssues).map(({ path, ...issue }) => ({
-      loc: [source(operation, String(path[0] ?? '')), ...path],
-      ...issue,
-    })),
+    issues
+      .slice(0, mostIssues)
+      .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
   );
 };
 

@@ -124,8 +124,5 @@ const logprobsOf = (event: JobEvent): JsonObject | null => {
   const logprobs = event.type === 'content' ? event.extras?.logprobs : undefined;
   if (logprobs === undefined) return null;
   const { content, refusal } = logprobs;
-  return {
-    content: content.length === 0 ? null : content,
-    refusal: refusal.length === 0 ? null : refusal,
-  };
+  return { content: content.length === 0 ? null : content, refusal: refusal.length === 0 ? null : refusal };
 };

@@ -20,13 +20,7 @@ export const modelSchema = z.looseObject({
     input_usd_per_1m: someUsd,
     output_usd_per_1m: someUsd,
     rates: z
-      .array(
-        z.looseObject({
-          resolution: z.string(),
-          price_usd: usd,
-          with_video_price_usd: usd.nullable(),
-        }),
-      )
+      .array(z.looseObject({ resolution: z.string(), price_usd: usd, with_video_price_usd: usd.nullable() }))
       .optional()
       .describe('Of an output second.'),
   }),

@@ -20,6 +20,4 @@ export const jobIdOfResponse = (id: string): string | null =>
 export const jobIdOfItem = (id: string): string | null => itemPattern.exec(id)?.[1] ?? null;
 
 /** The documentation of the header that every answer with a response carries. */
-export const responseIdHeader = {
-  'X-Response-Id': '`resp_` and the job id: the way to recover the answer.',
-};
+export const responseIdHeader = { 'X-Response-Id': '`resp_` and the job id: the way to recover the answer.' };

@@ -26,10 +26,7 @@ export const toChatOptions = (request: ResponseInput): JsonObject => {
 export const toShownRequest = (request: ResponseInput, maxOutputTokens: number): ShownRequest => ({
   ...toKeptParameters(request, maxOutputTokens),
   instructions: request.instructions ?? null,
-  text: {
-    format: toShownFormat(request.text?.format),
-    verbosity: toVerbosity(request.text?.verbosity),
-  },
+  text: { format: toShownFormat(request.text?.format), verbosity: toVerbosity(request.text?.verbosity) },
   tool_choice: toShownChoice(request.tool_choice),
   tools: readTools(request).map((tool) => ({
     type: 'function',

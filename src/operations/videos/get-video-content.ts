@@ -27,11 +27,7 @@ const output = z.looseObject({
   expires_at: z.string(),
 });
 
-const extensions: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-};
+const extensions: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
 export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
   name: 'get_video_content',

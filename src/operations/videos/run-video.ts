@@ -232,12 +232,7 @@ const collect = async (
   if (seconds !== null)
     await outliveOutage(
       () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
-      {
-        what: 'noting the length of a video',
-        jobId: job.id,
-        log: options.log,
-        signal: context.signal,
-      },
+      { what: 'noting the length of a video', jobId: job.id, log: options.log, signal: context.signal },
     );
   const lastFrame = request.returnLastFrame ? await fetchPart('last_frame') : null;
   const result: VideoJobResult = { has_last_frame: lastFrame !== null };
@@ -272,12 +267,7 @@ const fetchAndSave = async (
     part,
     request,
     handle,
-  }: {
-    job: Job;
-    part: 'video' | 'last_frame';
-    request: VideoJobRequest['request'];
-    handle: VideoTaskHandle;
-  },
+  }: { job: Job; part: 'video' | 'last_frame'; request: VideoJobRequest['request']; handle: VideoTaskHandle },
   { signal }: ExecutorContext,
   { saveResult, clock, log }: RunVideoOptions,
 ): Promise<SavedPart | null> => {
