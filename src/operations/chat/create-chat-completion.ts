@@ -1,5 +1,4 @@
 import { AppError } from '../../kit/errors.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
 import { promptTokensUpperBound, type ChatJobRequest } from './chat-job.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
@@ -20,6 +19,7 @@ import { toJobError } from '../jobs/job-error.ts';
 import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { SoldOperation } from '../operation.ts';
+import { withoutNull } from '../text/without-null.ts';
 import { streamTextJob } from '../text/stream-text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
@@ -156,18 +156,11 @@ const toUpstreamMessage = ({
   annotations: _annotations,
   ...message
 }: ChatInput['messages'][number]): TextMessage => {
-  const kept = withoutEmpty(message) as unknown as TextMessage;
+  const kept = withoutNull(message) as unknown as TextMessage;
   kept.content = Array.isArray(message.content)
-    ? message.content.map((part) => withoutEmpty(part))
+    ? message.content.map((part) => withoutNull(part))
     : (message.content ?? null);
   if (message.role === 'function' && typeof name === 'string') kept.name = name;
   if (message.role === 'assistant' && typeof audio?.['id'] === 'string') kept.audio = { id: audio['id'] };
   return kept;
 };
-
-const withoutEmpty = (members: { [name: string]: Json | undefined }): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [[name, value]],
-    ),
-  );
