@@ -4,6 +4,7 @@ import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
@@ -132,26 +133,14 @@ const mostOf = {
 
 const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
   if (prompt.length > longestPrompt)
-    throw new AppError(
-      'invalid_parameter',
-      `content: all texts together may have ${longestPrompt} characters at most.`,
-      { param: 'content' },
-    );
+    throw refuseInput('content', `all texts together may have ${longestPrompt} characters at most.`);
   if (prompt === '' && named.length === 0)
-    throw new AppError(
-      'invalid_parameter',
-      'content: say what to film, in prompt or a text part, or give an input.',
-      { param: 'content' },
-    );
+    throw refuseInput('content', 'say what to film, in prompt or a text part, or give an input.');
   for (const [role, most] of Object.entries(mostOf)) {
     const ofRole = named.filter((input) => input.role === role);
     const tooMany = ofRole[most];
     if (tooMany !== undefined)
-      throw new AppError(
-        'invalid_parameter',
-        `${tooMany.param}: at most ${most} with the role ${role} can be given.`,
-        { param: tooMany.param },
-      );
+      throw refuseInput(tooMany.param, `at most ${most} with the role ${role} can be given.`);
   }
 };
 
@@ -161,9 +150,7 @@ const ratioOf = (
 ): VideoRatio => {
   const asked = ratio ?? sameRatio ?? null;
   if (isEdit && asked !== null && asked !== 'adaptive')
-    throw new AppError('invalid_parameter', 'ratio: an edit keeps its video’s shape; leave it out.', {
-      param: 'ratio',
-    });
+    throw refuseInput('ratio', 'an edit keeps its video’s shape; leave it out.');
   return asked ?? (hasInput ? 'adaptive' : '16:9');
 };
 
@@ -258,10 +245,9 @@ const editedLength = (
   if (clip === undefined || rule === null)
     throw new Error('an edit without a reference video was let through');
   if (clip < rule.minimum - clipErrorSeconds || clip > rule.maximum + clipErrorSeconds)
-    throw new AppError(
-      'invalid_parameter',
-      `content: the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
-      { param: 'content' },
+    throw refuseInput(
+      'content',
+      `the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
     );
   return Math.round(clip);
 };

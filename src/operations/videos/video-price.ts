@@ -1,7 +1,7 @@
 import type { DurationRule } from '../../catalog/model.ts';
 import type { Price, ResolutionRate } from '../../catalog/price.ts';
 import type { VideoResolution } from '../../providers/video/video-provider.ts';
-import { AppError } from '../../kit/errors.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
 import type { Nano } from '../../kit/money.ts';
 
 /** The tolerance above a whole second, because containers round their time base. */
@@ -46,10 +46,9 @@ const secondPrice = (
   const rate = rateFor(price, resolution);
   const perSecond = hasReferenceVideo ? rate.withVideoPrice : rate.price;
   if (perSecond !== null) return perSecond;
-  throw new AppError(
-    'invalid_parameter',
-    `resolution: this model takes no reference videos at ${resolution}. See GET /v1/models.`,
-    { param: 'resolution' },
+  throw refuseInput(
+    'resolution',
+    `this model takes no reference videos at ${resolution}. See GET /v1/models.`,
   );
 };
 
@@ -59,10 +58,9 @@ const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
       ? price.rates.find((candidate) => candidate.resolution === resolution)
       : undefined;
   if (rate === undefined)
-    throw new AppError(
-      'invalid_parameter',
-      `resolution: this model does not make ${resolution}. See its rates in GET /v1/models.`,
-      { param: 'resolution' },
+    throw refuseInput(
+      'resolution',
+      `this model does not make ${resolution}. See its rates in GET /v1/models.`,
     );
   return rate;
 };
@@ -70,7 +68,7 @@ const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
 /** Returns the length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
 export const durationOf = (rule: DurationRule, asked: number | null, hasReferenceVideo: boolean): number => {
   const refuse = (text: string): never => {
-    throw new AppError('invalid_parameter', `duration: ${text}`, { param: 'duration' });
+    throw refuseInput('duration', text);
   };
   if (asked === null) return rule.initial ?? refuse(`must be given for this model, ${rangeText(rule)}`);
   if (asked === -1) {
