@@ -1,16 +1,16 @@
 import { accountLimits } from '../../catalog/account-limits.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
+import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute } from '../assert-route.ts';
-import type { AccountCall, Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
+import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';
 import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
@@ -80,18 +80,12 @@ export const createVideo: SoldOperation<VideoInputBody> = {
         if (named.length > 0) await assertAdmissible(least, call, services);
         const inputs = await takeVideoInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        try {
-          const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
-            call,
-            services,
-            idempotency,
-          });
-          if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-          return opened;
-        } catch (error) {
-          await services.media.discard(inputs.map(({ id }) => id));
-          throw error;
-        }
+        const toOrder = () =>
+          toVideoOrder(
+            { request, prompt, duration, resolution, ratio, inputs },
+            { model, ...accountLimits(caller, services), now: services.clock.now() },
+          );
+        return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
       answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
@@ -163,17 +157,10 @@ interface OrderedVideo {
   inputs: readonly TakenInput[];
 }
 
-interface OpenVideoContext {
-  call: AccountCall;
-  services: Services;
-  idempotency: Idempotency | null;
-}
-
-const openVideo = async (
+const toVideoOrder = (
   { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
-  model: NonNullable<ReturnType<ReturnType<Services['catalogs']['for']>['find']>>,
-  { call: { caller }, services, idempotency }: OpenVideoContext,
-): Promise<OpenedJob> => {
+  { model, activeVideos, now }: { model: ModelConfig; activeVideos: number; now: number },
+): MediaJobOrder => {
   const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
   const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
   const { price, seconds } = priceVideo(model.price, {
@@ -206,31 +193,23 @@ const openVideo = async (
     output_format: outputFormat,
     billed_seconds: seconds,
   };
-  const opened = await openPrepaid(services, {
+  return {
     job: {
-      id: newId(),
-      accountId: caller.accountId,
-      keyId: caller.keyId,
       kind: 'video',
       model: model.sku,
       status: 'queued',
       leaseOwner: null,
       leaseUntil: null,
       maxAttempts,
-      deadlineAt: services.clock.now() + deadlineMs,
+      deadlineAt: now + deadlineMs,
       request: JSON.stringify(work),
       customData: sourceText(request.custom_data) ?? null,
       parameters: JSON.stringify(parameters),
       webhookUrl: null,
     },
-    hold: price,
-    idempotency,
-    activeLimit: accountLimits(caller, services).activeVideos,
-    inputs: inputs.map(({ id }) => id),
-  });
-  if (opened.outcome === 'insufficient')
-    throw insufficientBalance({ needed: price, available: opened.available });
-  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    price,
+    activeLimit: activeVideos,
+  };
 };
 
 /** The tolerance for the length of a clip, because containers round lengths. */
