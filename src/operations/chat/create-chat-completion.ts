@@ -1,5 +1,6 @@
 import { AppError } from '../../kit/errors.ts';
-import { promptTokensUpperBound, type ChatJobRequest } from './chat-job.ts';
+import { promptTokensUpperBound } from './chat-job.ts';
+import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';

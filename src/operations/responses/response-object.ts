@@ -1,9 +1,9 @@
 import type OpenAI from 'openai';
 import type { ErrorEnvelope } from '../../kit/errors.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
-import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { FrozenPrice } from '../chat/chat-job.ts';
+import type { TextJobRequest } from '../text/run-text-job.ts';
 import type { OutputItem } from './response-event.ts';
 import { responseId } from './response-ids.ts';
 
@@ -35,11 +35,7 @@ export type KeptParameters = Pick<
 export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
 
 /** The work of a responses job: the translated request and its terms. Never stored whole. */
-export interface ResponseJobRequest {
-  messages: TextMessage[];
-  options: { [name: string]: Json };
-  maxOutputTokens: number;
-  price: FrozenPrice;
+export interface ResponseJobRequest extends TextJobRequest {
   shown: ShownRequest;
 }
 
