@@ -7,7 +7,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
@@ -15,9 +15,11 @@ import type { RequestNote } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import { createOriginGuard } from './origin-guard.ts';
-import { refuse } from './refuse.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { errorHeaders } from '../kit/error-headers.ts';
+import { logFailure } from '../kit/log-failure.ts';
+import type { Log } from '../kit/log.ts';
 
 /** The facts of a request before it is read. */
 export interface McpRequestFacts {
@@ -149,3 +151,22 @@ const onlyPost = (): AppError =>
     'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
     { headers: { allow: 'POST' } },
   );
+
+/** Answers a request that never reached the protocol, with the error envelope of the whole service. */
+const refuse = (
+  response: ServerResponse,
+  thrown: unknown,
+  { log, requestId }: { log: Log; requestId: string },
+): void => {
+  const error = toAppError(thrown);
+  logFailure(log, error, { what: 'a request to /mcp', facts: { requestId } });
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(error.status, {
+    'content-type': 'application/json; charset=utf-8',
+    ...errorHeaders(error),
+  });
+  response.end(JSON.stringify({ error: error.toEnvelope() }));
+};

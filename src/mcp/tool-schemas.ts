@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/execute.ts';
 import type { Operation } from '../operations/operation.ts';
-import { outlineSchema } from './outline-schema.ts';
+import { outlineSchema } from './simplify-schema.ts';
 import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
 
 /** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { outlineSchema } from '../../src/mcp/outline-schema.ts';
+import { outlineSchema } from '../../src/mcp/simplify-schema.ts';
 import { simplifySchema, type JsonSchema } from '../../src/mcp/simplify-schema.ts';
 
 const schema = z.looseObject({

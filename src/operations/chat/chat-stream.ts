@@ -2,7 +2,7 @@ import type { JobEvent } from '../../jobs/executor.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Job } from '../../store/store.ts';
-import { toJobError } from '../jobs/job-error.ts';
+import { toJobError } from '../jobs/job-answer.ts';
 import type { ServerSentEvent } from '../operation.ts';
 
 interface StreamedCompletion {

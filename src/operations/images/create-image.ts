@@ -12,7 +12,7 @@ import { aspectRatios, type AspectRatio } from '../../providers/image/image-prov
 import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
-import { assertRoute } from '../assert-route.ts';
+import { assertRoute } from '../media/open-media-job.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
 import { openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
 import { jsonAnswer } from '../json-answer.ts';
@@ -69,4 +70,17 @@ export const waitWithProgress = async (
   } finally {
     clearInterval(timer);
   }
+};
+
+/** The wait before a client repeats a request that an upstream refused because of load. */
+const retryAfterSeconds = 5;
+
+/** Returns the refusal that a failed job answers. */
+export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
+  const code = toErrorCode(job.error?.code);
+  const status = errorTable[code][0];
+  return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
+    headers,
+    ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
+  });
 };

@@ -3,6 +3,7 @@ import type { Nano } from '../../kit/money.ts';
 import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
 import type { NewJob } from '../../store/store.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
+import { AppError } from '../../kit/errors.ts';
 
 export interface MediaJobOrder {
   job: Omit<NewJob, 'id' | 'accountId' | 'keyId'>;
@@ -43,4 +44,15 @@ export const openMediaJob = async (
   } finally {
     if (!isNew) await services.media.discard(ids);
   }
+};
+
+/** Throws AppError while every route of a SKU is suspended, because a new job could only fail. */
+export const assertRoute = async (router: { restMs(): Promise<number> }): Promise<void> => {
+  const restMs = await router.restMs();
+  if (restMs > 0)
+    throw new AppError(
+      'upstream_unavailable',
+      'model: no provider can make this now. Nothing was charged. Try again.',
+      { param: 'model', retryAfterSeconds: Math.ceil(restMs / 1_000) },
+    );
 };

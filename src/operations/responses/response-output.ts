@@ -1,9 +1,17 @@
 import { longestAnswer } from '../chat/chat-completion.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
-import { createCallItem, type CallItem } from './response-call-item.ts';
-import type { ItemEnd, OpenItem, OutputItem, ResponseEvent } from './response-event.ts';
+import {
+  createCallItem,
+  createTextItem,
+  type CallItem,
+  type ItemEnd,
+  type OpenItem,
+  type OutputItem,
+  type ResponseEvent,
+  type PartType,
+  type TextItem,
+} from './output-items.ts';
 import { outputItemId } from './response-ids.ts';
-import { createTextItem, type PartType, type TextItem } from './response-text-item.ts';
 
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
 const lengthPerItem = 256;

@@ -8,7 +8,7 @@ import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
-import { assertRoute } from '../assert-route.ts';
+import { assertRoute } from '../media/open-media-job.ts';
 import { openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import { findVideo } from './find-video.ts';
+import { findVideo } from './video-answer.ts';
 import { refundLostVideo } from './refund-lost-video.ts';
 import { getVideoContentExamples } from './video-examples.ts';
-import { lostContent } from '../lost-content.ts';
+import { lostContent } from '../operation-docs.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { forRest } from '../schema-marks.ts';
-import { contentExpired } from './video-expiry.ts';
+import { contentExpired } from './refund-lost-video.ts';
 import { isGone } from '../../media/is-gone.ts';
 import { contentUrl, parametersOf } from './video-answer.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findVideo } from './find-video.ts';
+import { findVideo } from './video-answer.ts';
 import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
 import type { ReadOperation } from '../operation.ts';

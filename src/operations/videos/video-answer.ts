@@ -3,9 +3,11 @@ import { customDataOf, isSandboxJob } from '../../jobs/public-job.ts';
 import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import type { Job } from '../../store/store.ts';
+import type { Job, Store } from '../../store/store.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+import { AppError } from '../../kit/errors.ts';
+import { isUuid } from '../../kit/ids.ts';
 
 /** The members of a video's request that stay readable after its end (`NewJob.parameters`). */
 export interface VideoParameters extends JsonObject {
@@ -82,4 +84,16 @@ const contentLinks = (job: Job, { publicUrl }: Services): MediaLink[] => {
     link('video', `${job.id}.${format}`, format === 'mov' ? 'video/quicktime' : 'video/mp4'),
     ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, null)] : []),
   ];
+};
+
+/** Returns the account's video job with this id. Throws AppError `video_not_found`. */
+export const findVideo = async (
+  { store }: { store: Pick<Store, 'getJob'> },
+  { videoId, accountId }: { videoId: string; accountId: string },
+): Promise<Job> => {
+  const id = videoId.toLowerCase();
+  const job = isUuid(id) ? await store.getJob({ id, accountId }) : null;
+  if (job === null || job.kind !== 'video')
+    throw new AppError('video_not_found', 'This account has no video with that id. Check the id.');
+  return job;
 };
