@@ -9,11 +9,6 @@ import { createResources } from './resources.ts';
 import { createToolList, isTool, needsKey, type ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 
-export interface ServerFactoryOptions {
-  services: Services;
-  operations: readonly Operation[];
-}
-
 /** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;
 
@@ -28,7 +23,10 @@ const listLifeMs = 300_000;
 export const createServerFactory = ({
   services,
   operations,
-}: ServerFactoryOptions): ((identity: McpIdentity) => Server) => {
+}: {
+  services: Services;
+  operations: readonly Operation[];
+}): ((identity: McpIdentity) => Server) => {
   const { brand } = services.config;
   const soldKinds = new Set(services.config.models.map(({ kind }) => kind));
   const toolOperations = operations

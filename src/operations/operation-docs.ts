@@ -25,13 +25,11 @@ export interface OperationDocs {
 /** One request with its answer. */
 export interface OperationExample {
   summary: string;
-  /** Path and query fields. */
   parameters?: JsonObject;
   body?: JsonObject;
   status: 200 | 202;
   /** The JSON answer; null where the answer is bytes or a stream. */
   answer: JsonObject | null;
-  /** The text of a streamed answer. */
   stream?: string;
 }
 

@@ -52,7 +52,6 @@ const source = (operation: Operation, field: string): 'query' | 'path' | 'body' 
 type Issue = z.core.$ZodIssue;
 type UnionIssue = z.core.$ZodIssueInvalidUnion;
 
-/** One wrong field. */
 interface FieldIssue {
   /** The way to the field: names of members, and indices of items as numbers. */
   path: (string | number)[];

@@ -111,7 +111,6 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
   };
 };
 
-/** Returns usage in the contract's wire form. */
 export const toWireUsage = (usage: TextUsage): JsonObject => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,

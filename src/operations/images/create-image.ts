@@ -12,10 +12,9 @@ import { aspectRatios, type AspectRatio } from '../../providers/image/image-prov
 import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
-import { assertRoute } from '../media/open-media-job.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { customData } from '../custom-data.ts';
 import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
-import { openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { jobSchema } from '../jobs/job-schema.ts';
 import type { SoldOperation, Services } from '../operation.ts';
 import { createImageExamples } from './image-examples.ts';

@@ -11,13 +11,11 @@ import type { SaveResult } from '../../jobs/save-result.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {
-  /** The id of the saved medium. */
   id: string;
   contentType: string;
   sizeBytes: number;
 }
 
-/** The work of an image job. */
 export interface ImageJobRequest {
   prompt: string;
   aspectRatio: AspectRatio;
@@ -32,7 +30,6 @@ export interface RunImageOptions {
   /** Reads a saved input. Null when its bytes are gone. */
   readInput: (id: string) => Promise<Readable | null>;
   saveResult: SaveResult;
-  /** The lifetime of results. */
   keepMs: number;
   /** The memory for inputs of all running jobs. A job waits until its inputs fit. */
   memoryBytes: number;

@@ -11,7 +11,6 @@ const atOnce = 4;
 /** The limit of all images of one request. They go upstream in one body. */
 const mostMegabytesTogether = 64;
 
-/** An image in a request. */
 export interface NamedImage {
   url: string;
   /** Its field in the request: `image`, `image.3`. */

@@ -6,7 +6,6 @@ import { jobSchema } from './job-schema.ts';
 import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 
-/** The number of newest jobs in the list of MCP resources. */
 const listedJobs = 20;
 
 const input = z.object({

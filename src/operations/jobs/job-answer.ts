@@ -37,7 +37,6 @@ const linksOf = (data: unknown): MediaLink[] => {
 /** The longest wait of a call over MCP. Clients give up after about a minute. */
 const longestMcpWaitMs = 45_000;
 
-/** `wait_ms` of operations that read a job. */
 export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
 
 const progressEveryMs = 5_000;
@@ -75,7 +74,6 @@ export const waitWithProgress = async (
 /** The wait before a client repeats a request that an upstream refused because of load. */
 const retryAfterSeconds = 5;
 
-/** Returns the refusal that a failed job answers. */
 export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
   const code = toErrorCode(job.error?.code);
   const status = errorTable[code][0];

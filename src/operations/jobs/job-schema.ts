@@ -4,7 +4,6 @@ import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
 import { opaque } from '../schema-marks.ts';
 
-/** The public job as answered; loose, as later kinds add members. */
 export const jobSchema = z.looseObject({
   id: z.string().describe('Job id (UUID).'),
   status: z.enum(['queued', 'running', 'done', 'failed']),

@@ -14,13 +14,11 @@ export type OutputItem =
 /** `extra_content` is beyond OpenAI's type: some upstreams require it back with the call in the next turn. */
 export type FunctionCallItem = OpenAI.Responses.ResponseFunctionToolCall & { extra_content?: JsonObject };
 
-/** How an item ended. */
 export type ItemEnd = 'completed' | 'incomplete';
 
 /** An output item that is being written. */
 export interface OpenItem {
   readonly outputIndex: number;
-  /** The item as it begins. */
   readonly first: OutputItem;
   close(end: ItemEnd): { events: ResponseEvent[]; item: OutputItem };
 }
@@ -32,19 +30,11 @@ export interface CallItem extends OpenItem {
 }
 
 /** Writes a function call: its arguments come in pieces of JSON text. */
-export const createCallItem = ({
-  id,
-  callId,
-  name,
-  extraContent,
-  outputIndex,
-}: {
-  id: string;
-  callId: string;
-  name: string;
-  extraContent: JsonObject | undefined;
-  outputIndex: number;
-}): CallItem => {
+export const createCallItem = (
+  { id, name, outputIndex }: { id: string; name: string; outputIndex: number },
+  callId: string,
+  extraContent: JsonObject | undefined,
+): CallItem => {
   let extra = extraContent;
   let text = '';
   let known: { length: number; isWhole: boolean } = { length: 0, isWhole: false };
@@ -70,16 +60,9 @@ export const createCallItem = ({
     add: (piece, laterExtra) => {
       text += piece;
       extra = laterExtra ?? extra;
-      return piece === ''
-        ? []
-        : [
-            {
-              type: 'response.function_call_arguments.delta',
-              item_id: id,
-              output_index: outputIndex,
-              delta: piece,
-            },
-          ];
+      if (piece === '') return [];
+      const place = { item_id: id, output_index: outputIndex };
+      return [{ type: 'response.function_call_arguments.delta', ...place, delta: piece }];
     },
     close: (end) => {
       const done = { item_id: id, output_index: outputIndex, name, arguments: text };
@@ -102,7 +85,6 @@ const isJsonObject = (text: string): boolean => {
   }
 };
 
-/** A part of a message, or of reasoning. */
 export type PartType = 'output_text' | 'refusal' | 'reasoning_text';
 
 type Part =
@@ -117,15 +99,7 @@ export interface TextItem extends OpenItem {
 }
 
 /** Writes a message or a reasoning item. Its parts follow each other, and each comes in pieces. */
-export const createTextItem = ({
-  kind,
-  id,
-  outputIndex,
-}: {
-  kind: 'message' | 'reasoning';
-  id: string;
-  outputIndex: number;
-}): TextItem => {
+export const createTextItem = (kind: TextItem['kind'], id: string, outputIndex: number): TextItem => {
   const parts: Part[] = [];
   let open: { type: PartType; pieces: string[] } | null = null;
 
@@ -166,8 +140,7 @@ export const createTextItem = ({
     },
     close: (end) => {
       const events = closePart();
-      const closed = item(end);
-      return { events, item: closed };
+      return { events, item: item(end) };
     },
   };
 };
@@ -190,11 +163,7 @@ const partOf = (type: PartType, text: string): Part => {
   }
 };
 
-interface Place {
-  item_id: string;
-  output_index: number;
-  content_index: number;
-}
+type Place = { item_id: string; output_index: number; content_index: number };
 
 const deltaEvent = (type: PartType, at: Place & { delta: string }): ResponseEvent => {
   switch (type) {

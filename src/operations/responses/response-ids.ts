@@ -1,7 +1,6 @@
 /** The kind of an output item, at the beginning of its id. */
 type ItemPrefix = 'msg' | 'fc' | 'rs';
 
-/** Returns the public id of a response. */
 export const responseId = (jobId: string): string => `resp_${jobId}`;
 
 /** Returns the id of an output item. It contains the job id, so that a reference finds the response. */

@@ -8,7 +8,6 @@ import { isResponseItemType, responseItem, responseItemSchemas, responseItemType
  * which values are supported, as those refusals are 400, not 422. Other members pass, so that the rules see them.
  */
 
-/** A function tool. */
 export const functionTool = z.object({
   name: z.string().min(1).max(128),
   description: z.string().nullish(),

@@ -77,7 +77,7 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
   const openText = (kind: TextItem['kind']): [TextItem, ResponseEvent] => {
     const outputIndex = items.length;
     const id = outputItemId(kind === 'message' ? 'msg' : 'rs', jobId, outputIndex);
-    text = createTextItem({ kind, id, outputIndex });
+    text = createTextItem(kind, id, outputIndex);
     return [text, begin(text)];
   };
 
@@ -103,13 +103,11 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
     if (known !== undefined) return known.add(piece.arguments, piece.extraContent);
     const before = [...closeText(), ...closeWholeCalls()];
     const outputIndex = items.length;
-    const opened = createCallItem({
-      id: outputItemId('fc', jobId, outputIndex),
-      callId: uniqueCallId(piece.id, outputIndex),
-      name: piece.name ?? '',
-      extraContent: piece.extraContent,
-      outputIndex,
-    });
+    const opened = createCallItem(
+      { id: outputItemId('fc', jobId, outputIndex), name: piece.name ?? '', outputIndex },
+      uniqueCallId(piece.id, outputIndex),
+      piece.extraContent,
+    );
     calls.set(piece.index, opened);
     return [...before, begin(opened), ...opened.add(piece.arguments)];
   };

@@ -4,7 +4,6 @@ import { unlisted } from '../schema-marks.ts';
 
 const place = z.int().min(0).optional();
 
-/** One event of a streamed response. */
 export const responseEventSchema = z
   .looseObject({
     type: z.enum([
@@ -63,7 +62,6 @@ const outputItem = z
   )
   .describe('A message, a function call or reasoning.');
 
-/** A response object as answered (OpenAI's `Response`). */
 export const responseSchema = z.looseObject({
   id: z.string().describe('`resp_` and the job id.'),
   ...unlisted({

@@ -54,7 +54,6 @@ export interface AnswerTextJobInput extends StreamTextJobInput {
   isStream: boolean;
   /** Says where to read an answer that takes longer than the call may wait. */
   readLater: string;
-  /** Returns the body of a job that is done. */
   toBody(job: Job): JsonObject;
 }
 

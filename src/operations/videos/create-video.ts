@@ -8,14 +8,12 @@ import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
-import { assertRoute } from '../media/open-media-job.ts';
-import { openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';
-import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
+import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
-import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;

@@ -14,7 +14,6 @@ import type { NamedInput } from './video-input.ts';
 /** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
 
-/** A checked and saved input. */
 export interface TakenInput {
   role: VideoInput['role'];
   id: string;
@@ -44,11 +43,7 @@ export const takeVideoInputs = (
   });
 };
 
-interface TakeContext {
-  call: AccountCall;
-  services: Services;
-  signal: AbortSignal;
-}
+type TakeContext = { call: AccountCall; services: Services; signal: AbortSignal };
 
 const takeInput = async (input: NamedInput, context: TakeContext): Promise<TakenInput> => {
   if (input.role === 'reference_video') return takeVideo(input, context);

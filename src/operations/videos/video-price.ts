@@ -11,7 +11,6 @@ export interface VideoOrder {
   /** The length of the output. -1 for an edit. */
   durationSeconds: number;
   resolution: VideoResolution;
-  /** The measured length of each reference video. */
   referenceSeconds: readonly number[];
 }
 
@@ -30,7 +29,6 @@ export const billedSeconds = ({
   return Math.max(referenced + durationSeconds, Math.ceil((durationSeconds * 5) / 3));
 };
 
-/** Returns the price of the video. Throws AppError when the SKU has no rate for it. */
 export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
   const { resolution, referenceSeconds } = order;
   const perSecond = secondPrice(price, { resolution, hasReferenceVideo: referenceSeconds.length > 0 });
@@ -38,7 +36,6 @@ export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seco
   return { price: perSecond * BigInt(seconds), seconds };
 };
 
-/** Returns the price of a second. Throws AppError when the SKU has no rate for it. */
 const secondPrice = (
   price: Price,
   { resolution, hasReferenceVideo }: { resolution: VideoResolution; hasReferenceVideo: boolean },

@@ -7,7 +7,6 @@ const nanoPerUnit = 1_000n;
 const summaryMembers = ['version', 'amount', 'asset', 'payTo', 'chain'];
 const payTo = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
 
-/** The body of a 402 that asks for an x402 payment. */
 export const paymentRequiredBodySchema = {
   type: 'object',
   description: 'The terms of a payment: a summary for people, and x402 v1 terms.',
