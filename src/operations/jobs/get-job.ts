@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitMsField, waitWithProgress } from './job-answer.ts';
-import { jobSchema } from './job-schema.ts';
+import { toJobAnswer, waitLimit, waitMsField, waitWithProgress, jobSchema } from './job-answer.ts';
 import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 

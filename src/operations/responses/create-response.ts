@@ -5,7 +5,7 @@ import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.t
 import { findReplay } from '../../purchases/prepaid.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { findTextModel, openTextJob } from '../text/open-text-job.ts';
+import { findTextModel, openTextJob, type TextJobOrder, type TextJobTerms } from '../text/open-text-job.ts';
 import type { SoldOperation, Services } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -110,23 +110,19 @@ const responseHeaders = (job: Job): Record<string, string> => ({
 const toItems = (input: ResponseInput['input']) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-const toOrder = (request: ResponseInput, placed: readonly PlacedItem[]) => {
+const toOrder = (
+  request: ResponseInput,
+  placed: readonly PlacedItem[],
+): Omit<TextJobOrder, 'kind' | 'model' | 'idempotency'> => {
   const messages = toMessages(placed, request.instructions ?? null);
   const options = toChatOptions(request);
-  const toShown = ({ maxOutputTokens }: { maxOutputTokens: number }) =>
-    toShownRequest(request, maxOutputTokens);
+  const toShown = ({ maxOutputTokens }: TextJobTerms) => toShownRequest(request, maxOutputTokens);
   return {
     promptTokens: promptTokensUpperBound({ messages, options }, 0),
     outputLimit: request.max_output_tokens ?? null,
-    toWork: (terms: Pick<ResponseJobRequest, 'maxOutputTokens' | 'price'>): ResponseJobRequest => ({
-      messages,
-      options,
-      shown: toShown(terms),
-      ...terms,
-    }),
-    toRequest: (terms: { maxOutputTokens: number }): KeptRequest => ({ shown: toShown(terms) }),
-    toParameters: ({ maxOutputTokens }: { maxOutputTokens: number }) =>
-      toKeptParameters(request, maxOutputTokens),
+    toWork: (terms): ResponseJobRequest => ({ messages, options, shown: toShown(terms), ...terms }),
+    toRequest: (terms): KeptRequest => ({ shown: toShown(terms) }),
+    toParameters: ({ maxOutputTokens }) => toKeptParameters(request, maxOutputTokens),
   };
 };
 

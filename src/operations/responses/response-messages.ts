@@ -6,7 +6,7 @@ import {
   responseItemType,
   type ResponseContent,
   type ResponseItem,
-} from './response-items.ts';
+} from './response-input.ts';
 import { invalidValue, tooLarge } from './response-rules.ts';
 import { readResponse } from './response-object.ts';
 import { jobIdOfItem } from './response-ids.ts';
@@ -85,10 +85,7 @@ export const toMessages = (placed: readonly PlacedItem[], instructions: string |
   return messages;
 };
 
-interface CallOutput {
-  content: ResponseContent;
-  param: string;
-}
+type CallOutput = { content: ResponseContent; param: string };
 
 /** Outputs by call id, in order, since some models repeat an id in a later turn. */
 const gatherOutputs = (placed: readonly PlacedItem[]): Map<string, CallOutput[]> => {
@@ -190,10 +187,7 @@ export const resolveReferences = async (
   return placed;
 };
 
-interface FoundItem {
-  item: ResponseItem;
-  bytes: number;
-}
+type FoundItem = { item: ResponseItem; bytes: number };
 
 const createFinder = ({ store, accountId, maxBytes }: ResolveReferencesOptions) => {
   const responses = new Map<string, Map<string, FoundItem>>();

@@ -9,27 +9,14 @@ import { responseId } from './response-ids.ts';
 
 type WireResponse = OpenAI.Responses.Response;
 
-/** The members of a request that its response repeats, in wire form. */
-export type ShownRequest = Required<
-  Pick<
-    WireResponse,
-    | 'instructions'
-    | 'max_output_tokens'
-    | 'metadata'
-    | 'parallel_tool_calls'
-    | 'temperature'
-    | 'text'
-    | 'tool_choice'
-    | 'tools'
-    | 'top_p'
-  >
+/** The members of a request that stay readable after the job's end, in wire form. They contain nothing of the prompt. */
+export type KeptParameters = Required<
+  Pick<WireResponse, 'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'>
 >;
 
-/** Those that are kept after the job's end, even without a result. They contain nothing of the prompt. */
-export type KeptParameters = Pick<
-  ShownRequest,
-  'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'
->;
+/** All members of a request that its response repeats. */
+export type ShownRequest = KeptParameters &
+  Required<Pick<WireResponse, 'instructions' | 'text' | 'tool_choice' | 'tools'>>;
 
 /** The part of the request that the job's row keeps while the job runs. */
 export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
