@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../kit/json.ts';
 import { promptTokensUpperBound } from './chat-job.ts';
 import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
@@ -108,7 +107,6 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
               streamLiveChat({ job, live, isLegacyCall: Array.isArray(request.functions) }, call.signal),
             replay: streamFinishedChat,
             readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
-            toBody: ({ result }) => JSON.parse(result ?? 'null') as JsonObject,
           },
           call,
           services,

@@ -1,6 +1,6 @@
 import { promptTokensUpperBound } from '../chat/chat-job.ts';
 import { responseId, responseIdHeader } from './response-ids.ts';
-import { asJson, readResponse, type KeptRequest, type ResponseJobRequest } from './response-object.ts';
+import type { KeptRequest, ResponseJobRequest } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { findReplay } from '../../purchases/prepaid.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
@@ -93,7 +93,6 @@ export const createResponse: SoldOperation<ResponseInput> = {
               ),
             replay: streamFinishedResponse,
             readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
-            toBody: (finished) => asJson(readResponse(finished)),
           },
           call,
           services,

@@ -54,12 +54,11 @@ export interface AnswerTextJobInput extends StreamTextJobInput {
   isStream: boolean;
   /** Says where to read an answer that takes longer than the call may wait. */
   readLater: string;
-  toBody(job: Job): JsonObject;
 }
 
 /** Answers a text job, as a stream where REST asks for one. Throws AppError when it failed or takes too long. */
 export const answerTextJob = async (
-  { isStream, readLater, toBody, ...stream }: AnswerTextJobInput,
+  { isStream, readLater, ...stream }: AnswerTextJobInput,
   call: AccountCall,
   services: Services,
 ): Promise<Answer> => {
@@ -67,12 +66,15 @@ export const answerTextJob = async (
   const { job, headers } = stream;
   const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
   const finished = await waitWithProgress({ job, timeoutMs }, call, services);
-  if (finished.status === 'failed') throw toJobError(finished, headers);
-  if (finished.status !== 'done')
+  if (!isTerminal(finished))
     throw new AppError(
       'request_timeout',
       `The ${job.kind === 'chat' ? 'answer' : 'response'} takes longer than this request may wait; it goes on. ${readLater}`,
       { headers: { ...headers, 'x-should-retry': 'false' } },
     );
-  return jsonAnswer(toBody(finished), { headers, isSandbox: isSandboxJob(finished) });
+  if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
+  return jsonAnswer(JSON.parse(finished.result) as JsonObject, {
+    headers,
+    isSandbox: isSandboxJob(finished),
+  });
 };
