@@ -1,6 +1,12 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
-import type { CallToolRequestParams, CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type CallToolRequestParams,
+  type CallToolResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { AppError, toAppError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
 import { logFailure } from '../kit/log-failure.ts';
 import { execute, longestIdempotencyKey } from '../operations/execute.ts';
 import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
@@ -30,7 +36,7 @@ export const createCallTool =
     const requestId = identity.requestId();
     try {
       const input = params.arguments ?? {};
-      const call = await toCall({ operation, input, context, identity, requestId, services });
+      const call = await toCall(operation, input, context, { identity, requestId, log: services.log });
       const executing = execute(operation, withoutKey(input), call, services);
       // The work may outlive the client.
       identity.memory.holdUntil(executing);
@@ -47,23 +53,12 @@ export const createCallTool =
     }
   };
 
-interface ToCallInput {
-  operation: Operation;
-  input: Record<string, unknown>;
-  context: ToolCallContext;
-  identity: McpIdentity;
-  requestId: string;
-  services: Services;
-}
-
-const toCall = async ({
-  operation,
-  input,
-  context: { mcpReq },
-  identity,
-  requestId,
-  services,
-}: ToCallInput): Promise<Call> => {
+const toCall = async (
+  operation: Operation,
+  input: Record<string, unknown>,
+  { mcpReq }: ToolCallContext,
+  { identity, requestId, log }: { identity: McpIdentity; requestId: string; log: Log },
+): Promise<Call> => {
   const caller = await identity.caller();
   if (caller === null && needsKey(operation))
     throw new AppError('invalid_api_key', `This tool needs an API key. ${identity.keyHint}`);
@@ -87,9 +82,7 @@ const toCall = async ({
             // The client has gone; the signal of its call is aborted as well.
             mcpReq
               .notify({ method: 'notifications/progress', params })
-              .catch((error: unknown) =>
-                services.log.debug({ err: error, requestId }, 'progress was not delivered'),
-              );
+              .catch((error: unknown) => log.debug({ err: error, requestId }, 'progress was not delivered'));
           },
         }),
   };

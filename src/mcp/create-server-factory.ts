@@ -1,19 +1,13 @@
-import { Server } from '@modelcontextprotocol/server';
 import packageJson from '../../package.json' with { type: 'json' };
+import { Server } from '@modelcontextprotocol/server';
 import { brandTitle } from '../kit/brand-title.ts';
 import { createOffered } from '../operations/is-on-sale.ts';
 import { withoutKeys } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createCallTool } from './call-tool.ts';
-import { toInstructions } from './instructions.ts';
 import { createResources } from './resources.ts';
 import { createToolList, isTool, needsKey, type ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
-
-export interface ServerFactoryOptions {
-  services: Services;
-  operations: readonly Operation[];
-}
 
 /** The longest part of a tool's name, which strangers may invent, in the log. */
 const maxShownName = 64;
@@ -29,7 +23,10 @@ const listLifeMs = 300_000;
 export const createServerFactory = ({
   services,
   operations,
-}: ServerFactoryOptions): ((identity: McpIdentity) => Server) => {
+}: {
+  services: Services;
+  operations: readonly Operation[];
+}): ((identity: McpIdentity) => Server) => {
   const { brand } = services.config;
   const soldKinds = new Set(services.config.models.map(({ kind }) => kind));
   const toolOperations = operations
@@ -46,11 +43,7 @@ export const createServerFactory = ({
     'all',
     ...toolOperations.filter(needsKey).map(({ group }) => group),
   ]);
-  const serverInfo = {
-    name: brand,
-    title: brandTitle(services.config),
-    version: packageJson.version,
-  };
+  const serverInfo = { name: brand, title: brandTitle(services.config), version: packageJson.version };
   /** Logs the name of the call. */
   const logged = async <T>(
     identity: McpIdentity,
@@ -77,7 +70,7 @@ export const createServerFactory = ({
     const hasResources = accountGroups.has(group);
     const server = new Server(serverInfo, {
       capabilities: { tools: {}, ...(hasResources ? { resources: {} } : {}) },
-      instructions: toInstructions({ operations: offered().operations, group, hasKey }),
+      instructions: toInstructions(offered().operations, group, hasKey),
       cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
     });
     if (hasResources) {
@@ -102,3 +95,31 @@ export const createServerFactory = ({
     return server;
   };
 };
+
+/** Tells a model about this server before it calls anything. `operations`: those that are tools. */
+const toInstructions = (operations: readonly Operation[], group: ToolGroup, hasKey: boolean): string => {
+  const served = operations.filter((operation) => group === 'all' || operation.group === group);
+  const keyless = served.filter((operation) => !needsKey(operation)).map(({ name }) => name);
+  const keyed = served.filter(needsKey).map(({ name }) => name);
+  return [
+    keyless.length === 0 ? null : payPerCall(keyless),
+    keyed.length === 0 ? null : hasKey ? prepaid(served) : keyOpens(keyed),
+  ]
+    .filter((line) => line !== null)
+    .join('\n');
+};
+
+const payPerCall = (names: readonly string[]): string =>
+  `${names.join(', ')}: paid for each call with USDC by x402, without an account. An unpaid call answers the terms; ` +
+  'call again with the same arguments and the signed payment in _meta["x402/payment"].';
+
+const prepaid = (operations: readonly Operation[]): string =>
+  [
+    'Generation is charged to the prepaid balance of the API key, when it succeeds.',
+    ...operations.flatMap(({ tool }) => tool?.instruction ?? []),
+    'Give the URL of a result to the person as it is. Send an idempotency_key to repeat a call safely.',
+  ].join(' ');
+
+const keyOpens = (names: readonly string[]): string =>
+  `With an API key ("Authorization: Bearer <API_KEY>" on this server) there are also the generation tools: ` +
+  `${names.join(', ')}. The operator of this service issues keys.`;

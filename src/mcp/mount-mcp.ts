@@ -1,25 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { toNodeHandler, originValidation } from '@modelcontextprotocol/node';
 import {
   createMcpHandler,
+  localhostAllowedOrigins,
   type AuthInfo,
   type McpRequestContext,
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, toAppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
 import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
-import { createOriginGuard } from './origin-guard.ts';
-import { refuse } from './refuse.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
+import { errorHeaders } from '../kit/error-headers.ts';
+import { logFailure } from '../kit/log-failure.ts';
+import type { Log } from '../kit/log.ts';
 
-/** The facts of a request before it is read. */
 export interface McpRequestFacts {
   requestId: string;
   url: URL;
@@ -76,10 +77,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
     maxSubscriptions: maxSubscriptionStreams,
     maxRequestBodySize: config.maxBodyBytes,
   });
-  const passesOrigin = createOriginGuard({
-    publicUrl: services.publicUrl,
-    allowedOrigins: config.allowedOrigins,
-  });
+  const passesOrigin = createOriginGuard(services);
 
   const serve = async (
     request: IncomingMessage,
@@ -147,7 +145,65 @@ const onlyPost = (): AppError =>
   new AppError(
     'method_not_allowed',
     'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
-    {
-      headers: { allow: 'POST' },
-    },
+    { headers: { allow: 'POST' } },
   );
+
+/** Answers a request that never reached the protocol, with the error envelope of the whole service. */
+const refuse = (
+  response: ServerResponse,
+  thrown: unknown,
+  { log, requestId }: { log: Log; requestId: string },
+): void => {
+  const error = toAppError(thrown);
+  logFailure(log, error, { what: 'a request to /mcp', facts: { requestId } });
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(error.status, {
+    'content-type': 'application/json; charset=utf-8',
+    ...errorHeaders(error),
+  });
+  response.end(JSON.stringify({ error: error.toEnvelope() }));
+};
+
+/** Returns whether the request may go on. When false, it has been answered. */
+type OriginGuard = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/**
+ * Refuses scripts of foreign web pages (403), as the protocol demands against DNS rebinding: a rebound page still names
+ * its own host in `Origin`. Our own pages, pages on this machine (inspectors) and the configured ones may call, and get
+ * the CORS headers that a browser needs. Requests without `Origin` come from programs and pass. `Host` is not checked,
+ * because a proxy may change it.
+ */
+const createOriginGuard = ({ publicUrl, config: { allowedOrigins } }: Services): OriginGuard => {
+  let isAllowed: OriginGuard | null = null;
+  return (request, response) => {
+    const { origin } = request.headers;
+    if (origin === undefined) return true;
+    // The library treats an empty value as none, and reads only the host.
+    if (origin === '' || origin.includes('@')) request.headers.origin = 'null';
+    isAllowed ??= originValidation([
+      ...localhostAllowedOrigins(),
+      new URL(publicUrl()).hostname,
+      ...allowedOrigins,
+    ]);
+    if (!isAllowed(request, response)) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    response.setHeader('access-control-expose-headers', 'x-request-id, retry-after, www-authenticate');
+    response.setHeader('vary', 'origin');
+    if (request.method !== 'OPTIONS') return true;
+    answerPreflight(response);
+    return false;
+  };
+};
+
+const answerPreflight = (response: ServerResponse): void => {
+  response.writeHead(204, {
+    'access-control-allow-methods': 'POST',
+    // The wildcard covers every header but Authorization.
+    'access-control-allow-headers': 'authorization, *',
+    'access-control-max-age': '7200',
+  });
+  response.end();
+};

@@ -167,11 +167,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
   };
 };
 
-/** Who reads, for the operations and for the limits of an answer. */
-interface Reading {
-  identity: McpIdentity;
-  call: AccountCall;
-}
+type Reading = { identity: McpIdentity; call: AccountCall };
 
 const unread = (mediaId: string): AppError =>
   new AppError('upstream_error', 'The content could not be read. Try again.', {

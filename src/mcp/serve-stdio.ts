@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import process from 'node:process';
+import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { serveStdio as serveConnection, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { AppError, ConfigError } from '../kit/errors.ts';
@@ -16,10 +16,8 @@ export interface ServeStdioOptions {
   authenticate: (authorization: string | undefined) => Promise<Caller | null>;
   /** The key of the assistant; null serves only tools that need none. */
   apiKey: string | null;
-  /** Default: standard input and output. */
   input?: Readable;
   output?: Writable;
-  /** Ends the connection. */
   signal?: AbortSignal;
 }
 

@@ -2,7 +2,6 @@ import type { ListToolsResult, Tool } from '@modelcontextprotocol/server';
 import type { Operation, ToolOperation } from '../operations/operation.ts';
 import { toInputSchema, toOutputSchema } from './tool-schemas.ts';
 
-/** The tools that an address serves. */
 export type ToolGroup = 'all' | Operation['group'];
 
 export interface ToolList {
@@ -12,12 +11,8 @@ export interface ToolList {
   list(group: ToolGroup, hasKey: boolean): ListToolsResult;
 }
 
-export interface ToolListOptions {
-  operations: readonly ToolOperation[];
-}
-
 /** Makes every list once, since no list depends on a request. */
-export const createToolList = ({ operations }: ToolListOptions): ToolList => {
+export const createToolList = ({ operations }: { operations: readonly ToolOperation[] }): ToolList => {
   const tools = operations.map((operation) => ({ operation, tool: toTool(operation) }));
   const byName = new Map(operations.map((operation) => [operation.name, operation]));
 

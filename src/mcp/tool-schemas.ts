@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import { longestIdempotencyKey } from '../operations/execute.ts';
 import type { Operation } from '../operations/operation.ts';
-import { outlineSchema } from './outline-schema.ts';
-import { isSchema, simplifySchema, type JsonSchema } from './simplify-schema.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import { opaqueMark, restMark, unlistedMark } from '../operations/schema-marks.ts';
 
 /** A JSON Schema with an object at its root, as MCP requires for the input and the output of a tool. */
-export type ObjectSchema = {
-  type: 'object';
-  properties: Record<string, JsonSchema>;
-  required?: string[];
-};
+export type ObjectSchema = { type: 'object'; properties: Record<string, JsonSchema>; required?: string[] };
 
 /** The argument that stands for REST's `Idempotency-Key` header. */
 const idempotencyKeySchema: JsonSchema = {
@@ -56,4 +52,115 @@ const toObjectSchema = (schema: z.ZodType, io: 'input' | 'output'): ObjectSchema
     properties: isSchema(properties) ? (properties as Record<string, JsonSchema>) : {},
     ...(Array.isArray(required) ? { required: required.map(String) } : {}),
   };
+};
+
+/**
+ * Removes words from a schema at every depth. The result accepts everything that the schema accepted. Every conversation
+ * pays for a tool list, so it leaves out what a model does not need.
+ */
+export const outlineSchema = (schema: JsonSchema, words: readonly string[]): JsonSchema =>
+  Object.fromEntries(
+    Object.entries(schema)
+      .filter(([word]) => !words.includes(word))
+      .map(([word, value]) => [
+        word,
+        word === 'properties' && isSchema(value)
+          ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, outline(member, words)]))
+          : outline(value, words),
+      ]),
+  );
+
+const outline = (value: Json, words: readonly string[]): Json => {
+  if (Array.isArray(value)) return value.map((part) => outline(part, words));
+  return isSchema(value) ? outlineSchema(value, words) : value;
+};
+
+export type JsonSchema = JsonObject;
+
+const isSchema = (value: Json | undefined): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `isInput`: leaves out `null`, which means the same as no argument. */
+type SimplifyOptions = { isInput: boolean };
+
+/**
+ * Returns the same schema in fewer words. A model reads the tool list in every conversation, so words that say nothing
+ * are left out: safe-integer bounds, open `additionalProperties`, definitions of "any JSON", and all that is marked as not for
+ * tools (`schema-marks.ts`). No `$ref` is left, which some assistants cannot follow.
+ */
+export const simplifySchema = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
+  const { $schema: _dialect, $defs: _definitions, ...rest } = schema;
+  return simplify(rest, options);
+};
+
+const simplify = (schema: JsonSchema, options: SimplifyOptions): JsonSchema => {
+  // Definitions come from z.json() only; every recursive schema of an operation is "any JSON".
+  if ('$ref' in schema) return {};
+  if (opaqueMark in schema) return { type: 'object' };
+  const { anyOf, properties, items, ...rest } = schema;
+  const kept = Object.fromEntries(Object.entries(rest).filter((entry) => !isEmptyWord(entry)));
+  const result: JsonSchema = {
+    ...kept,
+    ...(isSchema(kept['additionalProperties'])
+      ? { additionalProperties: simplify(kept['additionalProperties'], options) }
+      : {}),
+    ...(isSchema(items) ? { items: simplify(items, options) } : {}),
+    ...(isSchema(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties)
+              .filter(([, member]) => !isSchema(member) || !(unlistedMark in member))
+              .map(([name, member]) => [name, isSchema(member) ? simplify(member, options) : member]),
+          ),
+        }
+      : {}),
+  };
+  if (Array.isArray(result['oneOf'])) result['oneOf'] = simplifyAll(result['oneOf'], options);
+  if (options.isInput) dropNullType(result);
+  return Array.isArray(anyOf) ? withAlternatives(result, simplifyAll(anyOf, options), options) : result;
+};
+
+const simplifyAll = (alternatives: Json[], options: SimplifyOptions): JsonSchema[] =>
+  alternatives.filter(isSchema).map((alternative) => simplify(alternative, options));
+
+/** Returns whether a word tells a model nothing. */
+const isEmptyWord = ([word, value]: [string, Json]): boolean =>
+  (word === 'minimum' && value === Number.MIN_SAFE_INTEGER) ||
+  (word === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+  word === 'propertyNames' ||
+  word === restMark ||
+  (word === 'additionalProperties' &&
+    isSchema(value) &&
+    (Object.keys(value).length === 0 || '$ref' in value));
+
+const dropNullType = (schema: JsonSchema): void => {
+  const { type } = schema;
+  if (!Array.isArray(type)) return;
+  const types = type.filter((name) => name !== 'null');
+  const [only] = types;
+  schema['type'] = types.length === 1 && only !== undefined ? only : types;
+};
+
+const withAlternatives = (
+  schema: JsonSchema,
+  alternatives: JsonSchema[],
+  { isInput }: SimplifyOptions,
+): JsonSchema => {
+  const flat = alternatives
+    .flatMap((one) => bareUnionOf(one) ?? [one])
+    .filter((one) => !isInput || one['type'] !== 'null');
+  const [only, second] = flat;
+  if (only !== undefined && flat.length === 1) return { ...only, ...schema };
+  if (only !== undefined && flat.length === 2 && second?.['type'] === 'null' && isTypeAlone(only))
+    return { ...only, type: [only['type'], 'null'], ...schema };
+  return { ...schema, anyOf: flat };
+};
+
+/** Returns whether no other word of a schema excludes null, so that `null` may be added to its type. */
+const isTypeAlone = (schema: JsonSchema): schema is JsonSchema & { type: string } =>
+  typeof schema['type'] === 'string' && !('enum' in schema) && !('const' in schema) && !('anyOf' in schema);
+
+const bareUnionOf = (schema: JsonSchema): JsonSchema[] | null => {
+  const { anyOf } = schema;
+  return Object.keys(schema).length === 1 && Array.isArray(anyOf) ? anyOf.filter(isSchema) : null;
 };

@@ -2,13 +2,10 @@ import { z } from 'zod';
 import { errorTable } from '../kit/errors.ts';
 import { forRest, unlisted } from './schema-marks.ts';
 
-/** A time in an answer, ISO 8601. */
 export const time = forRest(z.string(), { format: 'date-time' });
 
-/** An amount in an answer, in USD. */
 export const usd = forRest(z.string(), { pattern: String.raw`^-?\d+\.\d{2,}$` });
 
-/** A whole number from 0 on in an answer. */
 export const count = forRest(z.int(), { minimum: 0 });
 
 /** What went wrong: in refusals and in failed jobs. */

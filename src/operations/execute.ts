@@ -48,11 +48,7 @@ const assertNotDraining = ({ jobs }: Services): void => {
   if (jobs.isDraining()) throw new AppError('shutting_down', 'The service is restarting. Try again.');
 };
 
-interface PrepaidOrder {
-  operation: Operation;
-  prepaid: PrepaidSale;
-  input: unknown;
-}
+type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
 
 /** Opens the job. A job that was admitted earlier is answered even if its SKU, or an address in its input, is gone. */
 const openOrReplay = async (
@@ -86,14 +82,8 @@ const markReplayed = async (answering: Promise<Answer>): Promise<Answer> => {
   }
 };
 
-interface X402Order {
-  operation: Operation;
-  sale: X402Sale;
-  rawInput: unknown;
-}
-
 const sellByX402 = async (
-  { operation, sale, rawInput }: X402Order,
+  { operation, sale, rawInput }: { operation: Operation; sale: X402Sale; rawInput: unknown },
   call: Call,
   services: Services,
 ): Promise<Answer> => {

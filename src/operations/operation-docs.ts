@@ -25,13 +25,11 @@ export interface OperationDocs {
 /** One request with its answer. */
 export interface OperationExample {
   summary: string;
-  /** Path and query fields. */
   parameters?: JsonObject;
   body?: JsonObject;
   status: 200 | 202;
   /** The JSON answer; null where the answer is bytes or a stream. */
   answer: JsonObject | null;
-  /** The text of a streamed answer. */
   stream?: string;
 }
 
@@ -50,3 +48,9 @@ interface StreamDocs {
   eventName: string;
   event: z.ZodType;
 }
+
+/** The text of an error: media cannot be read back. */
+export const lostContent = {
+  when: 'The bytes could not be read.',
+  message: 'The content could not be read. Try again.',
+};

@@ -144,7 +144,6 @@ export interface RestBinding {
   errors: readonly ErrorCode[];
 }
 
-/** An operation that is a tool. */
 export type ToolOperation = Operation & { tool: ToolBinding };
 
 export interface ToolBinding {
@@ -234,7 +233,6 @@ export interface ServerSentEvent {
 export interface ContentAnswer {
   kind: 'content';
   media: Media;
-  /** The file name of a download. */
   fileName: string;
   /** Called when the bytes are missing. Compensates the loss and returns the refusal. */
   whenMissing?: () => Promise<AppError>;

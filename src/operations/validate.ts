@@ -1,8 +1,8 @@
 import { jsonExcess } from '../kit/bounded-json.ts';
 import { AppError, type ValidationIssue } from '../kit/errors.ts';
 import { nearestName } from '../kit/nearest-name.ts';
-import { fieldIssues, type FieldIssue } from './field-issues.ts';
 import type { Operation } from './operation.ts';
+import type { z } from 'zod';
 
 const mostIssues = 20;
 /** The most edits between an unknown parameter and the known one that is suggested. */
@@ -18,10 +18,9 @@ export const validate = (operation: Operation, raw: unknown): unknown => {
   if (parsed.success && slips.length === 0) return parsed.data;
   const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
   throw invalid(
-    issues.slice(0, mostIssues).map(({ path, ...issue }) => ({
-      loc: [source(operation, String(path[0] ?? '')), ...path],
-      ...issue,
-    })),
+    issues
+      .slice(0, mostIssues)
+      .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
   );
 };
 
@@ -48,4 +47,122 @@ const source = (operation: Operation, field: string): 'query' | 'path' | 'body' 
   const { rest } = operation;
   if (rest.path.includes(`{${field}}`)) return 'path';
   return rest.method === 'GET' || rest.query.includes(field) ? 'query' : 'body';
+};
+
+type Issue = z.core.$ZodIssue;
+type UnionIssue = z.core.$ZodIssueInvalidUnion;
+
+interface FieldIssue {
+  /** The way to the field: names of members, and indices of items as numbers. */
+  path: (string | number)[];
+  /** Follows the field's name in a sentence and says what to do. */
+  msg: string;
+  /** The kind of issue, as FastAPI names it. */
+  type: string;
+}
+
+/** Returns at most `most` of zod's issues in plain words. Messages of a schema stay as they are. */
+const fieldIssues = (issues: readonly Issue[], most: number): FieldIssue[] => {
+  const found = issues.slice(0, most).flatMap(placed).slice(0, most);
+  // zod also checks the length of values of the wrong type. Such an issue says nothing.
+  const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(place));
+  return found
+    .filter((issue) => issue.code === 'invalid_type' || !mistyped.has(place(issue)))
+    .map((issue) => ({
+      path: issue.path.map((key) => (typeof key === 'number' ? key : String(key))),
+      msg: issueText(issue),
+      type: issueType(issue),
+    }));
+};
+
+const place = ({ path }: Issue): string => JSON.stringify(path);
+
+/** Returns the issue itself, or for a union the issues of the form that the value was meant to have. */
+const placed = (issue: Issue): Issue[] => {
+  if (issue.code !== 'invalid_union' || isOwnSentence(issue)) return [issue];
+  const [meant] = (issue.errors ?? [])
+    .filter((branch) => wantedBy(branch).length === 0)
+    .toSorted((a, b) => a.length - b.length);
+  if (meant === undefined) return [issue];
+  return meant.flatMap((inner) => placed({ ...inner, path: [...issue.path, ...inner.path] }));
+};
+
+/** Returns the types that the value should have had. Empty when its type fits the form. */
+const wantedBy = (branch: readonly Issue[]): string[] =>
+  branch
+    .filter(({ path }) => path.length === 0)
+    .flatMap((issue) => {
+      if (issue.code === 'invalid_type') return [typeName(issue.expected)];
+      if (issue.code === 'invalid_value') return issue.values.map((value) => JSON.stringify(value));
+      return issue.code === 'invalid_union' ? issue.errors.flatMap(wantedBy) : [];
+    });
+
+const isOwnSentence = ({ message }: Issue): boolean => !/^(?:Invalid |Too big|Too small)/.test(message);
+
+const isMissing = ({ code, input }: Issue): boolean =>
+  input === undefined && ['invalid_type', 'invalid_union', 'invalid_value'].includes(code);
+
+const issueText = (issue: Issue): string => {
+  if (isOwnSentence(issue)) return issue.message;
+  // JSON has no infinity: the number was too large.
+  if (typeof issue.input === 'number' && !Number.isFinite(issue.input))
+    return 'must be a number within the range of a double';
+  switch (issue.code) {
+    case 'invalid_type':
+      return isMissing(issue) ? 'is required' : `must be ${typeName(issue.expected)}`;
+    case 'too_big':
+      return `must ${sizeVerb(issue.origin)} at most ${issue.maximum}${sizeUnit(issue.origin)}`;
+    case 'too_small':
+      return hasLength(issue.origin) && Number(issue.minimum) === 1
+        ? 'must not be empty'
+        : `must ${sizeVerb(issue.origin)} at least ${issue.minimum}${sizeUnit(issue.origin)}`;
+    case 'invalid_value':
+      return `${isMissing(issue) ? 'is required and ' : ''}must be ${choice(issue.values.map((value) => JSON.stringify(value)))}`;
+    case 'invalid_union':
+      return isMissing(issue) ? 'is required' : unionText(issue);
+    default:
+      return 'has a wrong form';
+  }
+};
+
+const unionText = (issue: UnionIssue): string => {
+  const wanted =
+    'options' in issue && Array.isArray(issue.options)
+      ? issue.options.map((option) => JSON.stringify(option))
+      : issue.errors.flatMap(wantedBy);
+  return wanted.length === 0 ? 'has a wrong form' : `must be ${choice([...new Set(wanted)])}`;
+};
+
+/** Joins names: `a`, `a or b`, `a, b or c`. */
+const choice = (words: readonly string[]): string =>
+  [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((text) => text !== '').join(' or ');
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'a JSON object',
+  record: 'a JSON object',
+};
+const typeName = (expected: string): string => typeNames[expected] ?? expected;
+
+const hasLength = (origin: string): boolean => origin === 'string' || origin === 'array';
+const sizeVerb = (origin: string): string => (hasLength(origin) ? 'have' : 'be');
+const sizeUnit = (origin: string): string =>
+  origin === 'string' ? ' characters' : origin === 'array' ? ' items' : '';
+
+const issueType = (issue: Issue): string => {
+  if (isMissing(issue)) return 'missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${issue.expected}_type`;
+    case 'too_small':
+      return 'greater_than_equal';
+    case 'too_big':
+      return 'less_than_equal';
+    default:
+      return 'value_error';
+  }
 };

@@ -25,13 +25,7 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
   sale: null,
   input,
   output,
-  rest: {
-    method: 'GET',
-    path: '/v1/balance',
-    query: [],
-    validation: 'envelope',
-    errors: [],
-  },
+  rest: { method: 'GET', path: '/v1/balance', query: [], validation: 'envelope', errors: [] },
   tool: { readOnly: true, idempotent: true, openWorld: false },
   docs: {
     answer: 'Balance',

@@ -6,7 +6,6 @@ import { forRest } from '../schema-marks.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
-/** The input of both history lists. */
 const pageInput = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
@@ -14,7 +13,6 @@ const pageInput = z.object({
 
 type PageInput = z.infer<typeof pageInput>;
 
-/** A page of `item`s. */
 const pageSchema = (item: z.ZodType) =>
   z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
 

@@ -65,3 +65,31 @@ export const chatCompletionSchema = z.looseObject({
   conversation_id: z.string().nullable().describe('As it was sent.'),
   ...sandboxMark,
 });
+
+/** One `data:` line of a streamed chat completion. */
+export const chatChunkSchema = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int().describe('Unix seconds.'),
+    model: z.string(),
+    choices: z.array(
+      z.looseObject({
+        index: z.int().min(0),
+        delta: z.looseObject({
+          role: z.literal('assistant').optional(),
+          content: z.string().optional(),
+          reasoning_content: z.string().optional(),
+          refusal: z.string().optional(),
+          tool_calls: z.array(z.looseObject({})).optional(),
+          function_call: z.looseObject({}).optional(),
+          annotations: z.array(z.looseObject({})).optional(),
+          audio: z.looseObject({}).optional(),
+        }),
+        logprobs: z.looseObject({}).optional().describe('Of the tokens of this piece.'),
+        finish_reason: z.string().nullable(),
+      }),
+    ),
+    usage: z.looseObject({}).optional().describe('In the last event only.'),
+  })
+  .describe('One event of a streamed chat completion. The last one has empty choices and the usage.');

@@ -1,6 +1,5 @@
-import type { FinishReason, TextEvent, TextUsage } from '../../providers/text/text-provider.ts';
+import type { FinishReason, TextEvent, TextUsage, TextExtras } from '../../providers/text/text-provider.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { createExtrasAccumulator } from './chat-extras.ts';
 
 /** The longest answer, in UTF-16 units. It is far above 65,536 tokens of any sane text. */
 export const longestAnswer = 8 * 1024 * 1024;
@@ -112,7 +111,6 @@ export const createChatAccumulator = ({ isLegacyCall }: { isLegacyCall: boolean 
   };
 };
 
-/** Returns usage in the contract's wire form. */
 export const toWireUsage = (usage: TextUsage): JsonObject => ({
   prompt_tokens: usage.promptTokens,
   completion_tokens: usage.completionTokens,
@@ -125,3 +123,54 @@ export const toWireUsage = (usage: TextUsage): JsonObject => ({
     rejected_prediction_tokens: usage.rejectedPredictionTokens ?? null,
   },
 });
+
+/** The limit of extras in one answer, in UTF-16 units of JSON: two minutes of speech as PCM. */
+const longestExtras = 8 * 1024 * 1024;
+
+/** Gathers the extras of one answer (log probabilities, annotations, audio) up to a limit. */
+const createExtrasAccumulator = () => {
+  const tokens = { content: [] as JsonObject[], refusal: [] as JsonObject[] };
+  const annotations: JsonObject[] = [];
+  const sound: Buffer[] = [];
+  const transcript: string[] = [];
+  let audio: { id?: string; expires_at?: number } | null = null;
+  let length = 0;
+
+  return {
+    /** Returns false above the limit. Then these extras and all later ones are left out. */
+    add: (extras: TextExtras): boolean => {
+      length += JSON.stringify(extras).length;
+      if (length > longestExtras) return false;
+      for (const token of extras.logprobs?.content ?? []) tokens.content.push(token);
+      for (const token of extras.logprobs?.refusal ?? []) tokens.refusal.push(token);
+      for (const annotation of extras.annotations ?? []) annotations.push(annotation);
+      if (extras.audio !== undefined) {
+        const { data, transcript: words, ...rest } = extras.audio;
+        audio = { ...audio, ...rest };
+        if (data !== undefined) sound.push(Buffer.from(data, 'base64'));
+        if (words !== undefined) transcript.push(words);
+      }
+      return true;
+    },
+    /** Returns the choice's `logprobs` in the contract's form. */
+    logprobs: (): JsonObject | null =>
+      tokens.content.length + tokens.refusal.length === 0
+        ? null
+        : { content: orNull(tokens.content), refusal: orNull(tokens.refusal) },
+    /** Returns the message's `annotations` and `audio`, where there are any. */
+    members: (): JsonObject => ({
+      ...(annotations.length === 0 ? {} : { annotations }),
+      ...(audio === null
+        ? {}
+        : {
+            audio: {
+              ...audio,
+              data: Buffer.concat(sound).toString('base64'),
+              transcript: transcript.join(''),
+            },
+          }),
+    }),
+  };
+};
+
+const orNull = (list: JsonObject[]): JsonObject[] | null => (list.length === 0 ? null : list);

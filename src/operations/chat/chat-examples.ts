@@ -16,44 +16,29 @@ const chatUsage: JsonObject = {
   },
 };
 
-export const completionExample: JsonObject = {
+/** The members that a completion and the pieces of its stream begin with. */
+const head = (object: string): JsonObject => ({
   id: `chatcmpl-${chatJobId}`,
-  object: 'chat.completion',
+  object,
   created: 1_795_253_400,
   model: 'textmodel-3.5-flash',
+});
+
+const completion = (message: JsonObject, finishReason: string): JsonObject => ({
+  ...head('chat.completion'),
   choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: 'A causeway crosses water.', refusal: null },
-      finish_reason: 'stop',
-      logprobs: null,
-    },
+    { index: 0, message: { role: 'assistant', ...message }, finish_reason: finishReason, logprobs: null },
   ],
   usage: chatUsage,
   conversation_id: null,
-};
+});
 
-const toolCompletion: JsonObject = {
-  ...completionExample,
-  choices: [
-    {
-      index: 0,
-      message: {
-        role: 'assistant',
-        content: null,
-        refusal: null,
-        tool_calls: [
-          {
-            id: 'call_1',
-            type: 'function',
-            function: { name: 'get_weather', arguments: '{"city":"Lisbon"}' },
-          },
-        ],
-      },
-      finish_reason: 'tool_calls',
-      logprobs: null,
-    },
-  ],
+export const completionExample = completion({ content: 'A causeway crosses water.', refusal: null }, 'stop');
+
+const toolCall: JsonObject = {
+  id: 'call_1',
+  type: 'function',
+  function: { name: 'get_weather', arguments: '{"city":"Lisbon"}' },
 };
 
 export const weatherParameters: JsonObject = {
@@ -63,13 +48,7 @@ export const weatherParameters: JsonObject = {
 };
 
 const chunk = (rest: JsonObject): string =>
-  `data: ${JSON.stringify({
-    id: `chatcmpl-${chatJobId}`,
-    object: 'chat.completion.chunk',
-    created: 1_795_253_400,
-    model: 'textmodel-3.5-flash',
-    ...rest,
-  })}\n\n`;
+  `data: ${JSON.stringify({ ...head('chat.completion.chunk'), ...rest })}\n\n`;
 
 const piece = (delta: JsonObject, finishReason: string | null = null): string =>
   chunk({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
@@ -83,17 +62,13 @@ const chatStream = [
   'data: [DONE]\n\n',
 ].join('');
 
+const question: JsonObject = {
+  model: 'textmodel-3.5-flash',
+  messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
+};
+
 export const createChatCompletionExamples: OperationDocs['examples'] = [
-  {
-    summary: 'A question',
-    body: {
-      model: 'textmodel-3.5-flash',
-      messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
-      max_tokens: 200,
-    },
-    status: 200,
-    answer: completionExample,
-  },
+  { summary: 'A question', body: { ...question, max_tokens: 200 }, status: 200, answer: completionExample },
   {
     summary: 'A function call',
     body: {
@@ -111,17 +86,7 @@ export const createChatCompletionExamples: OperationDocs['examples'] = [
       ],
     },
     status: 200,
-    answer: toolCompletion,
+    answer: completion({ content: null, refusal: null, tool_calls: [toolCall] }, 'tool_calls'),
   },
-  {
-    summary: 'A stream',
-    body: {
-      model: 'textmodel-3.5-flash',
-      messages: [{ role: 'user', content: 'What does a causeway do? One sentence.' }],
-      stream: true,
-    },
-    status: 200,
-    answer: null,
-    stream: chatStream,
-  },
+  { summary: 'A stream', body: { ...question, stream: true }, status: 200, answer: null, stream: chatStream },
 ];

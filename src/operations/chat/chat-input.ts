@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import { addIssues } from '../add-issues.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
+import { withoutNull } from '../text/without-null.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
@@ -87,6 +88,51 @@ const onlyOne = z
 export const mostOutputTokens = 65_536;
 const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
 
+/** Best-effort members that go to the upstream unchanged. All others stay here. */
+const forwarded = {
+  tools: forRest(z.array(tool).nullish(), { description: 'Function tools only.' }),
+  tool_choice: forRest(
+    z
+      .union(
+        [z.enum(['auto', 'required', 'none']), namedFunction],
+        'must be "auto", "required", "none" or {"type": "function", "function": {"name": ...}}',
+      )
+      .nullish(),
+    { description: '`auto`, `required`, `none`, or a named function.' },
+  ),
+  temperature: forRest(optionalNumber, sampling),
+  top_p: forRest(optionalNumber, sampling),
+  presence_penalty: forRest(optionalNumber, sampling),
+  frequency_penalty: forRest(optionalNumber, sampling),
+  stop: forRest(z.union([z.string(), z.array(z.string())]).nullish(), bestEffort),
+  logit_bias: forRest(z.record(z.string(), z.int()).nullish(), bestEffort),
+  seed: forRest(optionalInteger, bestEffort),
+  top_logprobs: forRest(optionalInteger, bestEffort),
+  logprobs: forRest(optionalBoolean, bestEffort),
+  parallel_tool_calls: forRest(optionalBoolean, bestEffort),
+  response_format: forRest(optionalObject, {
+    description: '`text`, `json_object` or `json_schema`; best-effort.',
+  }),
+  ...unlisted({
+    stream_options: optionalObject.describe('Every stream ends with the usage, whatever it says.'),
+  }),
+  moderation: forRest(optionalObject, bestEffort),
+  prediction: forRest(optionalObject, bestEffort),
+  audio: forRest(optionalObject, bestEffort),
+  web_search_options: forRest(optionalObject, bestEffort),
+  prompt_cache_options: forRest(optionalObject, bestEffort),
+  reasoning_effort: forRest(optionalString, bestEffort),
+  service_tier: forRest(optionalString, bestEffort),
+  verbosity: forRest(optionalString, bestEffort),
+  prompt_cache_retention: forRest(optionalString, bestEffort),
+  ...unlisted({
+    function_call: z.union([z.string(), jsonObject]).nullish().describe('Legacy form of tool_choice.'),
+    functions: z.array(jsonObject).nullish().describe('Legacy form of tools.'),
+  }),
+  modalities: forRest(z.array(z.string()).nullish(), bestEffort),
+};
+const forwardedNames = Object.keys(forwarded) as (keyof typeof forwarded)[];
+
 export const chatInput = z
   .object({
     model: z
@@ -112,53 +158,14 @@ export const chatInput = z
       candidate_count: onlyOne,
       num_return_sequences: onlyOne,
     }),
-    tools: forRest(z.array(tool).nullish(), { description: 'Function tools only.' }),
-    tool_choice: forRest(
-      z
-        .union(
-          [z.enum(['auto', 'required', 'none']), namedFunction],
-          'must be "auto", "required", "none" or {"type": "function", "function": {"name": ...}}',
-        )
-        .nullish(),
-      { description: '`auto`, `required`, `none`, or a named function.' },
-    ),
-    temperature: forRest(optionalNumber, sampling),
-    top_p: forRest(optionalNumber, sampling),
-    presence_penalty: forRest(optionalNumber, sampling),
-    frequency_penalty: forRest(optionalNumber, sampling),
-    stop: forRest(z.union([z.string(), z.array(z.string())]).nullish(), bestEffort),
-    logit_bias: forRest(z.record(z.string(), z.int()).nullish(), bestEffort),
-    seed: forRest(optionalInteger, bestEffort),
-    top_logprobs: forRest(optionalInteger, bestEffort),
-    logprobs: forRest(optionalBoolean, bestEffort),
-    parallel_tool_calls: forRest(optionalBoolean, bestEffort),
-    ...unlisted({ store: optionalBoolean.describe(stays) }),
-    response_format: forRest(optionalObject, {
-      description: '`text`, `json_object` or `json_schema`; best-effort.',
-    }),
+    ...forwarded,
     ...unlisted({
-      stream_options: optionalObject.describe('Every stream ends with the usage, whatever it says.'),
+      store: optionalBoolean.describe(stays),
       metadata: optionalObject.describe(stays),
-    }),
-    moderation: forRest(optionalObject, bestEffort),
-    prediction: forRest(optionalObject, bestEffort),
-    audio: forRest(optionalObject, bestEffort),
-    web_search_options: forRest(optionalObject, bestEffort),
-    prompt_cache_options: forRest(optionalObject, bestEffort),
-    ...unlisted({ extra_body: forRest(optionalObject, bestEffort) }),
-    reasoning_effort: forRest(optionalString, bestEffort),
-    service_tier: forRest(optionalString, bestEffort),
-    verbosity: forRest(optionalString, bestEffort),
-    prompt_cache_retention: forRest(optionalString, bestEffort),
-    ...unlisted({
+      extra_body: forRest(optionalObject, bestEffort),
       user: optionalString.describe(stays),
       safety_identifier: optionalString.describe(stays),
       prompt_cache_key: optionalString.describe(stays),
-      function_call: z.union([z.string(), jsonObject]).nullish().describe('Legacy form of tool_choice.'),
-      functions: z.array(jsonObject).nullish().describe('Legacy form of tools.'),
-    }),
-    modalities: forRest(z.array(z.string()).nullish(), bestEffort),
-    ...unlisted({
       webhook_url: z
         .never('is not accepted here; leave it out')
         .optional()
@@ -184,46 +191,13 @@ export const chatInput = z
 
 export type ChatInput = z.infer<typeof chatInput>;
 
-/** Best-effort members that go to the upstream unchanged. All others stay here. */
-const forwarded = [
-  'tools',
-  'tool_choice',
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'stop',
-  'logit_bias',
-  'seed',
-  'top_logprobs',
-  'logprobs',
-  'parallel_tool_calls',
-  'response_format',
-  'stream_options',
-  'moderation',
-  'prediction',
-  'audio',
-  'web_search_options',
-  'prompt_cache_options',
-  'reasoning_effort',
-  'service_tier',
-  'verbosity',
-  'prompt_cache_retention',
-  'function_call',
-  'functions',
-  'modalities',
-] as const satisfies readonly (keyof ChatInput)[];
-
 /** Returns the members for the upstream, without absent and null ones. */
 export const forwardedOptions = (request: ChatInput): JsonObject => {
-  const options = Object.fromEntries(
-    forwarded.flatMap((name) => {
-      const value = request[name];
-      return value === undefined || value === null ? [] : [[name, value]];
-    }),
-  );
   const extra = extraBody(request);
-  return Object.keys(extra).length === 0 ? options : { ...options, extra_body: extra };
+  return withoutNull({
+    ...Object.fromEntries(forwardedNames.map((name) => [name, request[name]])),
+    extra_body: Object.keys(extra).length === 0 ? null : extra,
+  });
 };
 
 /** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */

@@ -1,16 +1,7 @@
 import type { Price } from '../../catalog/price.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { parseRate, formatRate, parseUsd, formatUsd, priceAtRates, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
-
-/** The work of a chat job: the checked request and its terms. Never stored. */
-export interface ChatJobRequest {
-  messages: TextMessage[];
-  options: { [name: string]: Json };
-  maxOutputTokens: number;
-  conversationId: string | null;
-  price: FrozenPrice;
-}
 
 /** A price as JSON, fixed when a job is admitted: later changes of rates do not change the job's cost. */
 export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
@@ -47,7 +38,7 @@ const tokensPerMessage = 16;
  * and the minimum of a sound.
  */
 export const promptTokensUpperBound = (
-  request: Pick<ChatJobRequest, 'messages' | 'options'>,
+  request: { messages: TextMessage[]; options: JsonObject },
   tokensPerMedia: number,
 ): number => {
   let tokens = Buffer.byteLength(JSON.stringify(request.options));

@@ -2,7 +2,7 @@ import type { JobEvent } from '../../jobs/executor.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Job } from '../../store/store.ts';
-import { toJobError } from '../jobs/job-error.ts';
+import { toJobError } from '../jobs/job-answer.ts';
 import type { ServerSentEvent } from '../operation.ts';
 
 interface StreamedCompletion {
@@ -124,8 +124,5 @@ const logprobsOf = (event: JobEvent): JsonObject | null => {
   const logprobs = event.type === 'content' ? event.extras?.logprobs : undefined;
   if (logprobs === undefined) return null;
   const { content, refusal } = logprobs;
-  return {
-    content: content.length === 0 ? null : content,
-    refusal: refusal.length === 0 ? null : refusal,
-  };
+  return { content: content.length === 0 ? null : content, refusal: refusal.length === 0 ? null : refusal };
 };

@@ -1,26 +1,18 @@
-import { AppError } from '../../kit/errors.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
-import { promptTokensUpperBound, type ChatJobRequest } from './chat-job.ts';
+import { promptTokensUpperBound } from './chat-job.ts';
+import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
-import { isSandboxJob } from '../../jobs/public-job.ts';
-import { isTerminal } from '../../jobs/wait-for-job.ts';
 import type { TextMessage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
 import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
-import { checkInlineMedia } from '../text/check-inline-media.ts';
-import { chatChunkSchema } from './chat-chunk-schema.ts';
-import { chatCompletionSchema } from './chat-completion-schema.ts';
+import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
 import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
-import { namesRemoteImages, takeChatImages } from './take-chat-images.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
-import { toJobError } from '../jobs/job-error.ts';
+import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
-import { jsonAnswer } from '../json-answer.ts';
 import type { SoldOperation } from '../operation.ts';
-import { streamTextJob } from '../text/stream-text-job.ts';
+import { withoutNull } from '../text/without-null.ts';
+import { answerTextJob } from '../text/answer-text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
@@ -105,17 +97,20 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         );
       },
 
-      answer: async ({ job }, request, call, services) => {
-        const headers = headersOf(job, request);
-        if (request.stream === true && call.transport === 'rest') {
-          const isLegacyCall = Array.isArray(request.functions);
-          const followLive = (live: LiveJob) => streamLiveChat({ job, live, isLegacyCall }, call.signal);
-          return streamTextJob({ job, headers, followLive, replay: streamFinishedChat }, call, services);
-        }
-        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-        const finished = await waitWithProgress({ job, timeoutMs }, call, services);
-        return toCompletionAnswer(finished, headers);
-      },
+      answer: ({ job }, request, call, services) =>
+        answerTextJob(
+          {
+            job,
+            headers: headersOf(job, request),
+            isStream: request.stream === true,
+            followLive: (live) =>
+              streamLiveChat({ job, live, isLegacyCall: Array.isArray(request.functions) }, call.signal),
+            replay: streamFinishedChat,
+            readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
+          },
+          call,
+          services,
+        ),
     },
   },
 };
@@ -137,18 +132,6 @@ const conversationHeader = (id: string): Record<string, string> => {
   return { 'x-conversation-id': isPlain ? id : encoded };
 };
 
-const toCompletionAnswer = (job: Job, headers: Record<string, string>) => {
-  if (!isTerminal(job))
-    throw new AppError(
-      'request_timeout',
-      `The answer takes longer than this request may wait; it goes on. Read it with GET /v1/jobs/${job.id} ` +
-        '(get_job over MCP).',
-      { headers: { ...headers, 'x-should-retry': 'false' } },
-    );
-  if (job.status === 'failed' || job.result === null) throw toJobError(job, headers);
-  return jsonAnswer(JSON.parse(job.result), { headers, isSandbox: isSandboxJob(job) });
-};
-
 /** Removes participant names, which never reach an upstream. The legacy function role keeps the name that it needs. */
 const toUpstreamMessage = ({
   name,
@@ -156,18 +139,11 @@ const toUpstreamMessage = ({
   annotations: _annotations,
   ...message
 }: ChatInput['messages'][number]): TextMessage => {
-  const kept = withoutEmpty(message) as unknown as TextMessage;
+  const kept = withoutNull(message) as unknown as TextMessage;
   kept.content = Array.isArray(message.content)
-    ? message.content.map((part) => withoutEmpty(part))
+    ? message.content.map((part) => withoutNull(part))
     : (message.content ?? null);
   if (message.role === 'function' && typeof name === 'string') kept.name = name;
   if (message.role === 'assistant' && typeof audio?.['id'] === 'string') kept.audio = { id: audio['id'] };
   return kept;
 };
-
-const withoutEmpty = (members: { [name: string]: Json | undefined }): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [[name, value]],
-    ),
-  );

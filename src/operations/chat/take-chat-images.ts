@@ -1,16 +1,18 @@
-import { isDataUri } from '../../media/data-uri-input.ts';
 import { textJobCostPerByte } from '../../limits/memory-budget.ts';
+import { decodeBase64 } from '../../media/base64-input.ts';
+import { isDataUri } from '../../media/data-uri-input.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import { isConverted } from '../../providers/image/input-image-type.ts';
-import type { ChatInput } from './chat-input.ts';
+import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../operation.ts';
+import type { ChatInput } from './chat-input.ts';
 
 /** The deadline for all images of one request. */
 const deadlineMs = 30_000;
 const mostDownloads = 32;
 /** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
-const fetchedAtOnce = 4;
+const atOnce = 4;
 /** The limit of all images of one request, before conversion. They go upstream in one body. */
 const mostMegabytesTogether = 48;
 
@@ -18,11 +20,32 @@ type Message = ChatInput['messages'][number];
 type Part = Exclude<NonNullable<Message['content']>, string>[number];
 type ImagePart = Part & { type: 'image_url' };
 
-/** An image part that names an address, or holds an image of a type that is converted, and its field. */
-interface RemoteImage {
-  part: ImagePart;
-  param: string;
-}
+/** Returns the parts of all messages with their fields. */
+const partsOf = (messages: readonly Message[]): { part: Part; param: string }[] =>
+  messages.flatMap(({ content }, message) =>
+    Array.isArray(content)
+      ? content.map((part, index) => ({ part, param: `messages.${message}.content.${index}` }))
+      : [],
+  );
+
+const base64Of = (url: string): string => url.slice(url.indexOf(',') + 1);
+
+/**
+ * Refuses pictures and sounds in messages that are not valid base64, and names their fields, which an upstream's own
+ * refusal would not do. Throws AppError `invalid_parameter`.
+ */
+export const checkInlineMedia = async (messages: readonly Message[]): Promise<void> => {
+  for (const { part, param } of partsOf(messages)) {
+    if (part.type === 'image_url' && isDataUri(part.image_url.url))
+      await checkBase64(base64Of(part.image_url.url), `${param}.image_url.url`);
+    if (part.type === 'input_audio') await checkBase64(part.input_audio.data, `${param}.input_audio.data`);
+  }
+};
+
+const checkBase64 = async (text: string, param: string): Promise<void> => {
+  if (text === '') throw refuseInput(param, 'is empty');
+  if ((await decodeBase64(text)) === null) throw refuseInput(param, 'is not proper base64');
+};
 
 /** The length of base64 that is enough to detect a type. */
 const sniffedLength = 4_096;
@@ -34,14 +57,11 @@ const isTaken = (url: string): boolean => {
   return isConverted(Buffer.from(url.slice(data, data + sniffedLength), 'base64'));
 };
 
-const remoteImages = (messages: readonly Message[]): RemoteImage[] =>
-  messages.flatMap(({ content }, message) =>
-    Array.isArray(content)
-      ? content.flatMap((part, index) =>
-          part.type === 'image_url' && isTaken(part.image_url.url)
-            ? [{ part, param: `messages.${message}.content.${index}.image_url.url` }]
-            : [],
-        )
+/** Returns the images that name an address, or have a type that is converted. */
+const remoteImages = (messages: readonly Message[]): { part: ImagePart; param: string }[] =>
+  partsOf(messages).flatMap(({ part, param }) =>
+    part.type === 'image_url' && isTaken(part.image_url.url)
+      ? [{ part, param: `${param}.image_url.url` }]
       : [],
   );
 
@@ -68,48 +88,35 @@ export const takeChatImages = async (
       excess.param,
       `is one too many: at most ${mostDownloads} images are downloaded or converted`,
     );
-  const taken = new Map<Part, ImagePart>();
-  const failed = new AbortController();
-  const ended = AbortSignal.any([signal, failed.signal]);
-  const timer = setTimeout(() => {
-    const missing = images.find(({ part }) => !taken.has(part));
-    if (missing !== undefined)
-      failed.abort(refuseInput(missing.param, 'was not there in time; send fewer or smaller images'));
-  }, deadlineMs);
   let bytesTogether = 0;
-
-  const take = async ({ part, param }: RemoteImage): Promise<void> => {
-    const { bytes, contentType } = await fetchInput(part.image_url.url, {
-      kinds: ['image'],
-      maxBytes: maxInputBytes.image,
-      param,
-      signal: ended,
-      accountId: caller.accountId,
-      keep: async (sizeBytes) => {
-        bytesTogether += sizeBytes;
-        if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
-          throw refuseInput(param, `brings the images above ${mostMegabytesTogether} MB together`);
-        await memory.take(sizeBytes * textJobCostPerByte, ended);
-      },
-    });
-    const url = `data:${contentType};base64,${Buffer.from(bytes).toString('base64')}`;
-    taken.set(part, { ...part, image_url: { ...part.image_url, url } });
-  };
-
-  const waiting = images.values();
-  const takeSome = async (): Promise<void> => {
-    try {
-      for (const image of waiting) await take(image);
-    } catch (error) {
-      failed.abort(error);
-    }
-  };
-  await Promise.all(Array.from({ length: fetchedAtOnce }, takeSome));
-  clearTimeout(timer);
-  ended.throwIfAborted();
+  const taken = await takeAll(images, {
+    atOnce,
+    deadlineMs,
+    tooLate: ({ param }) => refuseInput(param, 'was not there in time; send fewer or smaller images'),
+    signal,
+    take: async ({ part, param }, ended): Promise<[Part, ImagePart]> => {
+      const { bytes, contentType } = await fetchInput(part.image_url.url, {
+        kinds: ['image'],
+        maxBytes: maxInputBytes.image,
+        param,
+        signal: ended,
+        accountId: caller.accountId,
+        keep: async (sizeBytes) => {
+          bytesTogether += sizeBytes;
+          if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
+            throw refuseInput(param, `brings the images above ${mostMegabytesTogether} MB together`);
+          await memory.take(sizeBytes * textJobCostPerByte, ended);
+        },
+      });
+      const url = `data:${contentType};base64,${Buffer.from(bytes).toString('base64')}`;
+      return [part, { ...part, image_url: { ...part.image_url, url } }];
+    },
+  });
+  signal.throwIfAborted();
+  const byPart = new Map(taken);
   return messages.map((message) =>
     Array.isArray(message.content)
-      ? { ...message, content: message.content.map((part) => taken.get(part) ?? part) }
+      ? { ...message, content: message.content.map((part) => byPart.get(part) ?? part) }
       : message,
   );
 };

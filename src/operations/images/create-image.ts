@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Caller } from '../../accounts/caller.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
 import { leaseMs } from '../../jobs/job-runner.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
@@ -10,14 +9,13 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { findReplay, insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
-import { assertRoute } from '../assert-route.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { customData } from '../custom-data.ts';
-import { toJobAnswer, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
-import { jobSchema } from '../jobs/job-schema.ts';
-import type { Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { toJobAnswer, waitLimit, waitWithProgress, jobSchema } from '../jobs/job-answer.ts';
+import type { SoldOperation, Services } from '../operation.ts';
 import { createImageExamples } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
@@ -117,13 +115,8 @@ export const createImage: SoldOperation<Input> = {
         if (request.async) await assertRoute(services.providers.image(model.sku));
         const inputs = await takeImageInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        const order = { request, model: model.sku, price, inputs, caller, idempotency };
-        let opened: OpenedJob | null = null;
-        try {
-          opened = await openImage(order, services);
-        } finally {
-          if (opened === null || opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-        }
+        const toOrder = () => toImageOrder({ request, model: model.sku, price, inputs }, services);
+        const opened = await openMediaJob({ inputs, toOrder, idempotency }, call, services);
         if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
         return opened;
       },
@@ -137,37 +130,25 @@ export const createImage: SoldOperation<Input> = {
   },
 };
 
-interface ImageOrder {
-  request: Input;
-  model: string;
-  price: Nano;
-  inputs: ImageJobInput[];
-  caller: Caller;
-  idempotency: Idempotency | null;
-}
-
-const openImage = async (
-  { request, model, price, inputs, caller, idempotency }: ImageOrder,
-  services: Services,
-): Promise<OpenedJob> => {
-  const now = services.clock.now();
+const toImageOrder = (
+  { request, model, price, inputs }: { request: Input; model: string; price: Nano; inputs: ImageJobInput[] },
+  { clock, jobs }: Services,
+): MediaJobOrder => {
+  const now = clock.now();
   const work: ImageJobRequest = {
     prompt: request.prompt,
     aspectRatio: ratioOf(request),
     inputs,
     priceUsd: formatUsd(price),
   };
-  const opened = await openPrepaid(services, {
+  return {
     job: {
-      id: newId(),
-      accountId: caller.accountId,
-      keyId: caller.keyId,
       kind: 'image',
       model,
       // Somebody waits for a synchronous image: it runs at once, in this process.
       ...(request.async
         ? { status: 'queued', leaseOwner: null, leaseUntil: null }
-        : { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }),
+        : { status: 'running', leaseOwner: jobs.owner, leaseUntil: now + leaseMs }),
       maxAttempts,
       deadlineAt: now + queueDeadlineMs,
       request: JSON.stringify(work),
@@ -175,13 +156,8 @@ const openImage = async (
       parameters: null,
       webhookUrl: request.webhook_url ?? null,
     },
-    hold: price,
-    idempotency,
-    inputs: inputs.map(({ id }) => id),
-  });
-  if (opened.outcome === 'insufficient')
-    throw insufficientBalance({ needed: price, available: opened.available });
-  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    price,
+  };
 };
 
 const refuseUnsupported = (

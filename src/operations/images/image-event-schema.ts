@@ -4,7 +4,6 @@ import { forRest } from '../schema-marks.ts';
 
 const uuid = forRest(z.string(), { format: 'uuid' });
 
-/** The callback of an image job's end. */
 export const imageEventSchema = z
   .looseObject({
     event_id: uuid.describe('The same in every delivery of this event.'),

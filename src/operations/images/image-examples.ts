@@ -37,10 +37,12 @@ export const failedImage: JsonObject = {
   usage: { cost_usd: '0.00', balance_remaining_usd: '25.00' },
 };
 
+const lighthouse: JsonObject = { model: 'imagemodel-1.0', prompt: 'A lighthouse at dusk, watercolour' };
+
 export const createImageExamples: OperationDocs['examples'] = [
   {
     summary: 'Text to image, waiting for the result',
-    body: { model: 'imagemodel-1.0', prompt: 'A lighthouse at dusk, watercolour', aspect_ratio: '3:2' },
+    body: { ...lighthouse, aspect_ratio: '3:2' },
     status: 200,
     answer: { ...doneImage, custom_data: {} },
   },
@@ -48,8 +50,7 @@ export const createImageExamples: OperationDocs['examples'] = [
     summary: 'Queued, with a signed callback at the end',
     parameters: { async: true },
     body: {
-      model: 'imagemodel-1.0',
-      prompt: 'A lighthouse at dusk, watercolour',
+      ...lighthouse,
       webhook_url: 'https://shop.example.com/hooks/causeway',
       custom_data: { order: 7301 },
     },
@@ -70,15 +71,10 @@ export const createImageExamples: OperationDocs['examples'] = [
   },
 ];
 
+const { usage: _usage, ...endedImage } = doneImage;
+
 /** The callback of an image job. */
 export const imageEventExample: JsonObject = {
   event_id: '9a8b7c6d-5e4f-4a3b-8c2d-1e0f9a8b7c6d',
-  id: imageJobId,
-  status: 'done',
-  model: 'imagemodel-1.0',
-  created_at: createdAt,
-  finished_at: '2026-11-20T09:30:06.412Z',
-  custom_data: { order: 7301 },
-  data: [{ url: resultUrl, revised_prompt: null }],
-  error: null,
+  ...endedImage,
 };

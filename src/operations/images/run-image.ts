@@ -4,7 +4,6 @@ import type { Log } from '../../kit/log.ts';
 import { parseUsd } from '../../kit/money.ts';
 import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/image/image-provider.ts';
 import type { RoutedImage } from '../../providers/router.ts';
-import type { Job } from '../../store/store.ts';
 import type { Executor } from '../../jobs/executor.ts';
 import { outliveOutage } from '../../jobs/outlive-outage.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
@@ -12,13 +11,11 @@ import type { SaveResult } from '../../jobs/save-result.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {
-  /** The id of the saved medium. */
   id: string;
   contentType: string;
   sizeBytes: number;
 }
 
-/** The work of an image job. */
 export interface ImageJobRequest {
   prompt: string;
   aspectRatio: AspectRatio;
@@ -33,7 +30,6 @@ export interface RunImageOptions {
   /** Reads a saved input. Null when its bytes are gone. */
   readInput: (id: string) => Promise<Readable | null>;
   saveResult: SaveResult;
-  /** The lifetime of results. */
   keepMs: number;
   /** The memory for inputs of all running jobs. A job waits until its inputs fit. */
   memoryBytes: number;
@@ -43,8 +39,14 @@ export interface RunImageOptions {
 const longestWaitMs = 600_000;
 
 /** Runs image jobs: the result is the contract's array of image data items with durable URLs. */
-export const createRunImage = (options: RunImageOptions): Executor => {
-  const { saveResult, keepMs, memoryBytes, log } = options;
+export const createRunImage = ({
+  routesFor,
+  readInput,
+  saveResult,
+  keepMs,
+  memoryBytes,
+  log,
+}: RunImageOptions): Executor => {
   const memory = createMemoryBudget({ totalBytes: memoryBytes, longestWaitMs });
 
   return async (job, { signal }) => {
@@ -55,16 +57,22 @@ export const createRunImage = (options: RunImageOptions): Executor => {
       inputs.length === 0
         ? () => undefined
         : await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
-    let made: MadeImages;
+    let route = { provider: 'none', isSandbox: false };
+    let images: GeneratedImage[];
     try {
-      made = await makeImages(job, { request, inputs: await load(inputs, options), signal }, options);
+      const { prompt, aspectRatio } = request;
+      images = await routesFor(job.model).generate(
+        { prompt, aspectRatio, inputs: await load(inputs, readInput) },
+        { signal, onRoute: (chosen) => (route = chosen) },
+      );
     } catch (error) {
+      log.warn({ err: error, jobId: job.id, provider: route.provider }, 'an image job failed');
       return toFailedOutcome(error);
     } finally {
       release();
     }
     const saved = await Promise.all(
-      made.images.map(async ({ bytes, contentType, revisedPrompt }) => ({
+      images.map(async ({ bytes, contentType, revisedPrompt }) => ({
         media: await outliveOutage(
           () => saveResult({ accountId: job.accountId, role: 'image', contentType, source: bytes, signal }),
           { what: 'saving an image', jobId: job.id, log, signal },
@@ -83,44 +91,18 @@ export const createRunImage = (options: RunImageOptions): Executor => {
         sizeBytes,
         keepMs,
       })),
-      metadata: { sandbox: made.route.isSandbox, provider: made.route.provider },
+      metadata: { sandbox: route.isSandbox, provider: route.provider },
     };
   };
-};
-
-interface MadeImages {
-  images: GeneratedImage[];
-  route: { provider: string; isSandbox: boolean };
-}
-
-interface ImageWork {
-  request: ImageJobRequest;
-  inputs: InputImage[];
-  signal: AbortSignal;
-}
-
-const makeImages = async (
-  job: Job,
-  { request: { prompt, aspectRatio }, inputs, signal }: ImageWork,
-  { routesFor, log }: RunImageOptions,
-): Promise<MadeImages> => {
-  let route: MadeImages['route'] = { provider: 'none', isSandbox: false };
-  try {
-    const images = await routesFor(job.model).generate(
-      { prompt, aspectRatio, inputs },
-      { signal, onRoute: (chosen) => (route = chosen) },
-    );
-    return { images, route };
-  } catch (error) {
-    log.warn({ err: error, jobId: job.id, provider: route.provider }, 'an image job failed upstream');
-    throw error;
-  }
 };
 
 const sizeOf = (inputs: readonly ImageJobInput[]): number =>
   inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-const load = (inputs: readonly ImageJobInput[], { readInput }: RunImageOptions): Promise<InputImage[]> =>
+const load = (
+  inputs: readonly ImageJobInput[],
+  readInput: RunImageOptions['readInput'],
+): Promise<InputImage[]> =>
   Promise.all(
     inputs.map(async ({ id, contentType }) => {
       const stream = await readInput(id);

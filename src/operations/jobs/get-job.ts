@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitMsField, waitWithProgress } from './job-answer.ts';
-import { jobSchema } from './job-schema.ts';
+import { toJobAnswer, waitLimit, waitMsField, waitWithProgress, jobSchema } from './job-answer.ts';
 import { getJobExamples } from './job-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 
-/** The number of newest jobs in the list of MCP resources. */
 const listedJobs = 20;
 
 const input = z.object({

@@ -1,8 +1,34 @@
 import { z } from 'zod';
+import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
+import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
+import { responseSchema } from '../responses/response-schema.ts';
+import { opaque } from '../schema-marks.ts';
+
+export const jobSchema = z.looseObject({
+  id: z.string().describe('Job id (UUID).'),
+  status: z.enum(['queued', 'running', 'done', 'failed']),
+  model: z.string(),
+  created_at: time.describe('ISO 8601.'),
+  finished_at: time.nullable(),
+  custom_data: z.record(z.string(), z.unknown()),
+  data: z
+    .array(z.looseObject({ url: z.string(), revised_prompt: z.string().nullable() }))
+    .describe('Images; empty until status is done.'),
+  error: errorEnvelope.nullable(),
+  usage: z.looseObject({ cost_usd: usd.optional(), balance_remaining_usd: usd }),
+  response: opaque(
+    z
+      .union([chatCompletionSchema, responseSchema])
+      .optional()
+      .describe('What a done chat or response job answered.'),
+  ),
+  ...sandboxMark,
+});
 
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
@@ -36,7 +62,6 @@ const linksOf = (data: unknown): MediaLink[] => {
 /** The longest wait of a call over MCP. Clients give up after about a minute. */
 const longestMcpWaitMs = 45_000;
 
-/** `wait_ms` of operations that read a job. */
 export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
 
 const progressEveryMs = 5_000;
@@ -69,4 +94,16 @@ export const waitWithProgress = async (
   } finally {
     clearInterval(timer);
   }
+};
+
+/** The wait before a client repeats a request that an upstream refused because of load. */
+const retryAfterSeconds = 5;
+
+export const toJobError = (job: Job, headers: Record<string, string>): AppError => {
+  const code = toErrorCode(job.error?.code);
+  const status = errorTable[code][0];
+  return new AppError(code, job.error?.message ?? 'The job failed. It was not charged.', {
+    headers,
+    ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
+  });
 };

@@ -7,6 +7,8 @@ import { modelSchema, toPublicModel } from './public-model.ts';
 
 const input = z.object({ model: z.string().min(1).max(128).describe('A SKU.') });
 
+const noSuchModel = 'model: this account has no such SKU. See GET /v1/models.';
+
 export const getModel: ReadOperation<z.infer<typeof input>> = {
   name: 'get_model',
   title: 'Read a model and its price',
@@ -31,13 +33,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
     wrong: { model: 'x'.repeat(129) },
     headers: {},
     mayBeSandbox: false,
-    errors: {
-      not_found: {
-        when: 'The account has no such SKU.',
-        message: 'model: this account has no such SKU. See GET /v1/models.',
-        param: 'model',
-      },
-    },
+    errors: { not_found: { when: 'The account has no such SKU.', message: noSuchModel, param: 'model' } },
   },
   resource: { path: 'models/{model}', name: 'model', title: 'A model' },
   handle: async ({ model: sku }, { caller }, { catalogs, config }) => {
@@ -45,10 +41,7 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
       .for(caller)
       .list()
       .find((candidate) => candidate.sku === sku);
-    if (model === undefined)
-      throw new AppError('not_found', 'model: this account has no such SKU. See GET /v1/models.', {
-        param: 'model',
-      });
+    if (model === undefined) throw new AppError('not_found', noSuchModel, { param: 'model' });
     return jsonAnswer(toPublicModel(model, config));
   },
 };

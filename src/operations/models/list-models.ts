@@ -18,13 +18,7 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
   sale: null,
   input,
   output,
-  rest: {
-    method: 'GET',
-    path: '/v1/models',
-    query: [],
-    validation: 'envelope',
-    errors: [],
-  },
+  rest: { method: 'GET', path: '/v1/models', query: [], validation: 'envelope', errors: [] },
   tool: {
     readOnly: true,
     idempotent: true,

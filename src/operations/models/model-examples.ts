@@ -38,10 +38,5 @@ export const listModelsExamples: OperationDocs['examples'] = [
 ];
 
 export const getModelExamples: OperationDocs['examples'] = [
-  {
-    summary: 'One SKU',
-    parameters: { model: 'textmodel-3.5-flash' },
-    status: 200,
-    answer: textModel,
-  },
+  { summary: 'One SKU', parameters: { model: 'textmodel-3.5-flash' }, status: 200, answer: textModel },
 ];

@@ -6,7 +6,6 @@ import { usd } from '../answer-fields.ts';
 
 const someUsd = usd.optional();
 
-/** A model with its price, as answered. */
 export const modelSchema = z.looseObject({
   id: z.string().describe('SKU, as `model` in other calls.'),
   object: z.literal('model'),
@@ -20,13 +19,7 @@ export const modelSchema = z.looseObject({
     input_usd_per_1m: someUsd,
     output_usd_per_1m: someUsd,
     rates: z
-      .array(
-        z.looseObject({
-          resolution: z.string(),
-          price_usd: usd,
-          with_video_price_usd: usd.nullable(),
-        }),
-      )
+      .array(z.looseObject({ resolution: z.string(), price_usd: usd, with_video_price_usd: usd.nullable() }))
       .optional()
       .describe('Of an output second.'),
   }),
@@ -35,7 +28,6 @@ export const modelSchema = z.looseObject({
 /** 2026-01-01. SKUs have no date of creation, but OpenAI's clients need a number. */
 const catalogEpochSeconds = 1_767_225_600;
 
-/** Returns the public form of a model. */
 export const toPublicModel = (model: ModelConfig, { brand }: { brand: string }): JsonObject => ({
   id: model.sku,
   object: 'model',

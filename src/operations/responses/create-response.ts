@@ -1,27 +1,20 @@
-import { AppError } from '../../kit/errors.ts';
 import { promptTokensUpperBound } from '../chat/chat-job.ts';
-import { isSandboxJob } from '../../jobs/public-job.ts';
 import { responseId, responseIdHeader } from './response-ids.ts';
-import { asJson, readResponse, type KeptRequest, type ResponseJobRequest } from './response-object.ts';
-import { isTerminal } from '../../jobs/wait-for-job.ts';
+import type { KeptRequest, ResponseJobRequest } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import { findReplay } from '../../purchases/prepaid.ts';
+import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
-import { toJobError } from '../jobs/job-error.ts';
-import { findTextModel, openTextJob } from '../text/open-text-job.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { AccountCall, SoldOperation, JsonAnswer, Services, StreamAnswer } from '../operation.ts';
-import { responseEventSchema } from './response-event-schema.ts';
+import { findTextModel, openTextJob, type TextJobOrder, type TextJobTerms } from '../text/open-text-job.ts';
+import type { SoldOperation, Services } from '../operation.ts';
+import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
-import { toMessages } from './response-messages.ts';
+import { toMessages, hasReferences, resolveReferences, type PlacedItem } from './response-messages.ts';
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
-import { hasReferences, resolveReferences, type PlacedItem } from './response-references.ts';
 import { checkResponseRequest } from './response-rules.ts';
-import { responseSchema } from './response-schema.ts';
 import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
-import { streamTextJob } from '../text/stream-text-job.ts';
+import { answerTextJob } from '../text/answer-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -87,13 +80,23 @@ export const createResponse: SoldOperation<ResponseInput> = {
         return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
       },
 
-      answer: async ({ job }, request, call, services) => {
-        const headers = responseHeaders(job);
-        if (request.stream === true && call.transport === 'rest')
-          return toStream(job, headers, call, services);
-        const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-        return toResponseAnswer(await waitWithProgress({ job, timeoutMs }, call, services), headers);
-      },
+      answer: ({ job }, request, call, services) =>
+        answerTextJob(
+          {
+            job,
+            headers: responseHeaders(job),
+            isStream: request.stream === true,
+            followLive: (live) =>
+              streamLiveResponse(
+                { job, live, finished: () => endOf(job, live, call.signal, services) },
+                call.signal,
+              ),
+            replay: streamFinishedResponse,
+            readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
+          },
+          call,
+          services,
+        ),
     },
   },
 };
@@ -106,67 +109,25 @@ const responseHeaders = (job: Job): Record<string, string> => ({
 const toItems = (input: ResponseInput['input']) =>
   typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 
-const toOrder = (request: ResponseInput, placed: readonly PlacedItem[]) => {
+const toOrder = (
+  request: ResponseInput,
+  placed: readonly PlacedItem[],
+): Omit<TextJobOrder, 'kind' | 'model' | 'idempotency'> => {
   const messages = toMessages(placed, request.instructions ?? null);
   const options = toChatOptions(request);
-  const toShown = ({ maxOutputTokens }: { maxOutputTokens: number }) =>
-    toShownRequest(request, maxOutputTokens);
+  const toShown = ({ maxOutputTokens }: TextJobTerms) => toShownRequest(request, maxOutputTokens);
   return {
     promptTokens: promptTokensUpperBound({ messages, options }, 0),
     outputLimit: request.max_output_tokens ?? null,
-    toWork: (terms: Pick<ResponseJobRequest, 'maxOutputTokens' | 'price'>): ResponseJobRequest => ({
-      messages,
-      options,
-      shown: toShown(terms),
-      ...terms,
-    }),
-    toRequest: (terms: { maxOutputTokens: number }): KeptRequest => ({ shown: toShown(terms) }),
-    toParameters: ({ maxOutputTokens }: { maxOutputTokens: number }) =>
-      toKeptParameters(request, maxOutputTokens),
+    toWork: (terms): ResponseJobRequest => ({ messages, options, shown: toShown(terms), ...terms }),
+    toRequest: (terms): KeptRequest => ({ shown: toShown(terms) }),
+    toParameters: ({ maxOutputTokens }) => toKeptParameters(request, maxOutputTokens),
   };
 };
 
-const toStream = (
-  job: Job,
-  headers: Record<string, string>,
-  call: AccountCall,
-  services: Services,
-): Promise<StreamAnswer> => {
-  const { signal } = call;
-  const timeoutMs = services.config.chatDeadlineMs;
-  return streamTextJob(
-    {
-      job,
-      headers,
-      followLive: (live) =>
-        streamLiveResponse(
-          {
-            job,
-            live,
-            // This process lost the job, so another process ends it.
-            finished: () =>
-              live.finished
-                .catch(() => services.jobs.wait({ job, timeoutMs, signal }))
-                // The stream ends in its own form even when the store does not answer.
-                .catch(() => job),
-          },
-          signal,
-        ),
-      replay: streamFinishedResponse,
-    },
-    call,
-    services,
-  );
-};
-
-const toResponseAnswer = (job: Job, headers: Record<string, string>): JsonAnswer => {
-  if (!isTerminal(job))
-    throw new AppError(
-      'request_timeout',
-      `The response takes longer than this request may wait; it goes on. Read it with GET ` +
-        `/v1/responses/${responseId(job.id)} (get_response over MCP).`,
-      { headers: { ...headers, 'x-should-retry': 'false' } },
-    );
-  if (job.status === 'failed') throw toJobError(job, headers);
-  return jsonAnswer(asJson(readResponse(job)), { headers, isSandbox: isSandboxJob(job) });
-};
+/** Waits for the end of a job. When this process loses the job, another one ends it. */
+const endOf = (job: Job, live: LiveJob, signal: AbortSignal, { jobs, config }: Services): Promise<Job> =>
+  live.finished
+    .catch(() => jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal }))
+    // The stream ends in its own form even when the store does not answer.
+    .catch(() => job);

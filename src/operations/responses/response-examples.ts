@@ -4,12 +4,14 @@ import { weatherParameters } from '../chat/chat-examples.ts';
 
 const responseJobId = 'c0ffee00-1b2c-4d3e-8f4a-5b6c7d8e9f00';
 
+const text = 'A causeway crosses water.';
+const textPart: JsonObject = { type: 'output_text', text, annotations: [], logprobs: [] };
 const messageItem: JsonObject = {
   id: `msg_${responseJobId}_0`,
   type: 'message',
   status: 'completed',
   role: 'assistant',
-  content: [{ type: 'output_text', text: 'A causeway crosses water.', annotations: [], logprobs: [] }],
+  content: [textPart],
 };
 
 const response: JsonObject = {
@@ -29,7 +31,7 @@ const response: JsonObject = {
   metadata: { ticket: '7301' },
   model: 'textmodel-3.5-flash',
   output: [messageItem],
-  output_text: 'A causeway crosses water.',
+  output_text: text,
   parallel_tool_calls: true,
   previous_response_id: null,
   prompt_cache_key: null,
@@ -63,8 +65,6 @@ const startedResponse: JsonObject = {
   usage: null,
 };
 const textPlace: JsonObject = { output_index: 0, content_index: 0, item_id: `msg_${responseJobId}_0` };
-const text = 'A causeway crosses water.';
-const textPart: JsonObject = { type: 'output_text', text, annotations: [], logprobs: [] };
 
 const responseStream = (
   [
@@ -88,13 +88,14 @@ const responseStream = (
   )
   .join('');
 
+const question: JsonObject = { model: 'textmodel-3.5-flash', input: 'What does a causeway do?' };
+
 export const createResponseExamples: OperationDocs['examples'] = [
   {
     summary: 'A question',
     body: {
-      model: 'textmodel-3.5-flash',
+      ...question,
       instructions: 'Answer in one sentence.',
-      input: 'What does a causeway do?',
       max_output_tokens: 1000,
       metadata: { ticket: '7301' },
     },
@@ -117,7 +118,7 @@ export const createResponseExamples: OperationDocs['examples'] = [
   },
   {
     summary: 'A stream',
-    body: { model: 'textmodel-3.5-flash', input: 'What does a causeway do?', stream: true },
+    body: { ...question, stream: true },
     status: 200,
     answer: null,
     stream: responseStream,

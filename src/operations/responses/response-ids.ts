@@ -1,7 +1,6 @@
 /** The kind of an output item, at the beginning of its id. */
 type ItemPrefix = 'msg' | 'fc' | 'rs';
 
-/** Returns the public id of a response. */
 export const responseId = (jobId: string): string => `resp_${jobId}`;
 
 /** Returns the id of an output item. It contains the job id, so that a reference finds the response. */
@@ -20,6 +19,4 @@ export const jobIdOfResponse = (id: string): string | null =>
 export const jobIdOfItem = (id: string): string | null => itemPattern.exec(id)?.[1] ?? null;
 
 /** The documentation of the header that every answer with a response carries. */
-export const responseIdHeader = {
-  'X-Response-Id': '`resp_` and the job id: the way to recover the answer.',
-};
+export const responseIdHeader = { 'X-Response-Id': '`resp_` and the job id: the way to recover the answer.' };

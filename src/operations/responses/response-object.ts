@@ -1,45 +1,28 @@
 import type OpenAI from 'openai';
 import type { ErrorEnvelope } from '../../kit/errors.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
-import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { FrozenPrice } from '../chat/chat-job.ts';
-import type { OutputItem } from './response-event.ts';
+import type { TextJobRequest } from '../text/run-text-job.ts';
+import type { OutputItem } from './output-items.ts';
 import { responseId } from './response-ids.ts';
 
 type WireResponse = OpenAI.Responses.Response;
 
-/** The members of a request that its response repeats, in wire form. */
-export type ShownRequest = Required<
-  Pick<
-    WireResponse,
-    | 'instructions'
-    | 'max_output_tokens'
-    | 'metadata'
-    | 'parallel_tool_calls'
-    | 'temperature'
-    | 'text'
-    | 'tool_choice'
-    | 'tools'
-    | 'top_p'
-  >
+/** The members of a request that stay readable after the job's end, in wire form. They contain nothing of the prompt. */
+export type KeptParameters = Required<
+  Pick<WireResponse, 'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'>
 >;
 
-/** Those that are kept after the job's end, even without a result. They contain nothing of the prompt. */
-export type KeptParameters = Pick<
-  ShownRequest,
-  'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'
->;
+/** All members of a request that its response repeats. */
+export type ShownRequest = KeptParameters &
+  Required<Pick<WireResponse, 'instructions' | 'text' | 'tool_choice' | 'tools'>>;
 
 /** The part of the request that the job's row keeps while the job runs. */
 export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
 
 /** The work of a responses job: the translated request and its terms. Never stored whole. */
-export interface ResponseJobRequest {
-  messages: TextMessage[];
-  options: { [name: string]: Json };
-  maxOutputTokens: number;
-  price: FrozenPrice;
+export interface ResponseJobRequest extends TextJobRequest {
   shown: ShownRequest;
 }
 

@@ -1,5 +1,6 @@
 import type { KeptParameters, ShownRequest } from './response-object.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import { withoutNull } from '../text/without-null.ts';
 import { functionTool, schemaFormat, type ResponseInput } from './response-input.ts';
 
 /** Translates the options of a checked Responses request to chat's names. Leaves out absent and null ones. */
@@ -26,10 +27,7 @@ export const toChatOptions = (request: ResponseInput): JsonObject => {
 export const toShownRequest = (request: ResponseInput, maxOutputTokens: number): ShownRequest => ({
   ...toKeptParameters(request, maxOutputTokens),
   instructions: request.instructions ?? null,
-  text: {
-    format: toShownFormat(request.text?.format),
-    verbosity: toVerbosity(request.text?.verbosity),
-  },
+  text: { format: toShownFormat(request.text?.format), verbosity: toVerbosity(request.text?.verbosity) },
   tool_choice: toShownChoice(request.tool_choice),
   tools: readTools(request).map((tool) => ({
     type: 'function',
@@ -52,13 +50,6 @@ type ToolChoice = ResponseInput['tool_choice'];
 type Format = NonNullable<ResponseInput['text']>['format'];
 
 const readTools = ({ tools }: ResponseInput) => (tools ?? []).map((tool) => functionTool.parse(tool));
-
-const withoutNull = (members: { [name: string]: JsonObject[string] | undefined }): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [[name, value]],
-    ),
-  );
 
 const toToolChoice = (choice: ToolChoice): JsonObject[string] => {
   if (choice === undefined || choice === null || typeof choice === 'string') return choice ?? null;

@@ -1,9 +1,17 @@
 import { longestAnswer } from '../chat/chat-completion.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
-import { createCallItem, type CallItem } from './response-call-item.ts';
-import type { ItemEnd, OpenItem, OutputItem, ResponseEvent } from './response-event.ts';
+import {
+  createCallItem,
+  createTextItem,
+  type CallItem,
+  type ItemEnd,
+  type OpenItem,
+  type OutputItem,
+  type ResponseEvent,
+  type PartType,
+  type TextItem,
+} from './output-items.ts';
 import { outputItemId } from './response-ids.ts';
-import { createTextItem, type PartType, type TextItem } from './response-text-item.ts';
 
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
 const lengthPerItem = 256;
@@ -69,7 +77,7 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
   const openText = (kind: TextItem['kind']): [TextItem, ResponseEvent] => {
     const outputIndex = items.length;
     const id = outputItemId(kind === 'message' ? 'msg' : 'rs', jobId, outputIndex);
-    text = createTextItem({ kind, id, outputIndex });
+    text = createTextItem(kind, id, outputIndex);
     return [text, begin(text)];
   };
 
@@ -95,13 +103,11 @@ export const createResponseOutput = (jobId: string): ResponseOutput => {
     if (known !== undefined) return known.add(piece.arguments, piece.extraContent);
     const before = [...closeText(), ...closeWholeCalls()];
     const outputIndex = items.length;
-    const opened = createCallItem({
-      id: outputItemId('fc', jobId, outputIndex),
-      callId: uniqueCallId(piece.id, outputIndex),
-      name: piece.name ?? '',
-      extraContent: piece.extraContent,
-      outputIndex,
-    });
+    const opened = createCallItem(
+      { id: outputItemId('fc', jobId, outputIndex), name: piece.name ?? '', outputIndex },
+      uniqueCallId(piece.id, outputIndex),
+      piece.extraContent,
+    );
     calls.set(piece.index, opened);
     return [...before, begin(opened), ...opened.add(piece.arguments)];
   };

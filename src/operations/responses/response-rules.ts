@@ -1,13 +1,13 @@
 import { AppError } from '../../kit/errors.ts';
 import { mostOutputTokens, unmetToolChoice } from '../chat/chat-input.ts';
-import type { ResponseInput } from './response-input.ts';
 import {
   isResponseItemType,
   responseItemSchemas,
   responseItemType,
+  type ResponseInput,
   type ResponseContent,
   type ResponseItem,
-} from './response-items.ts';
+} from './response-input.ts';
 
 const resend = 'Send the whole conversation in input.';
 

@@ -1,6 +1,6 @@
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
-import type { ItemEnd, OutputItem, ResponseEvent } from './response-event.ts';
+import type { ItemEnd, OutputItem, ResponseEvent } from './output-items.ts';
 import { readResponse, toUnfinishedResponse, type ResponseObject } from './response-object.ts';
 import { createResponseOutput, type ResponseOutput } from './response-output.ts';
 import { isTerminal } from '../../jobs/wait-for-job.ts';

@@ -6,7 +6,7 @@ import type { LeadQuery } from '../../leads/lead-source.ts';
 import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.ts';
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
-import { countryHint, isCountryCode } from './country-hint.ts';
+import { countryHint, isCountryCode } from './country-names.ts';
 import { searchExamples } from './search-examples.ts';
 import { invalidQuery } from '../validate.ts';
 import type { SoldOperation } from '../operation.ts';
@@ -31,42 +31,32 @@ const text = (longest: number) =>
     .transform((value) => value.trim())
     .transform((value) => (value === '' ? undefined : value));
 
-/** Models write null for what they leave out, and some an empty text. */
+/** Models write null for fields that they leave out, and some an empty text. */
 const leftOut = (value: unknown): unknown => (value === null || value === '' ? undefined : value);
 /** Some also write numbers as texts. */
 const asNumber = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : leftOut(value);
 
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess(leftOut, schema.optional()).optional();
+const optionalNumber = (schema: z.ZodInt) => z.preprocess(asNumber, schema.optional()).optional();
+
 const createInput = (maxLimit: number) =>
   z.object({
-    query: z
-      .preprocess(leftOut, text(200).optional())
-      .optional()
-      .describe(
-        'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
-      ),
-    country: z
-      .preprocess(leftOut, text(100).pipe(countryCode.optional()).optional())
-      .optional()
-      .describe('2-letter ISO country code, e.g. US, GB.'),
-    category: z
-      .preprocess(leftOut, text(longestCategory).optional())
-      .optional()
-      .describe(
-        'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
-      ),
-    gender: z
-      .preprocess(leftOut, z.enum(['male', 'female']).optional())
-      .optional()
-      .describe('Predicted; leaves out profiles without one.'),
-    min_followers: z
-      .preprocess(asNumber, followers.max(largestMinimum).optional())
-      .optional()
-      .describe('Inclusive.'),
-    max_followers: z
-      .preprocess(asNumber, followers.optional())
-      .optional()
-      .describe("Inclusive; for more results, the last one's followers."),
+    query: optional(text(200)).describe(
+      'A few words. Each must be in username, name, category or bio, whole or by its beginning (3+ letters).',
+    ),
+    country: optional(text(100).pipe(countryCode.optional())).describe(
+      '2-letter ISO country code, e.g. US, GB.',
+    ),
+    category: optional(text(longestCategory)).describe(
+      'Whole category name, in any case: Beauty, Fitness, Tech, Food, Travel, Fashion... Business accounts only.',
+    ),
+    gender: optional(z.enum(['male', 'female'])).describe('Predicted; leaves out profiles without one.'),
+    min_followers: optionalNumber(followers.max(largestMinimum)).describe('Inclusive.'),
+    max_followers: optionalNumber(followers).describe(
+      "Inclusive; for more results, the last one's followers.",
+    ),
     limit: z
       .preprocess(asNumber, z.int().min(1).max(maxLimit).default(defaultLimit))
       .default(defaultLimit)

@@ -27,7 +27,6 @@ export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelC
   return found;
 };
 
-/** The terms under which a text job is admitted. */
 export interface TextJobTerms {
   maxOutputTokens: number;
   price: FrozenPrice;

@@ -1,20 +1,19 @@
 import { accountLimits } from '../../catalog/account-limits.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
-import { newId } from '../../kit/ids.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { findReplay, insufficientBalance, openPrepaid, tooManyActive } from '../../purchases/prepaid.ts';
-import { assertRoute } from '../assert-route.ts';
-import type { AccountCall, Idempotency, SoldOperation, OpenedJob, Services } from '../operation.ts';
+import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
+import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
+import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';
-import { toVideoAnswer, type VideoParameters } from './video-answer.ts';
+import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
 import { durationOf, priceVideo } from './video-price.ts';
-import { videoSchema } from './video-schema.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
@@ -79,18 +78,12 @@ export const createVideo: SoldOperation<VideoInputBody> = {
         if (named.length > 0) await assertAdmissible(least, call, services);
         const inputs = await takeVideoInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        try {
-          const opened = await openVideo({ request, prompt, duration, resolution, ratio, inputs }, model, {
-            call,
-            services,
-            idempotency,
-          });
-          if (opened.isReplayed) await services.media.discard(inputs.map(({ id }) => id));
-          return opened;
-        } catch (error) {
-          await services.media.discard(inputs.map(({ id }) => id));
-          throw error;
-        }
+        const toOrder = () =>
+          toVideoOrder(
+            { request, prompt, duration, resolution, ratio, inputs },
+            { model, ...accountLimits(caller, services), now: services.clock.now() },
+          );
+        return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
       answer: ({ job }, _request, _call, services) => toVideoAnswer(job, 202, services),
@@ -122,36 +115,17 @@ const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: 
 /** Returns whether the output can take its shape from the input. */
 const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
-const mostOf = {
-  first_frame: 1,
-  last_frame: 1,
-  reference_image: 16,
-  reference_video: 3,
-  reference_audio: 3,
-} as const;
+const mostOf = { first_frame: 1, last_frame: 1, reference_image: 16, reference_video: 3, reference_audio: 3 };
 
 const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
   if (prompt.length > longestPrompt)
-    throw new AppError(
-      'invalid_parameter',
-      `content: all texts together may have ${longestPrompt} characters at most.`,
-      { param: 'content' },
-    );
+    throw refuseInput('content', `all texts together may have ${longestPrompt} characters at most.`);
   if (prompt === '' && named.length === 0)
-    throw new AppError(
-      'invalid_parameter',
-      'content: say what to film, in prompt or a text part, or give an input.',
-      { param: 'content' },
-    );
+    throw refuseInput('content', 'say what to film, in prompt or a text part, or give an input.');
   for (const [role, most] of Object.entries(mostOf)) {
-    const ofRole = named.filter((input) => input.role === role);
-    const tooMany = ofRole[most];
+    const tooMany = named.filter((input) => input.role === role)[most];
     if (tooMany !== undefined)
-      throw new AppError(
-        'invalid_parameter',
-        `${tooMany.param}: at most ${most} with the role ${role} can be given.`,
-        { param: tooMany.param },
-      );
+      throw refuseInput(tooMany.param, `at most ${most} with the role ${role} can be given.`);
   }
 };
 
@@ -161,9 +135,7 @@ const ratioOf = (
 ): VideoRatio => {
   const asked = ratio ?? sameRatio ?? null;
   if (isEdit && asked !== null && asked !== 'adaptive')
-    throw new AppError('invalid_parameter', 'ratio: an edit keeps its video’s shape; leave it out.', {
-      param: 'ratio',
-    });
+    throw refuseInput('ratio', 'an edit keeps its video’s shape; leave it out.');
   return asked ?? (hasInput ? 'adaptive' : '16:9');
 };
 
@@ -176,17 +148,10 @@ interface OrderedVideo {
   inputs: readonly TakenInput[];
 }
 
-interface OpenVideoContext {
-  call: AccountCall;
-  services: Services;
-  idempotency: Idempotency | null;
-}
-
-const openVideo = async (
+const toVideoOrder = (
   { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
-  model: NonNullable<ReturnType<ReturnType<Services['catalogs']['for']>['find']>>,
-  { call: { caller }, services, idempotency }: OpenVideoContext,
-): Promise<OpenedJob> => {
+  { model, activeVideos, now }: { model: ModelConfig; activeVideos: number; now: number },
+): MediaJobOrder => {
   const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
   const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
   const { price, seconds } = priceVideo(model.price, {
@@ -219,31 +184,23 @@ const openVideo = async (
     output_format: outputFormat,
     billed_seconds: seconds,
   };
-  const opened = await openPrepaid(services, {
+  return {
     job: {
-      id: newId(),
-      accountId: caller.accountId,
-      keyId: caller.keyId,
       kind: 'video',
       model: model.sku,
       status: 'queued',
       leaseOwner: null,
       leaseUntil: null,
       maxAttempts,
-      deadlineAt: services.clock.now() + deadlineMs,
+      deadlineAt: now + deadlineMs,
       request: JSON.stringify(work),
       customData: sourceText(request.custom_data) ?? null,
       parameters: JSON.stringify(parameters),
       webhookUrl: null,
     },
-    hold: price,
-    idempotency,
-    activeLimit: accountLimits(caller, services).activeVideos,
-    inputs: inputs.map(({ id }) => id),
-  });
-  if (opened.outcome === 'insufficient')
-    throw insufficientBalance({ needed: price, available: opened.available });
-  return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    price,
+    activeLimit: activeVideos,
+  };
 };
 
 /** The tolerance for the length of a clip, because containers round lengths. */
@@ -258,10 +215,9 @@ const editedLength = (
   if (clip === undefined || rule === null)
     throw new Error('an edit without a reference video was let through');
   if (clip < rule.minimum - clipErrorSeconds || clip > rule.maximum + clipErrorSeconds)
-    throw new AppError(
-      'invalid_parameter',
-      `content: the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
-      { param: 'content' },
+    throw refuseInput(
+      'content',
+      `the edited video must last ${rule.minimum} to ${rule.maximum} seconds; it lasts ${clip.toFixed(1)}.`,
     );
   return Math.round(clip);
 };

@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
-import { findVideo } from './find-video.ts';
-import { refundLostVideo } from './refund-lost-video.ts';
+import { findVideo, contentUrl, parametersOf } from './video-answer.ts';
+import { refundLostVideo, contentExpired } from './refund-lost-video.ts';
 import { getVideoContentExamples } from './video-examples.ts';
-import { lostContent } from '../lost-content.ts';
+import { lostContent } from '../operation-docs.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { ReadOperation } from '../operation.ts';
 import { forRest } from '../schema-marks.ts';
-import { contentExpired } from './video-expiry.ts';
+import { extensionOf } from '../../media/media-types.ts';
 import { isGone } from '../../media/is-gone.ts';
-import { contentUrl, parametersOf } from './video-answer.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
@@ -26,12 +25,6 @@ const output = z.looseObject({
   size_bytes: z.int(),
   expires_at: z.string(),
 });
-
-const extensions: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-};
 
 export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
   name: 'get_video_content',
@@ -95,7 +88,7 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
       );
     if (isGone(media, services.clock.now())) throw contentExpired();
     const extension =
-      variant === 'video' ? parametersOf(job).output_format : (extensions[media.contentType] ?? 'bin');
+      variant === 'video' ? parametersOf(job).output_format : (extensionOf(media.contentType) ?? 'bin');
     if (transport === 'rest')
       return {
         kind: 'content',

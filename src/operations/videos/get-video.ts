@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { findVideo } from './find-video.ts';
+import { findVideo, toVideoAnswer, videoSchema } from './video-answer.ts';
 import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
 import type { ReadOperation } from '../operation.ts';
 import { forRest } from '../schema-marks.ts';
-import { toVideoAnswer } from './video-answer.ts';
-import { videoSchema } from './video-schema.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),

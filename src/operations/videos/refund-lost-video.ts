@@ -3,7 +3,6 @@ import { refundRest } from '../../ledger/entries.ts';
 import { formatUsd } from '../../kit/money.ts';
 import type { Job, Media } from '../../store/store.ts';
 import type { Services } from '../operation.ts';
-import { contentExpired } from './video-expiry.ts';
 import { isGone } from '../../media/is-gone.ts';
 
 /**
@@ -49,3 +48,9 @@ export const refundLostVideo = async (
 
 const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
   charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
+
+export const contentExpired = (): AppError =>
+  new AppError(
+    'content_expired',
+    'The content was kept for 23 hours after completion and is gone. Make the video again.',
+  );

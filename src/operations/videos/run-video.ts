@@ -37,7 +37,6 @@ const longestWaitMs = 600_000;
 /** A start is never aborted, as it would be unknown whether the upstream works. It has its own timeouts. */
 const unaborted = new AbortController().signal;
 
-/** The work of a video job. */
 export interface VideoJobRequest {
   request: Omit<VideoRequest, 'model' | 'inputs'>;
   inputs: { role: VideoInput['role']; id: string; contentType: string; sizeBytes: number }[];
@@ -45,7 +44,6 @@ export interface VideoJobRequest {
   priceUsd: string;
 }
 
-/** The result of a video job. */
 export interface VideoJobResult extends JsonObject {
   has_last_frame: boolean;
 }
@@ -211,20 +209,15 @@ const ask = async (
   }
 };
 
-interface Begun {
-  started: StartedVideo;
-  handle: VideoTaskHandle;
-}
-
 const collect = async (
   job: Job,
   { request, priceUsd }: VideoJobRequest,
-  begun: Begun,
+  { started, handle }: { started: StartedVideo; handle: VideoTaskHandle },
   context: ExecutorContext,
   options: RunVideoOptions,
 ): Promise<JobOutcome> => {
   const fetchPart = (part: 'video' | 'last_frame'): Promise<SavedPart | null> =>
-    fetchAndSave({ job, part, request, handle: begun.handle }, context, options);
+    fetchAndSave({ job, part, request, handle }, context, options);
   const video = await fetchPart('video');
   if (video === null)
     throw new ProviderError('a finished task had no video', { failure: 'fatal', code: 'upstream_error' });
@@ -232,12 +225,7 @@ const collect = async (
   if (seconds !== null)
     await outliveOutage(
       () => options.store.noteMadeClip({ digest: video.digest, seconds, now: options.clock.now() }),
-      {
-        what: 'noting the length of a video',
-        jobId: job.id,
-        log: options.log,
-        signal: context.signal,
-      },
+      { what: 'noting the length of a video', jobId: job.id, log: options.log, signal: context.signal },
     );
   const lastFrame = request.returnLastFrame ? await fetchPart('last_frame') : null;
   const result: VideoJobResult = { has_last_frame: lastFrame !== null };
@@ -246,7 +234,7 @@ const collect = async (
     result,
     charge: parseUsd(priceUsd),
     media: [video, lastFrame].flatMap((part) => (part === null ? [] : [part.media])),
-    metadata: { sandbox: begun.started.isSandbox, provider: begun.started.provider },
+    metadata: { sandbox: started.isSandbox, provider: started.provider },
   };
 };
 
@@ -258,7 +246,6 @@ const secondsOf = (job: Job): number | null => {
 
 interface SavedPart {
   media: ResultMedia;
-  /** SHA-256 in hexadecimal. */
   digest: string;
 }
 
@@ -272,12 +259,7 @@ const fetchAndSave = async (
     part,
     request,
     handle,
-  }: {
-    job: Job;
-    part: 'video' | 'last_frame';
-    request: VideoJobRequest['request'];
-    handle: VideoTaskHandle;
-  },
+  }: { job: Job; part: 'video' | 'last_frame'; request: VideoJobRequest['request']; handle: VideoTaskHandle },
   { signal }: ExecutorContext,
   { saveResult, clock, log }: RunVideoOptions,
 ): Promise<SavedPart | null> => {

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../../kit/errors.ts';
 import { digesting } from '../../kit/digesting.ts';
 import { maxInputBytes } from '../../media/fetch-input.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
 import { measureVideo } from '../../providers/video/measure-video.ts';
 import type { VideoInput } from '../../providers/video/video-provider.ts';
+import { takeAll } from '../media/take-all.ts';
 import type { AccountCall, Services } from '../operation.ts';
 import type { NamedInput } from './video-input.ts';
 
 /** The deadline for all inputs of one request. */
 const deadlineMs = 60_000;
 
-/** A checked and saved input. */
 export interface TakenInput {
   role: VideoInput['role'];
   id: string;
@@ -27,41 +27,23 @@ export interface TakenInput {
  * Downloads, checks and saves a copy of each medium that a request names. When one is refused, none is kept. Throws
  * AppError, or the signal's reason when the client disconnects.
  */
-export const takeVideoInputs = async (
+export const takeVideoInputs = (
   named: readonly NamedInput[],
   call: AccountCall,
   services: Services,
 ): Promise<TakenInput[]> => {
-  if (named.length === 0) return [];
-  const failed = new AbortController();
-  const deadline = AbortSignal.timeout(deadlineMs);
-  const signal = AbortSignal.any([call.signal, deadline, failed.signal]);
-  const taking = named.map(async (input) => {
-    try {
-      return await takeInput(input, { call, services, signal });
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
+  return takeAll(named, {
+    atOnce: named.length,
+    deadlineMs,
+    tooLate: () =>
+      refuseInput('content', `the inputs could not all be read within ${deadlineMs / 1000} seconds.`),
+    signal: call.signal,
+    discard: (taken) => services.media.discard(taken.map(({ id }) => id)),
+    take: (input, signal) => takeInput(input, { call, services, signal }),
   });
-  const settled = await Promise.allSettled(taking);
-  const taken = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  if (taken.length === named.length) return taken;
-  await services.media.discard(taken.map(({ id }) => id));
-  if (deadline.aborted && !call.signal.aborted)
-    throw new AppError(
-      'invalid_parameter',
-      `content: the inputs could not all be read within ${deadlineMs / 1000} seconds.`,
-      { param: 'content', cause: failed.signal.reason },
-    );
-  throw failed.signal.reason;
 };
 
-interface TakeContext {
-  call: AccountCall;
-  services: Services;
-  signal: AbortSignal;
-}
+type TakeContext = { call: AccountCall; services: Services; signal: AbortSignal };
 
 const takeInput = async (input: NamedInput, context: TakeContext): Promise<TakenInput> => {
   if (input.role === 'reference_video') return takeVideo(input, context);
@@ -107,10 +89,9 @@ const takeVideo = ({ url, param, role }: NamedInput, context: TakeContext): Prom
     const seconds =
       (await services.store.findMadeClip(hash.digest('hex'))) ?? (await measureVideo(file, signal))?.seconds;
     if (seconds === undefined)
-      throw new AppError(
-        'invalid_parameter',
-        `${param}: the length of this video cannot be read from it for certain. Export it anew, as one plain MP4.`,
-        { param },
+      throw refuseInput(
+        param,
+        'the length of this video cannot be read from it for certain. Export it anew, as one plain MP4.',
       );
     const { id, sizeBytes } = await services.media.save({
       accountId,

@@ -3,9 +3,34 @@ import { customDataOf, isSandboxJob } from '../../jobs/public-job.ts';
 import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
-import type { Job } from '../../store/store.ts';
+import type { Job, Store } from '../../store/store.ts';
 import { jsonAnswer } from '../json-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+import { AppError } from '../../kit/errors.ts';
+import { isUuid } from '../../kit/ids.ts';
+import { z } from 'zod';
+import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
+
+export const videoSchema = z.looseObject({
+  id: z.string().describe('Video id (UUID); the job id too.'),
+  object: z.literal('video'),
+  model: z.string(),
+  status: z.enum(['queued', 'in_progress', 'completed', 'failed']),
+  progress: z.int().min(0).max(100),
+  created_at: time.describe('ISO 8601.'),
+  completed_at: time.nullable(),
+  expires_at: time.nullable().describe('Until then the content can be downloaded.'),
+  duration: z.int().describe('Seconds.'),
+  resolution: z.string(),
+  ratio: z.string(),
+  generate_audio: z.boolean(),
+  output_format: z.enum(['mp4', 'mov']),
+  has_last_frame: z.boolean(),
+  custom_data: z.record(z.string(), z.unknown()).optional().describe('As it was sent.'),
+  error: errorEnvelope.nullable(),
+  usage: z.looseObject({ cost_usd: usd.optional(), billed_seconds: z.int(), balance_remaining_usd: usd }),
+  ...sandboxMark,
+});
 
 /** The members of a video's request that stay readable after its end (`NewJob.parameters`). */
 export interface VideoParameters extends JsonObject {
@@ -82,4 +107,16 @@ const contentLinks = (job: Job, { publicUrl }: Services): MediaLink[] => {
     link('video', `${job.id}.${format}`, format === 'mov' ? 'video/quicktime' : 'video/mp4'),
     ...(resultOf(job).has_last_frame ? [link('last_frame', `${job.id}-last-frame`, null)] : []),
   ];
+};
+
+/** Returns the account's video job with this id. Throws AppError `video_not_found`. */
+export const findVideo = async (
+  { store }: { store: Pick<Store, 'getJob'> },
+  { videoId, accountId }: { videoId: string; accountId: string },
+): Promise<Job> => {
+  const id = videoId.toLowerCase();
+  const job = isUuid(id) ? await store.getJob({ id, accountId }) : null;
+  if (job === null || job.kind !== 'video')
+    throw new AppError('video_not_found', 'This account has no video with that id. Check the id.');
+  return job;
 };

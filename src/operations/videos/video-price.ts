@@ -1,7 +1,7 @@
 import type { DurationRule } from '../../catalog/model.ts';
 import type { Price, ResolutionRate } from '../../catalog/price.ts';
 import type { VideoResolution } from '../../providers/video/video-provider.ts';
-import { AppError } from '../../kit/errors.ts';
+import { refuseInput } from '../../media/refuse-input.ts';
 import type { Nano } from '../../kit/money.ts';
 
 /** The tolerance above a whole second, because containers round their time base. */
@@ -11,7 +11,6 @@ export interface VideoOrder {
   /** The length of the output. -1 for an edit. */
   durationSeconds: number;
   resolution: VideoResolution;
-  /** The measured length of each reference video. */
   referenceSeconds: readonly number[];
 }
 
@@ -30,7 +29,6 @@ export const billedSeconds = ({
   return Math.max(referenced + durationSeconds, Math.ceil((durationSeconds * 5) / 3));
 };
 
-/** Returns the price of the video. Throws AppError when the SKU has no rate for it. */
 export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
   const { resolution, referenceSeconds } = order;
   const perSecond = secondPrice(price, { resolution, hasReferenceVideo: referenceSeconds.length > 0 });
@@ -38,7 +36,6 @@ export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seco
   return { price: perSecond * BigInt(seconds), seconds };
 };
 
-/** Returns the price of a second. Throws AppError when the SKU has no rate for it. */
 const secondPrice = (
   price: Price,
   { resolution, hasReferenceVideo }: { resolution: VideoResolution; hasReferenceVideo: boolean },
@@ -46,10 +43,9 @@ const secondPrice = (
   const rate = rateFor(price, resolution);
   const perSecond = hasReferenceVideo ? rate.withVideoPrice : rate.price;
   if (perSecond !== null) return perSecond;
-  throw new AppError(
-    'invalid_parameter',
-    `resolution: this model takes no reference videos at ${resolution}. See GET /v1/models.`,
-    { param: 'resolution' },
+  throw refuseInput(
+    'resolution',
+    `this model takes no reference videos at ${resolution}. See GET /v1/models.`,
   );
 };
 
@@ -59,10 +55,9 @@ const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
       ? price.rates.find((candidate) => candidate.resolution === resolution)
       : undefined;
   if (rate === undefined)
-    throw new AppError(
-      'invalid_parameter',
-      `resolution: this model does not make ${resolution}. See its rates in GET /v1/models.`,
-      { param: 'resolution' },
+    throw refuseInput(
+      'resolution',
+      `this model does not make ${resolution}. See its rates in GET /v1/models.`,
     );
   return rate;
 };
@@ -70,7 +65,7 @@ const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
 /** Returns the length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
 export const durationOf = (rule: DurationRule, asked: number | null, hasReferenceVideo: boolean): number => {
   const refuse = (text: string): never => {
-    throw new AppError('invalid_parameter', `duration: ${text}`, { param: 'duration' });
+    throw refuseInput('duration', text);
   };
   if (asked === null) return rule.initial ?? refuse(`must be given for this model, ${rangeText(rule)}`);
   if (asked === -1) {

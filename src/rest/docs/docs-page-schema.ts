@@ -95,20 +95,13 @@ export const membersOf = (schema: ShownSchema, depth = 1): Html | null => {
     (object) =>
       html`<ul class="members">
         ${Object.entries(object.properties ?? {}).map(([name, member]) =>
-          memberOf({ name, member, isRequired: object.required?.includes(name) === true, depth }),
+          memberOf(name, member, object.required?.includes(name) === true, depth),
         )}
       </ul>`,
   )}`;
 };
 
-interface ShownMember {
-  name: string;
-  member: ShownSchema;
-  isRequired: boolean;
-  depth: number;
-}
-
-const memberOf = ({ name, member, isRequired, depth }: ShownMember): Html =>
+const memberOf = (name: string, member: ShownSchema, isRequired: boolean, depth: number): Html =>
   html`<li>
     <span class="name">${name}</span> <span class="type">${typeOf(member)}</span>
     ${isRequired ? html`<span class="required">required</span>` : null} ${limitsOf(member)}

@@ -18,7 +18,6 @@ interface ShownDocument {
   components: { schemas: Record<string, ShownSchema> };
 }
 
-/** One file of the page, ready to send. */
 export interface DocsFile {
   contentType: string;
   body: string;

@@ -151,10 +151,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'webhook_url: callbacks are not available now. Leave it out and read the job.',
     param: 'webhook_url',
   },
-  overloaded: {
-    when: 'The service is busy.',
-    message: 'The service is busy. Try again.',
-  },
+  overloaded: { when: 'The service is busy.', message: 'The service is busy. Try again.' },
   facilitator_not_public: {
     when: 'The facilitator of this service settles for nobody else.',
     message: 'This facilitator settles the payments of this service alone.',

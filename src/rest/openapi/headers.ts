@@ -52,7 +52,6 @@ export const headerComponents = (operations: readonly Operation[]): Record<strin
   },
 });
 
-/** Returns the `headers` of one answer. */
 export const headersOf = (names: readonly string[]): Record<string, object> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${componentName(name)}` }]));
 
@@ -75,7 +74,6 @@ export const successHeaders = ({ sale, rest, docs }: Operation): string[] => [
   ...(rest.content === undefined ? [] : ['Content-Disposition', ...mediumHeaders]),
 ];
 
-/** The headers of every answer in bytes. */
 export const mediumHeaders = ['Accept-Ranges', 'ETag', 'X-Content-Type-Options'] as const;
 
 /**
@@ -87,10 +85,8 @@ const tellsOfJob = ({ sale, rest }: Operation, status: number): boolean =>
   rest.errors.includes('request_timeout') &&
   [400, 408, 429, 500, 502, 503].includes(status);
 
-/** The headers of a 402 in HTML. */
 const pageHeaderNames = ['Content-Security-Policy', 'X-Content-Type-Options', 'Referrer-Policy'] as const;
 
-/** The headers of a 416. */
 export const unsatisfiableHeaders = ['Accept-Ranges', 'Content-Range'] as const;
 
 export const errorHeaderNames = (operation: Operation, status: number): string[] => {

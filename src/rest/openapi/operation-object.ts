@@ -71,13 +71,10 @@ const requestBody = ({ docs }: Operation, schema: object): object => ({
   },
 });
 
-interface ParameterPlace {
-  place: 'path' | 'query';
-  field: string;
-  input: JsonSchema;
-}
-
-const parameter = ({ docs }: Operation, { place, field, input }: ParameterPlace): object => {
+const parameter = (
+  { docs }: Operation,
+  { place, field, input }: { place: 'path' | 'query'; field: string; input: JsonSchema },
+): object => {
   const { description, ...schema } = input.properties?.[field] ?? {};
   const example = docs.examples
     .map(({ parameters }) => parameters?.[field])

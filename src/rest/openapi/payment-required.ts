@@ -4,9 +4,9 @@ import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
 const nanoPerUnit = 1_000n;
+const summaryMembers = ['version', 'amount', 'asset', 'payTo', 'chain'];
 const payTo = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
 
-/** The body of a 402 that asks for an x402 payment. */
 export const paymentRequiredBodySchema = {
   type: 'object',
   description: 'The terms of a payment: a summary for people, and x402 v1 terms.',
@@ -15,10 +15,8 @@ export const paymentRequiredBodySchema = {
     error: text,
     x402: {
       type: 'object',
-      required: ['version', 'amount', 'asset', 'payTo', 'chain'],
-      properties: Object.fromEntries(
-        ['version', 'amount', 'asset', 'payTo', 'chain'].map((name) => [name, text]),
-      ),
+      required: summaryMembers,
+      properties: Object.fromEntries(summaryMembers.map((name) => [name, text])),
     },
     x402Version: { type: 'integer', const: 1 },
     accepts: {
@@ -59,17 +57,15 @@ export const paymentRequiredContent = (operation: Operation, sale: X402Sale): ob
     schema: reference('PaymentRequired'),
     examples: { payment_required: { summary: 'No payment yet', value: exampleTerms(operation, sale) } },
   },
-  'text/html': paymentRequiredPage,
-});
-
-const paymentRequiredPage = {
-  schema: {
-    type: 'string',
-    description:
-      'The same terms as a page for people: where `Accept` prefers `text/html` to JSON, as browsers do, and no payment ' +
-      'was sent. All other refusals are JSON.',
+  'text/html': {
+    schema: {
+      type: 'string',
+      description:
+        'The same terms as a page for people: where `Accept` prefers `text/html` to JSON, as browsers do, and no payment ' +
+        'was sent. All other refusals are JSON.',
+    },
   },
-};
+});
 
 /** The header that carries the same terms as x402 v2 has them. */
 export const paymentRequiredHeader = {

@@ -51,10 +51,15 @@ export const exampleKey = (summary: string): string =>
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '');
 
-const contentResponses = (types: readonly string[], headers: object): Record<string, object> => {
+/** Returns the answers of a path that serves bytes. */
+export const contentResponses = (
+  types: readonly string[],
+  headers: object,
+  whole = 'The whole content.',
+): Record<string, object> => {
   const content = Object.fromEntries(types.map((type) => [type, {}]));
   return {
-    200: { description: 'The whole content.', headers, content },
+    200: { description: whole, headers, content },
     206: {
       description: 'The range that was asked for.',
       headers: { ...headers, ...headersOf(['Content-Range']) },

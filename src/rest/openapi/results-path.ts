@@ -1,13 +1,12 @@
 import { headersOf, mediumHeaders, rangeParameter, unsatisfiableHeaders } from './headers.ts';
-import { lostContent } from '../../operations/lost-content.ts';
+import { lostContent } from '../../operations/operation-docs.ts';
 import { errorTexts } from './error-texts.ts';
-import { plainErrors } from './responses.ts';
+import { contentResponses, plainErrors } from './responses.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp'];
 
 /** Returns the path item of `/results/{name}`, the bytes behind a result URL. */
 export const resultsPath = (): object => {
-  const content = Object.fromEntries(types.map((type) => [type, {}]));
   const { range_not_satisfiable, server_error, upstream_unavailable, overloaded } = errorTexts;
   const headers = headersOf(['X-Request-Id', 'Cache-Control', ...mediumHeaders, 'Content-Security-Policy']);
   return {
@@ -31,13 +30,7 @@ export const resultsPath = (): object => {
         rangeParameter,
       ],
       responses: {
-        200: { description: 'The picture.', headers, content },
-        206: {
-          description: 'The range that was asked for.',
-          headers: { ...headers, ...headersOf(['Content-Range']) },
-          content,
-        },
-        304: { description: 'If-None-Match names this content.', headers },
+        ...contentResponses(types, headers, 'The picture.'),
         ...plainErrors(
           {
             not_found: { when: 'There is no such result.', message: 'There is no result at this address.' },

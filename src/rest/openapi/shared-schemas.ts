@@ -2,7 +2,6 @@ import { reference } from './schema-registry.ts';
 
 const text = { type: 'string' };
 
-/** The body of every refusal: `{error: ...}`. */
 export const errorSchema = {
   type: 'object',
   description: 'The body of every refusal.',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ResponseItem } from '../../../src/operations/responses/response-items.ts';
+import type { ResponseItem } from '../../../src/operations/responses/response-input.ts';
 import { toMessages } from '../../../src/operations/responses/response-messages.ts';
 
 const translate = (items: ResponseItem[], instructions: string | null = null) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { outputItemId } from '../../../src/operations/responses/response-ids.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
 import type { AccountCall, Services } from '../../../src/operations/operation.ts';
-import { resolveReferences } from '../../../src/operations/responses/response-references.ts';
+import { resolveReferences } from '../../../src/operations/responses/response-messages.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { responsesJob } from './responses-job.ts';
 

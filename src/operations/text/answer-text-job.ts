@@ -1,8 +1,12 @@
+import { AppError } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { isSandboxJob } from '../../jobs/public-job.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import { isTerminal } from '../../jobs/wait-for-job.ts';
 import type { Job } from '../../store/store.ts';
-import { toJobError } from '../jobs/job-error.ts';
-import type { AccountCall, ServerSentEvent, Services, StreamAnswer } from '../operation.ts';
+import { toJobError, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { jsonAnswer } from '../json-answer.ts';
+import type { AccountCall, Answer, ServerSentEvent, Services, StreamAnswer } from '../operation.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
@@ -44,4 +48,33 @@ export const streamTextJob = async (
     yield* replay(await waited.catch(() => early));
   };
   return { kind: 'stream', headers, events: events() };
+};
+
+export interface AnswerTextJobInput extends StreamTextJobInput {
+  isStream: boolean;
+  /** Says where to read an answer that takes longer than the call may wait. */
+  readLater: string;
+}
+
+/** Answers a text job, as a stream where REST asks for one. Throws AppError when it failed or takes too long. */
+export const answerTextJob = async (
+  { isStream, readLater, ...stream }: AnswerTextJobInput,
+  call: AccountCall,
+  services: Services,
+): Promise<Answer> => {
+  if (isStream && call.transport === 'rest') return streamTextJob(stream, call, services);
+  const { job, headers } = stream;
+  const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
+  const finished = await waitWithProgress({ job, timeoutMs }, call, services);
+  if (!isTerminal(finished))
+    throw new AppError(
+      'request_timeout',
+      `The ${job.kind === 'chat' ? 'answer' : 'response'} takes longer than this request may wait; it goes on. ${readLater}`,
+      { headers: { ...headers, 'x-should-retry': 'false' } },
+    );
+  if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
+  return jsonAnswer(JSON.parse(finished.result) as JsonObject, {
+    headers,
+    isSandbox: isSandboxJob(finished),
+  });
 };

@@ -1,9 +1,8 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { outlineSchema } from '../../src/mcp/outline-schema.ts';
-import { simplifySchema, type JsonSchema } from '../../src/mcp/simplify-schema.ts';
+import { outlineSchema, simplifySchema, type JsonSchema } from '../../src/mcp/tool-schemas.ts';
 
 const schema = z.looseObject({
   text: z.string().max(5).nullish(),

@@ -1,7 +1,90 @@
 import type OpenAI from 'openai';
-import type { OpenItem, OutputItem, ResponseEvent } from './response-event.ts';
+import type { JsonObject } from '../../kit/json.ts';
 
-/** A part of a message, or of reasoning. */
+type WithoutNumber<Event> = Event extends unknown ? Omit<Event, 'sequence_number'> : never;
+
+/** An event of a response's output, before it is numbered. */
+export type ResponseEvent = WithoutNumber<OpenAI.Responses.ResponseStreamEvent>;
+
+export type OutputItem =
+  | OpenAI.Responses.ResponseOutputMessage
+  | FunctionCallItem
+  | OpenAI.Responses.ResponseReasoningItem;
+
+/** `extra_content` is beyond OpenAI's type: some upstreams require it back with the call in the next turn. */
+export type FunctionCallItem = OpenAI.Responses.ResponseFunctionToolCall & { extra_content?: JsonObject };
+
+export type ItemEnd = 'completed' | 'incomplete';
+
+/** An output item that is being written. */
+export interface OpenItem {
+  readonly outputIndex: number;
+  readonly first: OutputItem;
+  close(end: ItemEnd): { events: ResponseEvent[]; item: OutputItem };
+}
+
+export interface CallItem extends OpenItem {
+  add(piece: string, extraContent?: JsonObject): ResponseEvent[];
+  /** Returns whether the arguments are a whole JSON object, so that nothing can follow. */
+  isWhole(): boolean;
+}
+
+/** Writes a function call: its arguments come in pieces of JSON text. */
+export const createCallItem = (
+  { id, name, outputIndex }: { id: string; name: string; outputIndex: number },
+  callId: string,
+  extraContent: JsonObject | undefined,
+): CallItem => {
+  let extra = extraContent;
+  let text = '';
+  let known: { length: number; isWhole: boolean } = { length: 0, isWhole: false };
+
+  const item = (status: 'in_progress' | 'completed' | 'incomplete'): FunctionCallItem => ({
+    id,
+    type: 'function_call',
+    call_id: callId,
+    name,
+    arguments: text,
+    status,
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  });
+  const isWhole = (): boolean => {
+    if (known.length !== text.length) known = { length: text.length, isWhole: isJsonObject(text) };
+    return known.isWhole;
+  };
+
+  return {
+    outputIndex,
+    first: item('in_progress'),
+    isWhole,
+    add: (piece, laterExtra) => {
+      text += piece;
+      extra = laterExtra ?? extra;
+      if (piece === '') return [];
+      const place = { item_id: id, output_index: outputIndex };
+      return [{ type: 'response.function_call_arguments.delta', ...place, delta: piece }];
+    },
+    close: (end) => {
+      const done = { item_id: id, output_index: outputIndex, name, arguments: text };
+      return {
+        events: [{ type: 'response.function_call_arguments.done', ...done }],
+        item: item(end === 'incomplete' && isWhole() ? 'completed' : end),
+      };
+    },
+  };
+};
+
+const isJsonObject = (text: string): boolean => {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // The piece ends with the brace of an inner object: more follows.
+    return false;
+  }
+};
+
 export type PartType = 'output_text' | 'refusal' | 'reasoning_text';
 
 type Part =
@@ -16,15 +99,7 @@ export interface TextItem extends OpenItem {
 }
 
 /** Writes a message or a reasoning item. Its parts follow each other, and each comes in pieces. */
-export const createTextItem = ({
-  kind,
-  id,
-  outputIndex,
-}: {
-  kind: 'message' | 'reasoning';
-  id: string;
-  outputIndex: number;
-}): TextItem => {
+export const createTextItem = (kind: TextItem['kind'], id: string, outputIndex: number): TextItem => {
   const parts: Part[] = [];
   let open: { type: PartType; pieces: string[] } | null = null;
 
@@ -65,8 +140,7 @@ export const createTextItem = ({
     },
     close: (end) => {
       const events = closePart();
-      const closed = item(end);
-      return { events, item: closed };
+      return { events, item: item(end) };
     },
   };
 };
@@ -89,11 +163,7 @@ const partOf = (type: PartType, text: string): Part => {
   }
 };
 
-interface Place {
-  item_id: string;
-  output_index: number;
-  content_index: number;
-}
+type Place = { item_id: string; output_index: number; content_index: number };
 
 const deltaEvent = (type: PartType, at: Place & { delta: string }): ResponseEvent => {
   switch (type) {

@@ -1,0 +1,46 @@
+export interface TakeAllOptions<Item, Taken> {
+  /** Downloads and keeps one item. Ends with the signal. */
+  take: (item: Item, signal: AbortSignal) => Promise<Taken>;
+  /** The items that are taken at the same time. */
+  atOnce: number;
+  /** The deadline for all items together. */
+  deadlineMs: number;
+  /** Makes the refusal at the deadline. `missing` is the first item that is not there. */
+  tooLate: (missing: Item) => Error;
+  /** Aborts when the client disconnects. */
+  signal: AbortSignal;
+  /** Undoes `take` after a failure. */
+  discard?: (taken: Taken[]) => Promise<void>;
+}
+
+/**
+ * Takes all inputs of a request, and returns the results in their order. The first failure ends the others. All are
+ * awaited, so that everything they kept can be discarded. Throws the first failure, or the signal's reason.
+ */
+export const takeAll = async <Item, Taken>(
+  items: readonly Item[],
+  { take, atOnce, deadlineMs, tooLate, signal, discard }: TakeAllOptions<Item, Taken>,
+): Promise<Taken[]> => {
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  const taken = new Map<number, Taken>();
+  const timer = setTimeout(() => {
+    const missing = items.find((_item, index) => !taken.has(index));
+    if (missing !== undefined) failed.abort(tooLate(missing));
+  }, deadlineMs);
+  const waiting = items.entries();
+  const takeSome = async (): Promise<void> => {
+    try {
+      for (const [index, item] of waiting) taken.set(index, await take(item, ended));
+    } catch (error) {
+      failed.abort(error);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, takeSome));
+  clearTimeout(timer);
+  if (taken.size < items.length) {
+    await discard?.([...taken.values()]);
+    throw ended.reason;
+  }
+  return items.map((_item, index) => taken.get(index) as Taken);
+};
