@@ -14,7 +14,7 @@ import { createOffered } from './operations/is-on-sale.ts';
 import type { Operation } from './operations/operation.ts';
 import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
-import { once } from './kit/once.ts';
+import { memoizeAsync } from './kit/memoize-async.ts';
 import { isPaywallWanted } from './rest/paywall/paywall-wanted.ts';
 import { methodNotAllowed } from './rest/method-not-allowed.ts';
 import { refuseConnect, refuseUnreadable } from './rest/refuse-unreadable.ts';
@@ -135,8 +135,8 @@ const createPages = (services: GatewayServices): express.Express => {
   const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
   const documents = createOffered(services.operations, services, (operations) => {
-    const openApi = once(() => makeOpenApi(operations, services));
-    return { openApi, docs: once(async () => createDocsPage(await openApi())) };
+    const openApi = memoizeAsync(() => makeOpenApi(operations, services));
+    return { openApi, docs: memoizeAsync(async () => createDocsPage(await openApi())) };
   });
 
   /** Answers GET and HEAD at a path; refuses other methods. */

@@ -72,14 +72,14 @@ const inventProfile = ({ world, draws, number }: { world: World; draws: Draws; n
 };
 
 export const leastUsualFollowers = 150;
-const mostFollowers = 600_000_000;
+const maxFollowers = 600_000_000;
 /** The exponent of the distribution: of those with at least n followers, three in five have at least 2n. */
 const tail = 0.75;
 
 /** Pareto's law between the two bounds, a few below them, and a few round numbers that very many share. */
 const inventFollowers = (draws: Draws): number => {
   if (draws.chance(0.04)) return draws.below(leastUsualFollowers);
-  const beyond = 1 - (leastUsualFollowers / mostFollowers) ** tail;
+  const beyond = 1 - (leastUsualFollowers / maxFollowers) ** tail;
   const followers = Math.floor(leastUsualFollowers / (1 - draws.fraction() * beyond) ** (1 / tail));
   if (!draws.chance(0.05)) return followers;
   const unit = 10 ** Math.floor(Math.log10(followers));

@@ -36,7 +36,7 @@ export interface CallbackReceiverOptions {
 }
 
 const largestBody = 1024 * 1024;
-const mostDeliveries = 100;
+const maxDeliveries = 100;
 
 export const startCallbackReceiver = async ({
   host,
@@ -57,7 +57,7 @@ export const startCallbackReceiver = async ({
       return;
     }
     const before = received.get(name) ?? [];
-    if (!failures.has(name) || before.length >= mostDeliveries) {
+    if (!failures.has(name) || before.length >= maxDeliveries) {
       response.writeHead(404).end();
       return;
     }

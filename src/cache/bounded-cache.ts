@@ -1,6 +1,6 @@
 import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
-import { atMostEvery } from '../kit/at-most-every.ts';
+import { throttle } from '../kit/throttle.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -44,7 +44,7 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
     throwOnErrors: true,
     emitErrors: false,
   });
-  const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
+  const reportFault = throttle<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn({ err: error, cache: namespace, leftOut }, 'an entry of the cache could not be read or kept');
   });
   return {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import KeyvRedis, { createClient } from '@keyv/redis';
-import { atMostEvery } from '../kit/at-most-every.ts';
+import { throttle } from '../kit/throttle.ts';
 import type { Log } from '../kit/log.ts';
 import type { CacheStore } from './cache-store.ts';
 import { callWithin } from '../kit/call-within.ts';
@@ -67,7 +67,7 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
     openMs: breakerOpenMs,
     probeMs: breakerOpenMs,
   });
-  const reportFault = atMostEvery<unknown>(logIntervalMs, (error, leftOut) => {
+  const reportFault = throttle<unknown>(logIntervalMs, (error, leftOut) => {
     log.warn(
       { err: error, leftOut, redis: new URL(url).host },
       'Redis does not answer: until it does, limits hold per process and nothing is cached. Start it, or correct REDIS_URL',

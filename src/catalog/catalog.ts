@@ -39,7 +39,7 @@ export interface Catalogs {
 }
 
 /** Maximum number of parsed terms in memory. */
-const mostCatalogs = 1_000;
+const maxCatalogs = 1_000;
 
 /**
  * Creates the catalogs. Sandbox credit buys sandbox SKUs, real money buys real ones. As long as no real model was ever
@@ -60,7 +60,7 @@ export const createCatalogs = (
 const catalogsOf = (models: readonly ModelConfig[]): { for(buyer: Omit<Buyer, 'isSandbox'>): Catalog } => {
   const standard = createCatalog(models, { activeVideos: null, requestsPerMinute: null });
   const byTerms = new LRUCache<string, Catalog>({
-    max: mostCatalogs,
+    max: maxCatalogs,
     memoMethod: (text) => {
       const terms = parseAccountTerms(text);
       return createCatalog(offered(models, terms), terms);

@@ -1,4 +1,4 @@
-import { atMostEvery } from '../kit/at-most-every.ts';
+import { throttle } from '../kit/throttle.ts';
 import { callWithin } from '../kit/call-within.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 import { AppError } from '../kit/errors.ts';
@@ -120,7 +120,7 @@ const createGuardedLeads = (
   { log, nowMs }: GuardOptions,
 ): LeadSource => {
   const circuit = createCircuitBreaker({ ...breaker, nowMs });
-  const reportFailure = atMostEvery<unknown>(
+  const reportFailure = throttle<unknown>(
     logIntervalMs,
     (err, leftOut) => log.warn({ err, source: name, leftOut }, 'a lead source does not answer'),
     nowMs,

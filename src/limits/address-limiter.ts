@@ -1,4 +1,4 @@
-import { atMostEvery } from '../kit/at-most-every.ts';
+import { throttle } from '../kit/throttle.ts';
 import type { Log } from '../kit/log.ts';
 import { addressBucket, unreadableBucket } from './address-bucket.ts';
 import { createMinuteCounter } from './minute-counter.ts';
@@ -35,7 +35,7 @@ export const createAddressLimiter = (options: AddressLimiterOptions): AddressLim
   const { unit, ratePerMinute, redis, log, timeoutMs, maxAddresses } = options;
   const { keyPrefix = `causeway:${unit.one}-limit` } = options;
   const counter = createMinuteCounter({ redis, keyPrefix, timeoutMs, maxBuckets: maxAddresses });
-  const reportUnreadable = atMostEvery<string>(logIntervalMs, (clientAddress, leftOut) => {
+  const reportUnreadable = throttle<string>(logIntervalMs, (clientAddress, leftOut) => {
     log.warn(
       { clientAddress: clientAddress.slice(0, 100), leftOut },
       'a client address cannot be read; all such clients share one limit (see TRUSTED_PROXY_HOPS)',

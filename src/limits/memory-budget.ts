@@ -23,7 +23,7 @@ export interface ReserveOptions {
 export interface MemoryBudgetOptions {
   totalBytes: number;
   longestWaitMs?: number;
-  mostWaiting?: number;
+  maxWaiting?: number;
 }
 
 /** The part of the budget that one account may hold at once. */
@@ -34,14 +34,14 @@ const retryAfterSeconds = 5;
 export const createMemoryBudget = ({
   totalBytes,
   longestWaitMs = 20_000,
-  mostWaiting = 1_000,
+  maxWaiting = 1_000,
 }: MemoryBudgetOptions): MemoryBudget => {
   const limiter = createFairShareLimiter({
     total: totalBytes,
     perOwner: { owner: totalBytes * accountShare },
     queue: {
-      total: mostWaiting,
-      perOwner: { owner: mostWaiting },
+      total: maxWaiting,
+      perOwner: { owner: maxWaiting },
       longestWaitMs,
       refusal: () =>
         new AppError('overloaded', 'The service has too many large requests under way. Try again shortly.', {

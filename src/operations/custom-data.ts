@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../kit/json.ts';
 import { parseVerbatim, sourceText } from '../kit/json-text.ts';
 
-const mostBytes = 4_096;
+const maxBytes = 4_096;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -23,8 +23,8 @@ export const customData = z
   .custom<JsonObject>(isObject, 'must be a JSON object')
   .superRefine((data, { addIssue }) => {
     if (!isObject(data)) return;
-    if (Buffer.byteLength(textOf(data)) > mostBytes)
-      addIssue({ code: 'custom', message: `must be at most ${mostBytes} bytes as JSON` });
+    if (Buffer.byteLength(textOf(data)) > maxBytes)
+      addIssue({ code: 'custom', message: `must be at most ${maxBytes} bytes as JSON` });
     else if (sourceText(data) === undefined && hasInexactNumber(data))
       addIssue({
         code: 'custom',

@@ -4,9 +4,9 @@ import { nearestName } from '../kit/nearest-name.ts';
 import type { Operation } from './operation.ts';
 import type { z } from 'zod';
 
-const mostIssues = 20;
+const maxIssues = 20;
 /** The most edits between an unknown parameter and the known one that is suggested. */
-const mostEdits = 2;
+const maxEdits = 2;
 
 /** Returns the checked input. Throws AppError 422 that names every wrong field and its place. */
 export const validate = (operation: Operation, raw: unknown): unknown => {
@@ -16,17 +16,17 @@ export const validate = (operation: Operation, raw: unknown): unknown => {
   // A misspelled name must not be ignored here: the caller would pay for the wrong result.
   const slips = operation.sale?.x402 !== undefined ? misspelledFields(raw, operation.rest.query) : [];
   if (parsed.success && slips.length === 0) return parsed.data;
-  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, mostIssues))];
+  const issues = [...slips, ...(parsed.success ? [] : fieldIssues(parsed.error.issues, maxIssues))];
   throw invalid(
     issues
-      .slice(0, mostIssues)
+      .slice(0, maxIssues)
       .map(({ path, ...issue }) => ({ loc: [source(operation, String(path[0] ?? '')), ...path], ...issue })),
   );
 };
 
 const misspelledFields = (raw: unknown, known: readonly string[]): FieldIssue[] =>
   Object.keys(typeof raw === 'object' && raw !== null ? raw : {}).flatMap((name) => {
-    const meant = known.includes(name) ? null : nearestName(name.toLowerCase(), known, mostEdits);
+    const meant = known.includes(name) ? null : nearestName(name.toLowerCase(), known, maxEdits);
     return meant === null
       ? []
       : [{ path: [name], msg: `is not a parameter; did you mean ${meant}?`, type: 'extra_forbidden' }];

@@ -4,7 +4,7 @@ import type { Payment, Store } from '../store/store.ts';
 /** Shorter prefixes would match by chance. */
 export const shortestPrefix = 6;
 
-const mostFound = 10;
+const maxFound = 10;
 
 /** Returns the last part of an identity: the nonce on EVM, the hash of the message on Solana. */
 export const ownPartOf = ({ identity }: Pick<Payment, 'identity'>): string =>
@@ -21,11 +21,11 @@ export const findPayments = async (
   const given = networkFamilies.reduce((text, family) => family.normalize(text), name);
   const exact = await store.getPayment(given);
   if (exact !== null) return [exact];
-  const moved = await store.findPaymentsByTransaction({ transaction: given, limit: mostFound });
+  const moved = await store.findPaymentsByTransaction({ transaction: given, limit: maxFound });
   if (moved.length > 0) return moved;
   if (given.length < shortestPrefix) return [];
-  const found = await store.findPaymentsByPrefix({ prefix: given, limit: mostFound });
+  const found = await store.findPaymentsByPrefix({ prefix: given, limit: maxFound });
   // Nonces of Permit2 are numbers, and one can be a prefix of another.
   const whole = found.filter((payment) => ownPartOf(payment) === given);
-  return (whole.length > 0 ? whole : found).slice(0, mostFound);
+  return (whole.length > 0 ? whole : found).slice(0, maxFound);
 };

@@ -286,9 +286,9 @@ export interface Store {
   /** Lists the terms that were offered at `since` or later. */
   listOfferedTerms(input: { since: number }): Promise<OfferedTerms[]>;
   /** Takes or extends the exclusive lease to send from an account. False if another process has it. */
-  takeSenderTurn(input: { sender: string; owner: string; until: number; now: number }): Promise<boolean>;
+  takeAccountLease(input: { sender: string; owner: string; until: number; now: number }): Promise<boolean>;
   /** Ends the lease if `owner` still has it. */
-  endSenderTurn(input: { sender: string; owner: string }): Promise<void>;
+  endAccountLease(input: { sender: string; owner: string }): Promise<void>;
 
   /** Resolves if the store answers a trivial read; throws otherwise. */
   ping(): Promise<void>;

@@ -20,8 +20,8 @@ import { viewAccount, viewOutcome, viewTokenAmount, viewTransaction } from './so
 const devnetGenesisHash = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 
 const slotsToFinality = 32;
-const mostAccounts = 100;
-const mostSignatures = 256;
+const maxAccounts = 100;
+const maxSignatures = 256;
 const blockCleanedUp = -32_001;
 const blockNotAvailable = -32_004;
 const minContextSlotNotReached = -32_016;
@@ -164,7 +164,7 @@ const accountMethods = (ledger: SolanaLedger, { withContext }: Readers): Record<
     ),
   ),
   getMultipleAccounts: method(
-    z.tuple([z.array(addressParam).max(mostAccounts), accountConfig]),
+    z.tuple([z.array(addressParam).max(maxAccounts), accountConfig]),
     ([addresses, { encoding }]) =>
       withContext(addresses.map((at) => viewAccount(ledger, ledger.getAccount(at), encoding))),
   ),
@@ -238,7 +238,7 @@ const transactionMethods = (ledger: SolanaLedger, readers: Readers): Record<stri
     ledger.send(decodeTransaction(text, config.encoding), config),
   ),
   getSignatureStatuses: method(
-    z.tuple([z.array(z.string()).max(mostSignatures)]).rest(anything),
+    z.tuple([z.array(z.string()).max(maxSignatures)]).rest(anything),
     ([signatures]) =>
       readers.withContext(
         signatures.map((signature) => {

@@ -46,7 +46,7 @@ describe('a memory budget', () => {
   });
 
   it('refuses after its longest wait, and beyond its queue, with a time to come back', async () => {
-    const budget = createMemoryBudget({ totalBytes: 1, longestWaitMs: 20, mostWaiting: 1 });
+    const budget = createMemoryBudget({ totalBytes: 1, longestWaitMs: 20, maxWaiting: 1 });
     const release = await budget.reserve(1, { signal: never });
     const refusal = { code: 'overloaded', retryAfterSeconds: expect.any(Number) };
     const waiting = budget.reserve(1, { signal: never });

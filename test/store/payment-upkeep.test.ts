@@ -576,19 +576,19 @@ describe.each(testEngines())('the upkeep of payments on $kind', ({ create }) => 
   describe('the turn of a sender', () => {
     it('belongs to one process at a time, until it is ended or expires', async () => {
       const take = (owner: string, now = start) =>
-        store.takeSenderTurn({ sender: 'account', owner, until: now + 100, now });
+        store.takeAccountLease({ sender: 'account', owner, until: now + 100, now });
       const taken = await Promise.all(Array.from({ length: 10 }, (_, index) => take(`owner ${index}`)));
       expect(taken.filter(Boolean)).toHaveLength(1);
       const holder = `owner ${taken.indexOf(true)}`;
       expect(await take(holder, start + 50)).toBe(true);
       expect(await take('other', start + 149)).toBe(false);
       expect(
-        await store.takeSenderTurn({ sender: 'account 2', owner: 'other', until: start, now: start }),
+        await store.takeAccountLease({ sender: 'account 2', owner: 'other', until: start, now: start }),
       ).toBe(true);
-      await store.endSenderTurn({ sender: 'account', owner: 'other' });
+      await store.endAccountLease({ sender: 'account', owner: 'other' });
       expect(await take('other', start + 149)).toBe(false);
       expect(await take('other', start + 150)).toBe(true);
-      await store.endSenderTurn({ sender: 'account', owner: 'other' });
+      await store.endAccountLease({ sender: 'account', owner: 'other' });
       expect(await take('third', start + 151)).toBe(true);
     });
   });

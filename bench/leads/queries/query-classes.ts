@@ -18,7 +18,7 @@ export const queryClasses: readonly QueryClass[] = [
 ];
 
 /** A class has fewer different queries than asked for when so many draws in a row, each, gave none that was new. */
-const mostTriesPerQuery = 50;
+const maxTriesPerQuery = 50;
 
 export interface QueriesInput {
   queryClass: QueryClass;
@@ -35,7 +35,7 @@ export const makeQueries = ({ queryClass, profiles, profileCount, count }: Queri
   draws.restart(nameNumber(queryClass.name));
   const context = { ...profiles, profiles: profileCount, draws };
   const made = new Map<string, LeadQuery>();
-  for (let tries = 0; made.size < count && tries < count * mostTriesPerQuery; tries += 1) {
+  for (let tries = 0; made.size < count && tries < count * maxTriesPerQuery; tries += 1) {
     const query = queryClass.make(context);
     made.set(JSON.stringify(query), query);
   }

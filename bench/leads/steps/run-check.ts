@@ -5,7 +5,7 @@ import { createProfiles, firstProfiles } from '../generate-profiles.ts';
 import { makeQueries, queryClasses } from '../queries/query-classes.ts';
 import type { Step, StepResults } from './step.ts';
 
-const mostDifferencesTold = 10;
+const maxDifferencesTold = 10;
 
 /** Loads few profiles, compares some queries of every class with the plain scan, and removes them again. */
 export const runCheck = async ({
@@ -27,7 +27,7 @@ export const runCheck = async ({
       const opened = await open(place);
       for (const [index, query] of queries.entries()) {
         const found = await opened.search(query);
-        if (different.length < mostDifferencesTold && !isDeepStrictEqual(found, expected[index]))
+        if (different.length < maxDifferencesTold && !isDeepStrictEqual(found, expected[index]))
           different.push(`${name}, ${access}: ${JSON.stringify(query)}`);
       }
       await opened.close();

@@ -35,7 +35,7 @@ export const isFoldedAlike = ({ base, delta }: Generation): boolean =>
   [base, delta].every((part) => part === null || part.segment.folding === foldingVersion);
 
 /** Attempts to open a generation. Each failed one was replaced while its files were being opened. */
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 /**
  * Opens the current generation of `folder` from `pool`; null if there is none. Files of an earlier generation stay
@@ -50,7 +50,7 @@ export const openCurrentGeneration = (folder: string, pool: SegmentPool): Genera
     } catch (error) {
       // The files of a generation are removed after the next one is published.
       const isReplaced = readManifest(folder)?.generation !== manifest.generation;
-      if (!isReplaced || attempt === mostAttempts) throw error;
+      if (!isReplaced || attempt === maxAttempts) throw error;
     }
   }
 };

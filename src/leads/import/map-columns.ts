@@ -10,12 +10,12 @@ export interface MappedColumns {
   unused: string[];
 }
 
-const mostListed = 40;
+const maxListed = 40;
 
 const listed = (names: readonly string[]): string => {
-  const shown = names.slice(0, mostListed).map((name) => shownColumn(name).slice(0, 60));
-  return names.length > mostListed
-    ? `${shown.join(', ')} and ${names.length - mostListed} more`
+  const shown = names.slice(0, maxListed).map((name) => shownColumn(name).slice(0, 60));
+  return names.length > maxListed
+    ? `${shown.join(', ')} and ${names.length - maxListed} more`
     : shown.join(', ');
 };
 

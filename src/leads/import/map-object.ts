@@ -36,9 +36,9 @@ const ranks = { chosen: 0, chosenInOtherCase: 1, ownName: 2, ownNameOtherwise: 3
 /** Added for lists and objects, so they rank after every plain value. */
 const structureRank = 10;
 
-const mostTold = 50;
+const maxTold = 50;
 /** Bounds memory for objects with ever new names. */
-const mostNames = 10_000;
+const maxNames = 10_000;
 
 /** Splits a JSON Pointer (RFC 6901) into tokens. */
 const pointerTokens = (pointer: string): string[] =>
@@ -87,9 +87,9 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
   const told = new Map<string, { isUsed: boolean }>();
   const learn = (name: string): Target | null => {
     const target = targetOf(name);
-    if (targets.size >= mostNames) targets.clear();
+    if (targets.size >= maxNames) targets.clear();
     targets.set(name, target);
-    if (told.size < mostTold) told.set(name, { isUsed: target !== null || pointedAt.has(name) });
+    if (told.size < maxTold) told.set(name, { isUsed: target !== null || pointedAt.has(name) });
     return target;
   };
 

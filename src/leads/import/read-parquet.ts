@@ -30,7 +30,7 @@ export interface ParquetOptions {
   onBytes: (bytes: number) => void;
 }
 
-const mostMetadataBytes = 64 * 1024 ** 2;
+const maxMetadataBytes = 64 * 1024 ** 2;
 /**
  * Reads the rows of a Parquet file, one row group at a time and only the used columns. A column within a structure is
  * named by its path, `owner/username`.
@@ -112,8 +112,8 @@ const readMetadata = async (buffer: AsyncBuffer, file: string): Promise<FileMeta
     throw new LeadInputError(
       `${file} does not end like a Parquet file; it may be cut off. Get the complete file again.`,
     );
-  if (length > mostMetadataBytes)
-    throw new LeadInputError(`${file} has ${length} bytes of metadata; ${mostMetadataBytes} is the maximum.`);
+  if (length > maxMetadataBytes)
+    throw new LeadInputError(`${file} has ${length} bytes of metadata; ${maxMetadataBytes} is the maximum.`);
   return parquetMetadataAsync(buffer, { geoparquet: false });
 };
 

@@ -10,9 +10,9 @@ export interface RowBatch<P> {
   next: P;
 }
 
-const mostRows = 1000;
+const maxRows = 1000;
 /** Limits memory: the text of a lead may keep the whole source text alive. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 
 /** Collects rows up to the size of a batch. `line` and `row` are for the report of a rejected row. */
 export interface BatchBuilder<P> {
@@ -54,8 +54,8 @@ export const createBatchBuilder = <P extends { byte: number } | { row: number }>
         );
     },
     reject,
-    isFull: () => rows() >= mostRows,
-    isFullAt: (byte) => rows() > 0 && byte - beginByte >= mostBytes,
+    isFull: () => rows() >= maxRows,
+    isFullAt: (byte) => rows() > 0 && byte - beginByte >= maxBytes,
     isEmpty: () => rows() === 0,
     take(next) {
       const batch = { leads, rejected, next };

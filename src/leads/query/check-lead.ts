@@ -12,7 +12,7 @@ interface Wrong {
 }
 
 /** Maximum of followers, following and media_count: the index stores 31 bits. */
-const mostCounted = 2 ** 31 - 1;
+const maxCounted = 2 ** 31 - 1;
 const longestUsername = 200;
 /** In characters. A filter may be as long. */
 export const longestCategory = 200;
@@ -158,7 +158,7 @@ const digitsOnly = /^[0-9]{1,10}$/;
  * which is 25 to some and 25,000 to others.
  */
 const writtenCount = /^(?![0-9]{1,3}\.000$)(?:[0-9]{1,16}|[0-9]{1,3}(?:,[0-9]{3}){1,5})(?:\.0{1,6})?$/;
-const countForm = `a whole number from 0 to ${mostCounted}, such as 1234 or 1,234, not 1.234`;
+const countForm = `a whole number from 0 to ${maxCounted}, such as 1234 or 1,234, not 1.234`;
 
 const readCount = (value: unknown, field: string): number | undefined | Wrong => {
   let count: number;
@@ -177,7 +177,7 @@ const readCount = (value: unknown, field: string): number | undefined | Wrong =>
   else if (typeof value === 'bigint') count = Number(value);
   else return wrong(field, value, countForm);
   // Adding zero turns -0 into 0.
-  return Number.isInteger(count) && count >= 0 && count <= mostCounted
+  return Number.isInteger(count) && count >= 0 && count <= maxCounted
     ? count + 0
     : wrong(field, value, countForm);
 };

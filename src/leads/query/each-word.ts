@@ -99,10 +99,10 @@ interface Word {
   isUnspaced: boolean;
 }
 
-const mostKeptStretches = 10_000;
+const maxKeptStretches = 10_000;
 const longestKeptStretch = 32;
 /** Words of Indic scripts, which come again and again. */
-const keptStretches = new LRUCache<string, Word[]>({ max: mostKeptStretches });
+const keptStretches = new LRUCache<string, Word[]>({ max: maxKeptStretches });
 
 const wordsOfStretch = (stretch: string): readonly Word[] => {
   const kept = keptStretches.get(stretch);

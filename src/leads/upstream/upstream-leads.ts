@@ -1,4 +1,4 @@
-import { atMostEvery } from '../../kit/at-most-every.ts';
+import { throttle } from '../../kit/throttle.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { UpstreamLeadsConfig } from './upstream-settings.ts';
 import type { Log } from '../../kit/log.ts';
@@ -47,7 +47,7 @@ export const createUpstreamLeads = (options: UpstreamLeadsOptions): LeadSource =
   const upstream = createAskUpstream({ timeoutMs, maxBytes: maxResponseBytes });
   const reader = createAnswerReader({ timeoutMs });
   const unsupportedFilters = createUnsupportedFilters(options);
-  const reportRefused = atMostEvery<{ refused: number; rows: number; firstProblem: string | null }>(
+  const reportRefused = throttle<{ refused: number; rows: number; firstProblem: string | null }>(
     logIntervalMs,
     (facts, leftOut) =>
       log.warn({ source: name, ...facts, leftOut }, 'rows of a lead source are no profiles'),

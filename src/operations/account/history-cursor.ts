@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../kit/errors.ts';
-import { once } from '../../kit/once.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 
 /** The list and the account that a cursor belongs to. */
@@ -25,7 +25,7 @@ const positionPattern = /^(\d{1,16}):([\x21-\x7e]{1,128})$/;
  * It is called once, at the first use.
  */
 export const createHistoryCursors = (loadSecret: () => Promise<string>): HistoryCursors => {
-  const secret = once(loadSecret);
+  const secret = memoizeAsync(loadSecret);
   const sign = async (text: string, { accountId, list }: CursorScope): Promise<Buffer> =>
     createHmac('sha256', await secret())
       .update(JSON.stringify([list, accountId, text]))

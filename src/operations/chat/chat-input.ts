@@ -85,8 +85,8 @@ const onlyOne = z
   .describe(multiplies);
 
 /** The highest output limit of a request. The SKU's `maxOutputTokens` lowers it. */
-export const mostOutputTokens = 65_536;
-const outputLimit = z.int().min(1).max(mostOutputTokens).nullish();
+export const maxOutputLimit = 65_536;
+const outputLimit = z.int().min(1).max(maxOutputLimit).nullish();
 
 /** Best-effort members that go to the upstream unchanged. All others stay here. */
 const forwarded = {

@@ -122,10 +122,10 @@ const headersOf = (job: Job, request: ChatInput): Record<string, string> => ({
 });
 
 /** In UTF-8. Three times as many, percent-encoded, fit into the 16 KiB that common clients accept for all headers. */
-const mostConversationIdBytes = 4_096;
+const maxConversationIdBytes = 4_096;
 
 const conversationHeader = (id: string): Record<string, string> => {
-  if (id === '' || Buffer.byteLength(id) > mostConversationIdBytes) return {};
+  if (id === '' || Buffer.byteLength(id) > maxConversationIdBytes) return {};
   const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(id);
   // Where other characters are encoded, a percent sign is encoded too, so that decoding returns the id.
   const encoded = id.toWellFormed().replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);

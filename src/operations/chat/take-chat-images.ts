@@ -10,11 +10,11 @@ import type { ChatInput } from './chat-input.ts';
 
 /** The deadline for all images of one request. */
 const deadlineMs = 30_000;
-const mostDownloads = 32;
+const maxDownloads = 32;
 /** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const atOnce = 4;
 /** The limit of all images of one request, before conversion. They go upstream in one body. */
-const mostMegabytesTogether = 48;
+const maxMegabytesTogether = 48;
 
 type Message = ChatInput['messages'][number];
 type Part = Exclude<NonNullable<Message['content']>, string>[number];
@@ -82,11 +82,11 @@ export const takeChatImages = async (
   { fetchInput }: Pick<Services, 'fetchInput'>,
 ): Promise<Message[]> => {
   const images = remoteImages(messages);
-  const excess = images[mostDownloads];
+  const excess = images[maxDownloads];
   if (excess !== undefined)
     throw refuseInput(
       excess.param,
-      `is one too many: at most ${mostDownloads} images are downloaded or converted`,
+      `is one too many: at most ${maxDownloads} images are downloaded or converted`,
     );
   let bytesTogether = 0;
   const taken = await takeAll(images, {
@@ -103,8 +103,8 @@ export const takeChatImages = async (
         accountId: caller.accountId,
         keep: async (sizeBytes) => {
           bytesTogether += sizeBytes;
-          if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
-            throw refuseInput(param, `brings the images above ${mostMegabytesTogether} MB together`);
+          if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
+            throw refuseInput(param, `brings the images above ${maxMegabytesTogether} MB together`);
           await memory.take(sizeBytes * textJobCostPerByte, ended);
         },
       });

@@ -20,7 +20,7 @@ import { createImageExamples } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
 
-const mostImages = 16;
+const maxImages = 16;
 /** The `Retry-After` of a refusal while callbacks are switched off. */
 const webhookRetrySeconds = 60;
 /** A queued image that waits longer than this fails uncharged. */
@@ -40,7 +40,7 @@ const input = z.object({
   n: forRest(z.literal(1).nullish(), { description: 'Leave it out, or 1.' }),
   response_format: z.string().nullish().describe('Only `url`.'),
   image: z
-    .union([z.string(), z.array(z.string().min(1)).max(mostImages)])
+    .union([z.string(), z.array(z.string().min(1)).max(maxImages)])
     .nullish()
     .describe('Edit these: public https:// URL(s) or data:image/...;base64 URI(s), at most 16.'),
   webhook_url: z

@@ -9,7 +9,7 @@ const deadlineMs = 30_000;
 /** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const atOnce = 4;
 /** The limit of all images of one request. They go upstream in one body. */
-const mostMegabytesTogether = 64;
+const maxMegabytesTogether = 64;
 
 export interface NamedImage {
   url: string;
@@ -43,8 +43,8 @@ export const takeImageInputs = async (
         accountId,
       });
       bytesTogether += bytes.byteLength;
-      if (bytesTogether > mostMegabytesTogether * 1024 ** 2)
-        throw refuseInput('image', `the images have more than ${mostMegabytesTogether} MB together`);
+      if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
+        throw refuseInput('image', `the images have more than ${maxMegabytesTogether} MB together`);
       const { id, sizeBytes } = await media.save({
         accountId,
         role: 'input',

@@ -141,7 +141,7 @@ const toUserContent = (content: ResponseContent): string | JsonObject[] => {
 };
 
 /** The most earlier responses that one request may name. */
-const mostResponses = 256;
+const maxResponses = 256;
 /** The most stored text that is read for one request, as a multiple of the largest request. Results are larger than their items. */
 const readFactor = 4;
 
@@ -210,8 +210,8 @@ const createFinder = ({ store, accountId, maxBytes }: ResolveReferencesOptions) 
     const jobId = jobIdOfItem(id);
     const known = jobId === null ? undefined : responses.get(jobId);
     if (jobId !== null && known === undefined) {
-      if (responses.size >= mostResponses)
-        throw invalidValue(param, `a request may name items of at most ${mostResponses} responses.`);
+      if (responses.size >= maxResponses)
+        throw invalidValue(param, `a request may name items of at most ${maxResponses} responses.`);
       responses.set(jobId, await load(jobId));
     }
     const found = jobId === null ? undefined : responses.get(jobId)?.get(id);

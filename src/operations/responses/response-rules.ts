@@ -1,5 +1,5 @@
 import { AppError } from '../../kit/errors.ts';
-import { mostOutputTokens, unmetToolChoice } from '../chat/chat-input.ts';
+import { maxOutputLimit, unmetToolChoice } from '../chat/chat-input.ts';
 import {
   isResponseItemType,
   responseItemSchemas,
@@ -27,9 +27,9 @@ const toolChoices = ['auto', 'none', 'required'];
 const verbosities = ['low', 'medium', 'high'];
 
 /** The upper ends of OpenAI's ranges, which begin at 0. Upstreams have the same. */
-const mostSampling = { temperature: 2, top_p: 1 };
+const maxSampling = { temperature: 2, top_p: 1 };
 
-const mostMetadata = { entries: 16, keyLength: 64, valueLength: 512 };
+const maxMetadata = { entries: 16, keyLength: 64, valueLength: 512 };
 
 /** Refuses well-formed requests with unsupported values. Throws AppError: unknown_parameter, invalid_value, input_too_large. */
 export const checkResponseRequest = (
@@ -61,9 +61,9 @@ export const tooLarge = (maxBytes: number): AppError =>
 
 const checkOptions = (request: ResponseInput): void => {
   const { max_output_tokens: limit, metadata, text } = request;
-  if (typeof limit === 'number' && (limit < 1 || limit > mostOutputTokens))
-    throw invalidValue('max_output_tokens', `must be 1 to ${mostOutputTokens}.`);
-  for (const [name, most] of Object.entries(mostSampling)) {
+  if (typeof limit === 'number' && (limit < 1 || limit > maxOutputLimit))
+    throw invalidValue('max_output_tokens', `must be 1 to ${maxOutputLimit}.`);
+  for (const [name, most] of Object.entries(maxSampling)) {
     const value = request[name];
     if (typeof value === 'number' && (value < 0 || value > most))
       throw invalidValue(name, `must be 0 to ${most}.`);
@@ -78,7 +78,7 @@ const checkOptions = (request: ResponseInput): void => {
 
 const checkMetadata = (metadata: Record<string, string>): void => {
   const entries = Object.entries(metadata);
-  const { entries: most, keyLength, valueLength } = mostMetadata;
+  const { entries: most, keyLength, valueLength } = maxMetadata;
   if (entries.length > most) throw invalidValue('metadata', `must have at most ${most} entries.`);
   if (entries.some(([key, value]) => key.length > keyLength || value.length > valueLength))
     throw invalidValue(

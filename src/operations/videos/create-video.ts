@@ -115,14 +115,14 @@ const assertAdmissible = async (least: Nano, { caller }: AccountCall, services: 
 /** Returns whether the output can take its shape from the input. */
 const isShape = ({ role }: NamedInput): boolean => role !== 'reference_audio';
 
-const mostOf = { first_frame: 1, last_frame: 1, reference_image: 16, reference_video: 3, reference_audio: 3 };
+const maxOf = { first_frame: 1, last_frame: 1, reference_image: 16, reference_video: 3, reference_audio: 3 };
 
 const checkInputs = (named: readonly NamedInput[], prompt: string): void => {
   if (prompt.length > longestPrompt)
     throw refuseInput('content', `all texts together may have ${longestPrompt} characters at most.`);
   if (prompt === '' && named.length === 0)
     throw refuseInput('content', 'say what to film, in prompt or a text part, or give an input.');
-  for (const [role, most] of Object.entries(mostOf)) {
+  for (const [role, most] of Object.entries(maxOf)) {
     const tooMany = named.filter((input) => input.role === role)[most];
     if (tooMany !== undefined)
       throw refuseInput(tooMany.param, `at most ${most} with the role ${role} can be given.`);

@@ -3,7 +3,7 @@ import { videoRatios, videoResolutions } from '../../providers/video/video-provi
 import { customData } from '../custom-data.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
-const mostParts = 64;
+const maxParts = 64;
 const url = z.string().min(1);
 const medium = z.object({ url });
 
@@ -34,14 +34,14 @@ export const videoInput = z
     content: z
       .array(part)
       .min(1)
-      .max(mostParts)
+      .max(maxParts)
       .nullish()
       .describe(
         'Text parts and input images, videos and audio with their roles; each url is HTTPS or a base64 data URI.',
       ),
     image_url: url.nullish().describe('First frame.'),
     last_frame_image_url: forRest(url.nullish(), { description: 'Last frame.' }),
-    reference_image_urls: forRest(z.array(url).max(mostParts).nullish(), {
+    reference_image_urls: forRest(z.array(url).max(maxParts).nullish(), {
       description: 'Style or identity images, no frames; at most 16 of all.',
     }),
     seed: forRest(z.int().nullish(), { description: 'For results that are alike.' }),

@@ -3,7 +3,7 @@ import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
 import { offerReceipt, toOffersExtension, type SignedOffer } from '../extensions/offer-receipt.ts';
-import type { OfferBook, SignedOffers } from '../extensions/signed-offers.ts';
+import type { OfferRegistry, SignedOffers } from '../extensions/signed-offers.ts';
 import type { PaymentNetwork } from './network-family.ts';
 import { toSmallestUnit } from './networks.ts';
 import type { Facilitator } from './facilitator.ts';
@@ -139,7 +139,7 @@ const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], header
 interface Build extends ChallengeRequest {
   error: string;
   /** Null signs nothing. */
-  offerBook: OfferBook | null;
+  offerRegistry: OfferRegistry | null;
   headerBytes: number;
 }
 
@@ -150,7 +150,7 @@ interface Built {
 }
 
 const build = (methods: readonly PaymentMethod[], request: Build): Built => {
-  const { price, resource, extensions, error, offerBook, headerBytes } = request;
+  const { price, resource, extensions, error, offerRegistry, headerBytes } = request;
   const terms = offeredTerms(methods, price);
   const [first] = terms;
   if (first === undefined)
@@ -162,7 +162,7 @@ const build = (methods: readonly PaymentMethod[], request: Build): Built => {
       },
     );
   const accepts = terms.map(({ requirements }) => requirements);
-  const offers = offerBook?.offers(resource.url, accepts) ?? null;
+  const offers = offerRegistry?.offers(resource.url, accepts) ?? null;
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
@@ -192,16 +192,16 @@ const build = (methods: readonly PaymentMethod[], request: Build): Built => {
   return { challenge, offers };
 };
 
-export interface ChallengeBook {
+export interface ChallengeRegistry {
   /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
   challenge(request: ChallengeRequest & { reason?: string }): Challenge;
   /** Forgets all challenges: the support of a facilitator may have changed. */
   clear(): void;
 }
 
-export interface ChallengeBookOptions {
+export interface ChallengeRegistryOptions {
   /** Signs the offers; null signs nothing. */
-  offerBook: OfferBook | null;
+  offerRegistry: OfferRegistry | null;
   /** The longest `PAYMENT-REQUIRED`. */
   headerBytes: number;
   /** Epoch milliseconds. */
@@ -216,16 +216,16 @@ interface Page extends Built {
  * Makes each challenge once, and again when half the life of its offers is over. While they still bind, the new
  * challenge is made after the answer.
  */
-export const createChallengeBook = (
+export const createChallengeRegistry = (
   methods: readonly PaymentMethod[],
-  { offerBook, headerBytes, now }: ChallengeBookOptions,
-): ChallengeBook => {
+  { offerRegistry, headerBytes, now }: ChallengeRegistryOptions,
+): ChallengeRegistry => {
   const pages = new LRUCache<string, Page>({ max: maxCached });
   const keyOf = ({ price, resource }: ChallengeRequest): string =>
     `${price} ${resource.url} ${resource.description}`;
 
   const write = (request: ChallengeRequest): Challenge => {
-    const built = build(methods, { ...request, error: nothingWrong, offerBook, headerBytes });
+    const built = build(methods, { ...request, error: nothingWrong, offerRegistry, headerBytes });
     pages.set(keyOf(request), { ...built, isRenewing: false });
     return built.challenge;
   };
@@ -246,7 +246,7 @@ export const createChallengeBook = (
   return {
     challenge: ({ reason, ...request }) => {
       if (reason !== undefined)
-        return build(methods, { ...request, error: reason, offerBook, headerBytes }).challenge;
+        return build(methods, { ...request, error: reason, offerRegistry, headerBytes }).challenge;
       const page = pages.get(keyOf(request));
       if (page === undefined) return write(request);
       if (page.offers === null) return page.challenge;

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../kit/errors.ts';
-import { once } from '../../kit/once.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from './network-family.ts';
@@ -22,7 +22,7 @@ export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facili
   if (problem !== null) throw new ConfigError(`${family.settingPrefix}_FACILITATOR_KEY: ${problem}`);
   const { kind, load } = family.prepareLocal(options);
   let supported: SupportedKind | 'unsupported' = kind;
-  const engine = once(load);
+  const engine = memoizeAsync(load);
   const loaded = (): Promise<LocalEngine | null> =>
     engine().catch((error: unknown) => {
       log.error({ err: error, network: network.id }, 'the chain could not be set up');

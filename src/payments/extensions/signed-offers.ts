@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMostEvery } from '../../kit/at-most-every.ts';
+import { throttle } from '../../kit/throttle.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentRequirements } from '../core/wire.ts';
 import type { DocumentSigner } from './document-signer.ts';
@@ -14,12 +14,12 @@ export interface SignedOffers {
   goodUntil: number;
 }
 
-export interface OfferBook {
+export interface OfferRegistry {
   /** Returns an offer for each of the terms, in their order; null when nothing can be signed. Never throws. */
   offers(resourceUrl: string, accepts: readonly PaymentRequirements[]): SignedOffers | null;
 }
 
-export interface OfferBookOptions {
+export interface OfferRegistryOptions {
   /** Returns null while the key is not known. */
   signer: () => DocumentSigner | null;
   /** Epoch milliseconds. */
@@ -39,9 +39,9 @@ const maxKept = 4_096;
 const complainEveryMs = 60_000;
 
 /** Signs each offer once in half its life, even when other parts of the challenge change. */
-export const createOfferBook = ({ signer, now, log }: OfferBookOptions): OfferBook => {
+export const createOfferRegistry = ({ signer, now, log }: OfferRegistryOptions): OfferRegistry => {
   const kept = new LRUCache<string, Offer>({ max: maxKept });
-  const complain = atMostEvery<unknown>(complainEveryMs, (error, leftOut) =>
+  const complain = throttle<unknown>(complainEveryMs, (error, leftOut) =>
     log.error({ err: error, leftOut }, 'offers could not be signed; challenges go out without'),
   );
 

@@ -1,5 +1,5 @@
 import type Sharp from 'sharp';
-import { once } from '../../kit/once.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 
 export type SharpModule = typeof Sharp;
 
@@ -11,7 +11,7 @@ const openLoaders = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'].map((name) => `Vips
  * HEIF (AVIF), from memory. Only `decode-image.ts` calls it, because the work runs on Node's thread pool and must be
  * bounded.
  */
-export const loadSharp = once(async (): Promise<SharpModule> => {
+export const loadSharp = memoizeAsync(async (): Promise<SharpModule> => {
   const { default: sharp } = await import('sharp');
   // Must come before the first decoding: an image that is decoded while all formats are blocked counts as broken.
   sharp.block({ operation: ['VipsForeignLoad'] });

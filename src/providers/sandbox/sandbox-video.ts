@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { atMostEvery } from '../../kit/at-most-every.ts';
+import { throttle } from '../../kit/throttle.ts';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
-import { once } from '../../kit/once.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
@@ -39,7 +39,7 @@ const fetchedMs = 600_000;
 const stalledMs = 600_000;
 /** A film takes all cores of a small machine, and at 4k most of a gigabyte. */
 const filmsAtOnce = 1;
-const mostFilms = 200;
+const maxFilms = 200;
 /** The wait before the sandbox is asked again while no film can be begun. */
 const retryMs = 30_000;
 
@@ -62,7 +62,7 @@ export const createSandboxVideo = ({
   loadEncoder = () => import('@napi-rs/webcodecs'),
 }: SandboxVideoOptions): SandboxVideo => {
   const folders = createFilmFolders(directory);
-  const assertEncoder = once(async () => {
+  const assertEncoder = memoizeAsync(async () => {
     try {
       await loadEncoder();
     } catch (error) {
@@ -72,11 +72,11 @@ export const createSandboxVideo = ({
       );
     }
   });
-  const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: mostFilms } });
+  const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: maxFilms } });
   const pictures = createThreadPool<DrawTask, Uint8Array>({
     file: new URL('./video/worker.ts', import.meta.url),
     size: 1,
-    queueLimit: mostFilms,
+    queueLimit: maxFilms,
     timeoutMs: 30_000,
     maxHeapMb: 256,
   });
@@ -108,11 +108,11 @@ export const createSandboxVideo = ({
   };
 
   const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
-  const sweepSometimes = atMostEvery<void>(sweepEveryMs, () => {
+  const sweepSometimes = throttle<void>(sweepEveryMs, () => {
     sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
   });
 
-  const isFull = (): boolean => filmings.size >= mostFilms;
+  const isFull = (): boolean => filmings.size >= maxFilms;
 
   /** Makes the film unless it is being made already. With too many films under way, a later call begins it. */
   const begin = (id: string, task: FilmTask): Filming | null => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Outbound } from '../../http/outbound.ts';
-import { atMostEvery } from '../../kit/at-most-every.ts';
+import { throttle } from '../../kit/throttle.ts';
 import type { Log } from '../../kit/log.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
@@ -60,7 +60,7 @@ export const createTaskVideo = (
   api: TaskApi,
   { upstream, movMaker, log }: Pick<TaskVideoOptions, 'upstream' | 'movMaker' | 'log'>,
 ): VideoProvider => {
-  const warnOfState = atMostEvery<VideoTask>(logEveryMs, ({ status }, leftOut) =>
+  const warnOfState = throttle<VideoTask>(logEveryMs, ({ status }, leftOut) =>
     log.warn({ status, leftOut }, 'a video task has an unknown state, which is taken for pending'),
   );
   const urlOf = (id: string): string => `${api.url}/${encodeURIComponent(id)}`;

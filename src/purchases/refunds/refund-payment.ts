@@ -16,7 +16,7 @@ import {
   toBegunTransfer,
   toRefundTransfer,
 } from './refund-look.ts';
-import { inSenderTurn, type TurnTimings } from './refund-turn.ts';
+import { inAccountLease, type TurnTimings } from './refund-turn.ts';
 
 /** The result of one run over a refund. */
 export type RefundEnd =
@@ -62,7 +62,7 @@ const defaultRefundTimings: RefundTimings = {
   resendMs: 5_000,
 };
 
-type RefundStore = Pick<Store, 'getRefund' | 'advanceRefund' | 'takeSenderTurn' | 'endSenderTurn'>;
+type RefundStore = Pick<Store, 'getRefund' | 'advanceRefund' | 'takeAccountLease' | 'endAccountLease'>;
 
 interface Context {
   store: RefundStore;
@@ -130,7 +130,7 @@ export const createRefunding = (
 
   const sign = async (planned: PaymentRefund, signal: AbortSignal): Promise<RefundEnd | null> => {
     const wallet = await openWallet();
-    const ended = await inSenderTurn(
+    const ended = await inAccountLease(
       { store, clock, timings },
       { sender: turnOf(planned, wallet), signal },
       async (isOurs) => {

@@ -16,7 +16,7 @@ const pollMs = 100;
 const shortestRenewalMs = 10;
 
 interface Turns {
-  store: Pick<Store, 'takeSenderTurn' | 'endSenderTurn'>;
+  store: Pick<Store, 'takeAccountLease' | 'endAccountLease'>;
   clock: Clock;
   timings: TurnTimings;
 }
@@ -25,7 +25,7 @@ interface Turns {
  * Runs `work` while this process has the account alone; null when the account was not free in time. The work calls
  * `isOurs` before it uses what it found out. The turn is renewed while the work runs, and ends with it.
  */
-export const inSenderTurn = async <T>(
+export const inAccountLease = async <T>(
   { store, clock, timings: { turnMs, turnWaitMs } }: Turns,
   { sender, signal }: { sender: string; signal: AbortSignal },
   work: (isOurs: () => boolean) => Promise<T>,
@@ -34,7 +34,7 @@ export const inSenderTurn = async <T>(
   let until = 0;
   const take = async (): Promise<boolean> => {
     const now = clock.now();
-    const isTaken = await store.takeSenderTurn({ sender, owner, until: now + turnMs, now });
+    const isTaken = await store.takeAccountLease({ sender, owner, until: now + turnMs, now });
     if (isTaken) until = now + turnMs;
     return isTaken;
   };
@@ -57,6 +57,6 @@ export const inSenderTurn = async <T>(
     ending.abort();
     // When the store fails here, the turn runs out, and the next write of the work fails too.
     await renewing;
-    await store.endSenderTurn({ sender, owner });
+    await store.endAccountLease({ sender, owner });
   }
 };

@@ -6,7 +6,7 @@ import { openRefundPlace, type RefundNetwork } from './refund-place.ts';
 /** The limit for one question to the chain. */
 const lookMs = 45_000;
 const concurrency = 4;
-const mostOpen = 10_000;
+const maxOpen = 10_000;
 
 export interface RefundLook {
   /** The refund after the look. */
@@ -45,7 +45,7 @@ export const createRefundUpkeep =
     };
 
     // Planned refunds, and those on networks that are not configured, must not use up the limit.
-    const open = await store.listRefunds({ payment: null, limit: mostOpen });
+    const open = await store.listRefunds({ payment: null, limit: maxOpen });
     const isKnown = new Set(networks.map(({ network }) => network));
     const queue = open
       .filter(({ state, network }) => state === 'sending' && isKnown.has(network))

@@ -11,7 +11,7 @@ const pollMs = 40;
 /** Creates leases in the store, for all processes on it. `sender` names the account: CAIP-2 and address. */
 export const createAccountLeases =
   (context: {
-    store: Pick<Store, 'takeSenderTurn' | 'endSenderTurn'>;
+    store: Pick<Store, 'takeAccountLease' | 'endAccountLease'>;
     owner: string;
     clock: Clock;
     log: Log;
@@ -22,7 +22,7 @@ export const createAccountLeases =
 
     const tryOnce = (): Promise<boolean> => {
       const now = clock.now();
-      return store.takeSenderTurn({ sender, owner, until: now + leaseMs, now });
+      return store.takeAccountLease({ sender, owner, until: now + leaseMs, now });
     };
     const wait = async ({ signal, waitMs }: Parameters<AccountLease['take']>[0]): Promise<boolean> => {
       const giveUpAt = performance.now() + waitMs;
@@ -58,7 +58,7 @@ export const createAccountLeases =
         if (heldUntil === null) return;
         heldUntil = null;
         try {
-          await store.endSenderTurn({ sender, owner });
+          await store.endAccountLease({ sender, owner });
         } catch (error) {
           log.warn(
             { err: error, sender },

@@ -9,7 +9,7 @@ import {
 import { createManifest } from '../../payments/extensions/manifest.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { once } from '../../kit/once.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 import type { Store } from '../../store/store.ts';
 import type { SoldResources } from './x402-resources.ts';
 
@@ -48,7 +48,7 @@ export const createPaymentDocuments = (context: {
   let loading: Promise<void> | null = null;
   let manifest: { key: string; text: string } | null = null;
 
-  const requireSigner = once(async () => {
+  const requireSigner = memoizeAsync(async () => {
     const key = await store.getOrCreateSecret({ name: secretName, value: newSigningKey() });
     signer = createDocumentSigner({ key, publicUrl });
     onSigner();

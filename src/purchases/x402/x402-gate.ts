@@ -1,9 +1,9 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import type { Nano } from '../../kit/money.ts';
-import { createChallengeBook, supportedKinds, type Challenge } from '../../payments/core/challenge.ts';
+import { createChallengeRegistry, supportedKinds, type Challenge } from '../../payments/core/challenge.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-import { createOfferBook } from '../../payments/extensions/signed-offers.ts';
+import { createOfferRegistry } from '../../payments/extensions/signed-offers.ts';
 import type { FacilitatorTimeouts } from '../../payments/core/facilitator.ts';
 import { createPaymentMethods, type PayableNetwork } from '../../payments/core/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
@@ -123,9 +123,9 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     log,
     onSigner: () => challenges.clear(),
   });
-  const offerBook = createOfferBook({ signer: documents.signer, now: () => clock.now(), log });
-  const challenges = createChallengeBook(methods, {
-    offerBook,
+  const offerRegistry = createOfferRegistry({ signer: documents.signer, now: () => clock.now(), log });
+  const challenges = createChallengeRegistry(methods, {
+    offerRegistry,
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now: () => clock.now(),
   });

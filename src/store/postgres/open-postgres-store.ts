@@ -30,9 +30,9 @@ import {
 import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
 import {
   claimPaymentChecks,
-  endSenderTurn,
+  endAccountLease,
   listOfferedTerms,
-  takeSenderTurn,
+  takeAccountLease,
 } from '../statements/payment-upkeep.ts';
 import { advancePayment, findPaymentById, getPayment } from '../statements/payments.ts';
 import type { Statement } from '../statements/statement.ts';
@@ -228,8 +228,8 @@ export const openPostgresStore = async ({
     listNewestRefunds: shared(listNewestRefunds),
     noteOfferedTerms: command(noteOfferedTermsCommand(pool)),
     listOfferedTerms: shared(listOfferedTerms),
-    takeSenderTurn: shared(takeSenderTurn),
-    endSenderTurn: shared(endSenderTurn),
+    takeAccountLease: shared(takeAccountLease),
+    endAccountLease: shared(endAccountLease),
     ping,
     probe: ping,
     close: async () => {

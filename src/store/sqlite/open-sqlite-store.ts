@@ -126,8 +126,8 @@ export const openSqliteStore = async ({
     listNewestRefunds: (input) => read('listNewestRefunds', input),
     noteOfferedTerms: (input) => write('noteOfferedTerms', input),
     listOfferedTerms: (input) => read('listOfferedTerms', input),
-    takeSenderTurn: (input) => write('takeSenderTurn', input),
-    endSenderTurn: (input) => write('endSenderTurn', input),
+    takeAccountLease: (input) => write('takeAccountLease', input),
+    endAccountLease: (input) => write('endAccountLease', input),
     ping: async () => {
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
     },

@@ -10,7 +10,7 @@ import {
 import { sweepIdempotencyKeys } from '../statements/idempotency.ts';
 import { recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
 import { discardMedia, dropUntaken, noteRemoval, reserveMedia } from '../statements/media.ts';
-import { claimPaymentChecks, endSenderTurn, takeSenderTurn } from '../statements/payment-upkeep.ts';
+import { claimPaymentChecks, endAccountLease, takeAccountLease } from '../statements/payment-upkeep.ts';
 import { advancePayment } from '../statements/payments.ts';
 import { noteMadeClip, sweepMadeClips } from '../statements/made-clips.ts';
 import { getOrCreateSecret } from '../statements/secrets.ts';
@@ -70,8 +70,8 @@ export const writeCommands = (database: DatabaseSync): WriteCommands => ({
   planRefund: planRefundCommand(database),
   advanceRefund: advanceRefundCommand(database),
   noteOfferedTerms: noteOfferedTermsCommand(database),
-  takeSenderTurn: prepare(database, takeSenderTurn),
-  endSenderTurn: prepare(database, endSenderTurn),
+  takeAccountLease: prepare(database, takeAccountLease),
+  endAccountLease: prepare(database, endAccountLease),
 });
 
 const markMediaRemoved = (database: DatabaseSync): WriteCommands['markMediaRemoved'] => {

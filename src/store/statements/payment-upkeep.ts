@@ -82,7 +82,7 @@ export const listOfferedTerms: Statement<
   read: eachOf((row: OfferedTermsRow) => ({ terms: row.terms, offeredAt: Number(row.offered_at) })),
 };
 
-export const takeSenderTurn: Statement<CommandInput<'takeSenderTurn'>, unknown, boolean> = {
+export const takeAccountLease: Statement<CommandInput<'takeAccountLease'>, unknown, boolean> = {
   name: 'take_sender_turn',
   text: () => `insert into sender_turns (sender, owner, until) values ($1, $2, $3)
     on conflict (sender) do update set owner = excluded.owner, until = excluded.until
@@ -92,7 +92,7 @@ export const takeSenderTurn: Statement<CommandInput<'takeSenderTurn'>, unknown, 
   read: (rows) => rows.length > 0,
 };
 
-export const endSenderTurn: Statement<CommandInput<'endSenderTurn'>, unknown, void> = {
+export const endAccountLease: Statement<CommandInput<'endAccountLease'>, unknown, void> = {
   name: 'end_sender_turn',
   text: () => 'delete from sender_turns where sender = $1 and owner = $2',
   values: ({ sender, owner }) => [sender, owner],

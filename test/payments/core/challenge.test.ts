@@ -6,13 +6,13 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import { decodeBase64Json, encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
 import {
-  createChallengeBook,
-  type ChallengeBook,
+  createChallengeRegistry,
+  type ChallengeRegistry,
   type PaymentMethod,
 } from '../../../src/payments/core/challenge.ts';
 import { declareExtensions } from '../../../src/payments/extensions/declared-extensions.ts';
 import { createDocumentSigner, newSigningKey } from '../../../src/payments/extensions/document-signer.ts';
-import { createOfferBook } from '../../../src/payments/extensions/signed-offers.ts';
+import { createOfferRegistry } from '../../../src/payments/extensions/signed-offers.ts';
 import type { Facilitator, SupportedKind } from '../../../src/payments/core/facilitator.ts';
 import { requireNetwork } from '../../../src/payments/core/networks.ts';
 import type { PaymentRequired } from '../../../src/payments/core/wire.ts';
@@ -47,8 +47,8 @@ const resource = {
 };
 const price = parseUsd('0.10');
 const feePayer = (address: string): Supported => ({ extra: { feePayer: address } });
-const createBook = (methods: readonly PaymentMethod[]): ChallengeBook =>
-  createChallengeBook(methods, { offerBook: null, headerBytes: 7_168, now: () => 0 });
+const createBook = (methods: readonly PaymentMethod[]): ChallengeRegistry =>
+  createChallengeRegistry(methods, { offerRegistry: null, headerBytes: 7_168, now: () => 0 });
 
 describe('a challenge', () => {
   it('says the same in every dialect', () => {
@@ -162,7 +162,7 @@ const startSigning = (networks: number, headerBytes = 7_168) => {
     key: newSigningKey(),
     publicUrl: () => 'https://leads.some-company.example',
   });
-  const offerBook = createOfferBook({
+  const offerRegistry = createOfferRegistry({
     signer: () => ({
       ...signer,
       sign: (payload) => {
@@ -178,7 +178,7 @@ const startSigning = (networks: number, headerBytes = 7_168) => {
     return isOffered ? feePayer('F'.repeat(44)) : 'unsupported';
   });
   return {
-    book: createChallengeBook(methods, { offerBook, headerBytes, now: () => now }),
+    book: createChallengeRegistry(methods, { offerRegistry, headerBytes, now: () => now }),
     /** How many terms were made and how many offers signed so far. */
     work: () => ({ builds, signatures }),
     pass: (minutes: number) => {

@@ -11,7 +11,7 @@ import {
   newSigningKey,
   type DocumentSigner,
 } from '../../../src/payments/extensions/document-signer.ts';
-import { createOfferBook } from '../../../src/payments/extensions/signed-offers.ts';
+import { createOfferRegistry } from '../../../src/payments/extensions/signed-offers.ts';
 import type { PaymentRequirements } from '../../../src/payments/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';
@@ -40,7 +40,7 @@ const createFixture = (options: { signer?: () => DocumentSigner | null; log?: Lo
       return real.sign(payload);
     },
   };
-  const book = createOfferBook({
+  const book = createOfferRegistry({
     signer: options.signer ?? (() => counting),
     now: () => now,
     log: options.log ?? silentLog,

@@ -171,8 +171,8 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
         if (chain === 'solana' || facilitator.kind === 'remote') continue;
         const address = privateKeyToAddress(`0x${facilitator.privateKey.slice(2)}`);
         const sender = `${network}:${address.toLowerCase()}`;
-        await store.takeSenderTurn({ sender, owner: 'time', until: now, now: now + turnsOverMs });
-        await store.endSenderTurn({ sender, owner: 'time' });
+        await store.takeAccountLease({ sender, owner: 'time', until: now, now: now + turnsOverMs });
+        await store.endAccountLease({ sender, owner: 'time' });
       }
     },
     expireProofs: async () => {

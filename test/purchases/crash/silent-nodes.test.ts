@@ -27,7 +27,7 @@ const chains = [
 /** Short for a call, and long for all of a purchase beside it: the test is over soon, and the machine may be slow. */
 const timeouts = { rpcMs: 250, verifyMs: 5_000, settleMs: 1_000, queryMs: 1_000 };
 
-const mostTries = 20;
+const maxTries = 20;
 
 let fixture: GateFixture;
 let challenge: Challenge;
@@ -63,7 +63,7 @@ const payAtLast = async (pay: () => Promise<PayOutcome>): Promise<PayOutcome> =>
       return await pay();
     } catch (error) {
       const isPassing = error instanceof AppError && error.status === 503;
-      if (!isPassing || tries === mostTries) throw error;
+      if (!isPassing || tries === maxTries) throw error;
     }
   }
 };

@@ -43,7 +43,7 @@ const useStore = (create: () => Promise<TestStore>): void => {
 };
 
 /** What a store has a part in; all else is alike on every engine, and the store knows no chain. */
-const storeStep = /Refund|SenderTurn/;
+const storeStep = /Refund|AccountLease/;
 
 describe.each(engines)('refunds on $kind', ({ kind, create }) => {
   useStore(create);
@@ -209,17 +209,17 @@ describe.each(engines)('refunds on $kind', ({ kind, create }) => {
       const refund = await site.plan(store, payment);
       const sender = `${payment.network}:${site.walletAddress.toLowerCase()}`;
       const now = Date.now();
-      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+      expect(await store.takeAccountLease({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
       expect(await site.run(store, refund, { timings: { turnWaitMs: 50 } })).toMatchObject({
         outcome: 'postponed',
         reason: 'account_busy',
         refund: { state: 'planned' },
       });
       const waiting = site.run(store, refund);
-      await store.endSenderTurn({ sender, owner: 'gateway' });
+      await store.endAccountLease({ sender, owner: 'gateway' });
       expect(await waiting).toMatchObject({ outcome: 'landed' });
       // Its own turn was given up.
-      expect(await store.takeSenderTurn({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
+      expect(await store.takeAccountLease({ sender, owner: 'gateway', until: now + 60_000, now })).toBe(true);
     });
 
     it('reach the payer once when a process wakes up after its turn was given to another', async () => {

@@ -179,8 +179,8 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
     endTurn: async (store) => {
       const sender = `${network}:${wallet.address.toLowerCase()}`;
       const later = Date.now() + turnsOverMs;
-      await store.takeSenderTurn({ sender, owner: 'later', until: later, now: later });
-      await store.endSenderTurn({ sender, owner: 'later' });
+      await store.takeAccountLease({ sender, owner: 'later', until: later, now: later });
+      await store.endAccountLease({ sender, owner: 'later' });
     },
     balanceOf: (owner) =>
       chain === 'base' ? chains.base.balanceOf(`0x${owner.slice(2)}`) : chains.solana.balanceOf(owner),

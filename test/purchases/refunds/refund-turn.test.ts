@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { inSenderTurn } from '../../../src/purchases/refunds/refund-turn.ts';
+import { inAccountLease } from '../../../src/purchases/refunds/refund-turn.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { testEngines, type TestStore } from '../../store/open-test-store.ts';
 
@@ -20,15 +20,15 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
   afterEach(() => data.remove());
 
   const run = <T>(work: (isOurs: () => boolean) => Promise<T>) =>
-    inSenderTurn(
+    inAccountLease(
       {
         store: {
-          takeSenderTurn: async (input) => {
-            const isTaken = await store.takeSenderTurn(input);
+          takeAccountLease: async (input) => {
+            const isTaken = await store.takeAccountLease(input);
             takes += 1;
             return isTaken;
           },
-          endSenderTurn: (input) => store.endSenderTurn(input),
+          endAccountLease: (input) => store.endAccountLease(input),
         },
         clock: { now: () => time },
         timings: { turnMs, turnWaitMs: 0 },
@@ -37,7 +37,7 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
       work,
     );
   const othersGetIt = (): Promise<boolean> =>
-    store.takeSenderTurn({ sender, owner: 'other', until: time + turnMs, now: time });
+    store.takeAccountLease({ sender, owner: 'other', until: time + turnMs, now: time });
   /** One that began after this was called: the first to be counted may have begun before. */
   const nextRenewal = async (): Promise<void> => {
     const before = takes;
@@ -69,7 +69,7 @@ describe.each(testEngines())('the turn of a refund on $kind', ({ create }) => {
       time += turnMs;
       expect(isOurs()).toBe(false);
       expect(await othersGetIt()).toBe(true);
-      await store.endSenderTurn({ sender, owner: 'other' });
+      await store.endAccountLease({ sender, owner: 'other' });
       const before = takes;
       await new Promise((resolve) => setTimeout(resolve, 2 * turnMs));
       expect([takes, isOurs()]).toEqual([before, false]);

@@ -53,9 +53,9 @@ describe.each(testEngines())('the lease of an account to send from, on $kind', (
     const later = { now: () => systemClock.now() + 11_000 };
     const lease = leasesOf('heir', { clock: later })(sender);
     expect(await lease.take(wait)).toEqual({ isKept: false });
-    expect(await store.takeSenderTurn({ sender, owner: 'dead', until: later.now(), now: later.now() })).toBe(
-      false,
-    );
+    expect(
+      await store.takeAccountLease({ sender, owner: 'dead', until: later.now(), now: later.now() }),
+    ).toBe(false);
   });
 
   it('is not waited for any longer when the process that has it hangs, or the caller has no more time', async () => {
@@ -66,7 +66,7 @@ describe.each(testEngines())('the lease of an account to send from, on $kind', (
     expect(await lease.take(wait)).toEqual({ isKept: false });
     // A lease that was not taken is not released for its owner.
     await lease.release();
-    expect(await store.takeSenderTurn({ sender, owner: 'third', until: 0, now: systemClock.now() })).toBe(
+    expect(await store.takeAccountLease({ sender, owner: 'third', until: 0, now: systemClock.now() })).toBe(
       false,
     );
   });
@@ -74,8 +74,8 @@ describe.each(testEngines())('the lease of an account to send from, on $kind', (
   it('is not needed when the store fails', async () => {
     const failing = {
       ...store,
-      takeSenderTurn: () => Promise.reject(new Error('no')),
-      endSenderTurn: () => Promise.reject(new Error('no')),
+      takeAccountLease: () => Promise.reject(new Error('no')),
+      endAccountLease: () => Promise.reject(new Error('no')),
     };
     const lease = leasesOf('unlucky', { store: failing })('eip155:1:0xunlucky');
     expect(await lease.take(wait)).toEqual({ isKept: false });

@@ -52,34 +52,34 @@ export interface SegmentShape {
   /** Terms per block of the dictionary. */
   blockTerms: number;
   /** Up to this many rows are stored in the dictionary itself. */
-  mostInlineRows: number;
+  maxInlineRows: number;
   /** Up to this many rows a list is one blob. */
-  mostShortRows: number;
+  maxShortRows: number;
   /** The first group of a long list has up to this many bytes; each later group has twice as many. */
   groupBytes: number;
-  mostGroupBytes: number;
+  maxGroupBytes: number;
   /** A prefix with more terms, or with more rows in all of them, gets its own lists. */
-  mostPrefixTerms: number;
-  mostPrefixRows: number;
+  maxPrefixTerms: number;
+  maxPrefixRows: number;
   /** The most lists whose union is a prefix. */
-  mostPrefixLists: number;
+  maxPrefixLists: number;
 }
 
 export const usualShape: SegmentShape = {
   chunkRows: 65_536,
   blockTerms: 128,
-  mostInlineRows: 32,
-  mostShortRows: 8_192,
+  maxInlineRows: 32,
+  maxShortRows: 8_192,
   groupBytes: 16_384,
-  mostGroupBytes: 131_072,
-  mostPrefixTerms: 512,
-  mostPrefixRows: 2_048,
-  mostPrefixLists: 4,
+  maxGroupBytes: 131_072,
+  maxPrefixTerms: 512,
+  maxPrefixRows: 2_048,
+  maxPrefixLists: 4,
 };
 
 /** The average number of profiles in a bucket of names. */
 export const bucketNames = 256;
-export const mostRows = 2 ** 31;
+export const maxRows = 2 ** 31;
 
 /** A list and its number of rows, which determines its form. */
 export interface ListRef {

@@ -11,7 +11,7 @@ import { mergeRuns } from './merge-runs.ts';
 import { createNameWriter } from './name-table.ts';
 import { createPrefixUnions } from './prefix-unions.ts';
 import {
-  mostRows,
+  maxRows,
   schema,
   profileCrc,
   seal,
@@ -96,7 +96,7 @@ const writeProfiles = async (
   for await (const batch of rows) {
     signal?.throwIfAborted();
     for (const { lead, json } of batch) {
-      if (profiles === mostRows) throw new RangeError(`A segment holds at most ${mostRows} profiles.`);
+      if (profiles === maxRows) throw new RangeError(`A segment holds at most ${maxRows} profiles.`);
       const bytes = Buffer.from(json);
       insert.run(profiles, profileCrc(bytes, profiles), bytes);
       followers.add(lead.followers);

@@ -70,7 +70,7 @@ export const readPeople = (
         person.start = -1;
         filled = compact(people, arena);
         // If nearly all room is in use, it would be compacted again after every few rows.
-        if (filled + length > arena.length * mostInUse) return null;
+        if (filled + length > arena.length * maxInUse) return null;
       }
       bytes.copy(arena, filled, nameEnd, end);
       person.username = username;
@@ -83,7 +83,7 @@ export const readPeople = (
   return { people, erased };
 };
 
-const mostInUse = 0.75;
+const maxInUse = 0.75;
 
 const isInShare = (username: string, { index, count }: Share): boolean =>
   Math.floor(hashOfPerson(username) / partitions) % count === index;

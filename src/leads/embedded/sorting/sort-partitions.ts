@@ -28,7 +28,7 @@ export interface SortedPartitions {
 }
 
 /** With more shares the hash no longer separates people. A share then has some thousands of bytes. */
-const mostShares = 2 ** 20;
+const maxShares = 2 ** 20;
 
 /**
  * Writes the valid profile of each person in the spool as sorted runs, at least one per partition. Memory is limited to
@@ -59,7 +59,7 @@ export const sortPartitions = async ({
 };
 
 const halvesOf = ({ index, count }: Share): Share[] => {
-  if (count >= mostShares) throw new RangeError('A partition is too large to be sorted.');
+  if (count >= maxShares) throw new RangeError('A partition is too large to be sorted.');
   return [
     { index, count: count * 2 },
     { index: index + count, count: count * 2 },

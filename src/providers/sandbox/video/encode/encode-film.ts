@@ -30,7 +30,7 @@ const zoom = 0.04;
 const keySeconds = 2;
 const bitsPerPixel = 0.1;
 /** Pictures that wait to be encoded; one of 4k has 12 MB. */
-const mostWaiting = 1;
+const maxWaiting = 1;
 const colorSpace = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', fullRange: false } as const;
 /** The highest level that any film here needs; the encoder writes the true one. */
 const codecs = {
@@ -126,7 +126,7 @@ const writeFilm = async (
       });
       encoder.encode(frame, { keyFrame: index % (keySeconds * fps) === 0 });
       frame.close();
-      while (encoder.encodeQueueSize > mostWaiting && problem === null)
+      while (encoder.encodeQueueSize > maxWaiting && problem === null)
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { once } from '../../src/kit/once.ts';
+import { memoizeAsync } from '../../src/kit/memoize-async.ts';
 
 it('makes a thing once for all who ask, and anew after a failure', async () => {
   let calls = 0;
-  const get = once(async () => {
+  const get = memoizeAsync(async () => {
     calls += 1;
     if (calls === 1) throw new Error('not yet');
     return { calls };

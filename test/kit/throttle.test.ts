@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { atMostEvery } from '../../src/kit/at-most-every.ts';
+import { throttle } from '../../src/kit/throttle.ts';
 
 it('acts at most once in the interval, and says how many calls were left out', () => {
   let now = 5;
   const acts: [string, number][] = [];
-  const call = atMostEvery<string>(
+  const call = throttle<string>(
     100,
     (value, leftOut) => void acts.push([value, leftOut]),
     () => now,

@@ -2,7 +2,7 @@
  * Runs `act` at most once in `intervalMs`; drops and counts the calls between. For log lines that an outage would repeat
  * with every request.
  */
-export const atMostEvery = <T>(
+export const throttle = <T>(
   intervalMs: number,
   act: (value: T, leftOut: number) => void,
   nowMs: () => number = () => performance.now(),

@@ -1,5 +1,5 @@
 /** Calls `make` at the first call and returns its result to all. After a failure the next call tries again. */
-export const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+export const memoizeAsync = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | null = null;
   return async () => {
     made ??= make();
