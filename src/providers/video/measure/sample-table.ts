@@ -10,6 +10,8 @@ export interface Span {
   longest: number;
   /** Sum of the lengths of all samples. */
   total: number;
+  /** True when each sample is decoded later than the one before it. */
+  isOrdered: boolean;
 }
 
 interface Run {
@@ -23,6 +25,8 @@ const maxReordered = 500_000;
 const maxInChunk = 10_000;
 /** Some players read larger values as negative. */
 const maxDelta = 0x7fff_ffff;
+/** At a larger sample, FFmpeg stops reading the table and ignores the edit list. */
+const maxSampleBytes = 0x3fff_ffff;
 
 /** Reads the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm when its tables contradict each other. */
 export const readSampleTable = (body: Buffer): Span | null => {
@@ -33,6 +37,8 @@ export const readSampleTable = (body: Buffer): Span | null => {
   const sizes = findChild(tables, 'stsz');
   const count = (sizes ?? child(tables, 'stz2')).readUInt32BE(8);
   if (sizes !== null && findChild(tables, 'stz2') !== null) throw new DoubtfulFilm('two tables of sizes');
+  for (let at = 4; sizes !== null && at < sizes.length; at += 4)
+    if (sizes.readUInt32BE(at) > maxSampleBytes) throw new DoubtfulFilm('a sample that is too large');
   if (times.some(({ value }) => value > maxDelta)) throw new DoubtfulFilm('a sample without end');
   // At the end of one table, some players go on with the other.
   if (countOf(times) !== count || countOf(offsets) > count)
@@ -105,5 +111,9 @@ const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
       offsetLeft = offsets[position]?.count ?? Infinity;
     }
   }
-  return { ...span, total: time };
+  // The last sample alone may have no duration (ISO/IEC 14496-12, 8.6.1.1).
+  const isOrdered = times.every(
+    ({ count, value }, index) => value > 0 || (count === 1 && index === times.length - 1),
+  );
+  return { ...span, total: time, isOrdered };
 };
