@@ -432,7 +432,7 @@ describe('the measured length', () => {
           expect(measured).toBeGreaterThan((await playingSeconds(moved)) - 0.1);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 160 },
     );
     expect(accepted).toBeGreaterThan(3);
   });
