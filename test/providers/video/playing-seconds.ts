@@ -25,7 +25,7 @@ export const playingSeconds = async (film: Buffer): Promise<number> => {
   // The demuxer hands out what an edit hides, with times below zero.
   const begin = Math.min(0, Math.min(...pictures.map((picture) => picture.begin)) + hiddenSeconds(film));
   const shown = pictures
-    .map((picture) => ({ begin: Math.max(picture.begin, begin), end: picture.end }))
+    .map((picture) => ({ begin: Math.max(picture.begin, begin), end: cutEnd(picture, editEnd(film)) }))
     .filter((picture) => picture.end > picture.begin);
   const span =
     Math.max(begin, ...shown.map(({ end }) => end)) - Math.min(...shown.map((picture) => picture.begin));
@@ -33,6 +33,17 @@ export const playingSeconds = async (film: Buffer): Promise<number> => {
     span,
     shown.reduce((sum, picture) => sum + picture.end - picture.begin, 0),
   );
+};
+
+const cutEnd = ({ begin, end }: { begin: number; end: number }, cut: number): number =>
+  begin < cut ? Math.min(end, cut) : end;
+
+/** By the edit list of a film of one edit. A picture that the edit cuts ends there; FFmpeg's demuxer hands it out whole. */
+const editEnd = (film: Buffer): number => {
+  const edits = film.indexOf('elst');
+  if (edits < 0 || film.includes('moof')) return Infinity;
+  const end = film.readUInt32BE(edits + 12) / film.readUInt32BE(film.indexOf('mvhd') + 16);
+  return end > 0 ? end : Infinity;
 };
 
 /** In front, by the edit list of a film of one edit. Nobody cuts fragments by it. */

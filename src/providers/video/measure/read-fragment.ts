@@ -8,6 +8,8 @@ export interface FragmentedTrack {
   span: Span;
   /** Start of the next fragment that has none of its own. */
   next: number;
+  /** Start of the sample read last. */
+  last: number;
   samples: number;
 }
 
@@ -42,6 +44,8 @@ const readRun = (run: Buffer, track: FragmentedTrack, defaultDuration: number): 
   if (track.samples > maxFragmentSamples) throw new DoubtfulFilm('too many samples');
   let at = 8 + (has(0x1) ? 4 : 0) + (has(0x4) ? 4 : 0);
   for (let index = 0; index < count; index += 1) {
+    if (track.next <= track.last) track.span.isCertain = false;
+    track.last = track.next;
     let duration = defaultDuration;
     if (has(0x100)) {
       duration = run.readUInt32BE(at);

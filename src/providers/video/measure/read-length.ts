@@ -119,14 +119,15 @@ const readDefaults = (extension: Buffer, tracks: readonly Track[]): Map<number, 
   const defaults = readChildren(extension, ['mehd'], ['trex']).filter(({ name }) => name === 'trex');
   return new Map(
     tracks.map(({ id }) => {
-      const own = defaults.filter(({ body }) => body.readUInt32BE(4) === id);
-      if (own.length > 1) throw new DoubtfulFilm('two defaults of one track');
+      const [own, ...others] = defaults.filter(({ body }) => body.readUInt32BE(4) === id);
+      if (own === undefined || others.length > 0) throw new DoubtfulFilm('a track needs its defaults once');
       return [
         id,
         {
-          defaultDuration: own[0]?.body.readUInt32BE(12) ?? 0,
-          span: { first: Infinity, end: -Infinity, longest: 0, total: 0 },
+          defaultDuration: own.body.readUInt32BE(12),
+          span: { first: Infinity, end: -Infinity, longest: 0, total: 0, isCertain: true },
           next: 0,
+          last: -1,
           samples: 0,
         },
       ];
@@ -152,6 +153,7 @@ const readingOf = (track: Track, fragments: FragmentedTrack | null): Reading => 
   const claimed = Math.max(claimedSeconds, delay + (edit?.seconds ?? 0));
   if (span === null)
     return { isPicture, seconds: 0, begin: 0, end: 0, claimed: Math.max(claimed, claimedMediaSeconds) };
+  if (isPicture && !span.isCertain) throw new DoubtfulFilm('pictures at one time, or chunks with too many');
   const [first, end, total] = [span.first / timescale, span.end / timescale, span.total / timescale];
   if (claimedMediaSeconds > end + toleranceSeconds)
     throw new DoubtfulFilm('the header of a track is longer than its samples');

@@ -57,7 +57,8 @@ export const readTrack = (body: Buffer, movieTimescale: number): Track => {
 /** Reads the units in a second from an `mdhd` or `mvhd`. */
 export const readTimescale = (body: Buffer): number => {
   const timescale = body.readUInt32BE(readVersion(body) === 1 ? 20 : 12);
-  if (timescale === 0) throw new DoubtfulFilm('a timescale of 0');
+  // Some players read larger values as negative.
+  if (timescale === 0 || timescale > 0x7fff_ffff) throw new DoubtfulFilm('a timescale of 0, or too large');
   return timescale;
 };
 
@@ -65,11 +66,15 @@ export const readTimescale = (body: Buffer): number => {
 const readEdit = (body: Buffer, movieTimescale: number): Edit | null => {
   const version = readVersion(body);
   const numberBytes = version === 1 ? 8 : 4;
+  const editBytes = 2 * numberBytes + 4;
   const count = body.readUInt32BE(4);
   if (count > maxEdits) throw new DoubtfulFilm('too many edits');
+  // FFmpeg reads all edits in the box.
+  if (count !== Math.floor((body.length - 8) / editBytes))
+    throw new DoubtfulFilm('edits that are not counted');
   let delay = 0;
   for (let index = 0; index < count; index += 1) {
-    const at = 8 + index * (2 * numberBytes + 4);
+    const at = 8 + index * editBytes;
     const seconds = (readDuration(body, at, version) ?? 0) / movieTimescale;
     const fromAt = at + numberBytes;
     const from = version === 1 ? Number(body.readBigInt64BE(fromAt)) : body.readInt32BE(fromAt);

@@ -10,6 +10,8 @@ export interface Span {
   longest: number;
   /** Sum of the lengths of all samples. */
   total: number;
+  /** True when each sample is decoded later than the one before it, and the chunks hold no more than all samples. */
+  isCertain: boolean;
 }
 
 interface Run {
@@ -23,6 +25,8 @@ const maxReordered = 500_000;
 const maxInChunk = 10_000;
 /** Some players read larger values as negative. */
 const maxDelta = 0x7fff_ffff;
+/** At a larger size or offset, FFmpeg stops reading the table and ignores the edit list. */
+const maxNumber = 0x3fff_ffff;
 
 /** Reads the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm when its tables contradict each other. */
 export const readSampleTable = (body: Buffer): Span | null => {
@@ -41,12 +45,18 @@ export const readSampleTable = (body: Buffer): Span | null => {
   if (offsets.length > 0 && count > maxReordered) throw new DoubtfulFilm('too many samples');
   const chunks = findChild(tables, 'stco');
   if (chunks !== null && findChild(tables, 'co64') !== null) throw new DoubtfulFilm('two tables of chunks');
-  assertChunksFit(child(tables, 'stsc'), {
-    chunks: (chunks ?? child(tables, 'co64')).readUInt32BE(4),
+  const isUniform = sizes !== null && sizes.readUInt32BE(4) > 0;
+  const chunkCount = (chunks ?? child(tables, 'co64')).readUInt32BE(4);
+  if (sizes !== null)
+    assertSmall(sizes, isUniform ? { at: 4, count: 1, step: 4 } : { at: 12, count, step: 4 });
+  if (chunks === null) assertSmall(child(tables, 'co64'), { at: 8, count: chunkCount, step: 8 });
+  const held = readChunks(child(tables, 'stsc'), {
+    chunks: chunkCount,
     samples: count,
-    maxInEach: sizes !== null && sizes.readUInt32BE(4) > 0 ? count : Math.min(count, maxInChunk),
+    maxInEach: isUniform ? count : Math.min(count, maxInChunk),
   });
-  return spanOf(times, offsets);
+  const span = spanOf(times, offsets);
+  return { ...span, isCertain: span.isCertain && held <= count };
 };
 
 const readRuns = (body: Buffer, valueOf: (entry: Buffer) => number): Run[] => {
@@ -62,11 +72,23 @@ const readRuns = (body: Buffer, valueOf: (entry: Buffer) => number): Run[] => {
 
 const countOf = (runs: readonly Run[]): number => runs.reduce((sum, { count }) => sum + count, 0);
 
-/** Players read sound by chunks. Except for the last one, they must not hold more samples than the other tables. */
-const assertChunksFit = (
+/** Throws DoubtfulFilm when a number is too large, and RangeError when there are fewer than `count`. */
+const assertSmall = (
+  body: Buffer,
+  { at, count, step }: { at: number; count: number; step: number },
+): void => {
+  for (let index = 0; index < count; index += 1)
+    if (body.readUInt32BE(at + index * step) > maxNumber) throw new DoubtfulFilm('a number is too large');
+};
+
+/**
+ * Returns how many samples the chunks hold. Players read sound by chunks. Except for the last one, they must not hold more
+ * samples than the other tables.
+ */
+const readChunks = (
   body: Buffer,
   { chunks, samples, maxInEach }: { chunks: number; samples: number; maxInEach: number },
-): void => {
+): number => {
   const entries = body.readUInt32BE(4);
   if (entries > (body.length - 8) / 12) throw new DoubtfulFilm('a table is longer than its box');
   let held = 0;
@@ -83,6 +105,7 @@ const assertChunksFit = (
     next = first;
   }
   if (held - inLast >= samples && held > samples) throw new DoubtfulFilm('more chunks than samples');
+  return held;
 };
 
 const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
@@ -105,5 +128,9 @@ const spanOf = (times: readonly Run[], offsets: readonly Run[]): Span => {
       offsetLeft = offsets[position]?.count ?? Infinity;
     }
   }
-  return { ...span, total: time };
+  // The last sample alone may have no duration (ISO/IEC 14496-12, 8.6.1.1).
+  const isCertain = times.every(
+    ({ count, value }, index) => value > 0 || (count === 1 && index === times.length - 1),
+  );
+  return { ...span, total: time, isCertain };
 };
