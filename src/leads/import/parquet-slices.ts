@@ -2,7 +2,7 @@ import type { FileMetaData } from 'hyparquet';
 import { LeadInputError } from './lead-input-error.ts';
 
 /** Limit for the used columns of one row group, which is held compressed and partly decompressed. */
-const maxGroupBytes = 1024 ** 3;
+const mostGroupBytes = 1024 ** 3;
 /** A row group of up to twice this size is decompressed at once. The pages of a larger one are read once per slice. */
 const sliceRows = 65_536;
 
@@ -32,9 +32,9 @@ export function* slicesOf(
       if (tops.includes(column?.path_in_schema[0] ?? ''))
         unpacked += Number(column?.total_uncompressed_size ?? 0);
     }
-    if (unpacked > maxGroupBytes)
+    if (unpacked > mostGroupBytes)
       throw new LeadInputError(
-        `${file} has ${unpacked} bytes in row group ${index + 1}; ${maxGroupBytes} is the maximum. ` +
+        `${file} has ${unpacked} bytes in row group ${index + 1}; ${mostGroupBytes} is the maximum. ` +
           'Write it again with smaller row groups, 100,000 rows each.',
       );
     const size = rows <= 2 * sliceRows ? rows : sliceRows;

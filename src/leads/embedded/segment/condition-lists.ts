@@ -28,7 +28,7 @@ export const createConditionLookup = (
     return { rows: new Uint32Array(0), lists, count: countOf(lists) };
   };
   const lightPrefix = (prefix: string): ConditionLists => {
-    const entries = dictionary.beginningWith(prefix, shape.maxPrefixTerms);
+    const entries = dictionary.beginningWith(prefix, shape.mostPrefixTerms);
     if (entries === null) throw new SegmentDamagedError(`the lists of the prefix ${prefix} are missing`);
     return gather(entries);
   };

@@ -17,7 +17,7 @@ export interface DictionaryWriter {
  */
 export const createDictionaryWriter = (
   database: DatabaseSync,
-  { lists, shape: { blockTerms, maxInlineRows } }: { lists: ListWriter; shape: SegmentShape },
+  { lists, shape: { blockTerms, mostInlineRows } }: { lists: ListWriter; shape: SegmentShape },
 ): DictionaryWriter => {
   const insertBlock = database.prepare('INSERT INTO dictionary VALUES (?, ?)');
   const insertStart = database.prepare('INSERT INTO dictionary_starts VALUES (?, ?)');
@@ -49,7 +49,7 @@ export const createDictionaryWriter = (
       writer.text(term, shared);
       writer.varint(rows.length);
       let stored: ListRef | null = null;
-      if (rows.length <= maxInlineRows) {
+      if (rows.length <= mostInlineRows) {
         writer.ascending(rows);
       } else {
         stored = lists.add(rows);

@@ -15,7 +15,7 @@ export interface Dictionary {
 /** Reads the first term of each block into memory. */
 export const openDictionary = (
   database: DatabaseSync,
-  { blocks, shape: { maxInlineRows } }: { blocks: number; shape: Pick<SegmentShape, 'maxInlineRows'> },
+  { blocks, shape: { mostInlineRows } }: { blocks: number; shape: Pick<SegmentShape, 'mostInlineRows'> },
 ): Dictionary => {
   const starts = readStarts(database);
   if (starts.length !== blocks)
@@ -23,12 +23,12 @@ export const openDictionary = (
   const readBlock = database.prepare('SELECT data FROM dictionary WHERE block = ?');
 
   const readEntry = (reader: ByteReader, count: number): TermEntry =>
-    count > maxInlineRows
+    count > mostInlineRows
       ? { rows: null, list: { list: reader.varint(), count } }
       : { rows: reader.ascending(count), list: null };
 
   const skipEntry = (reader: ByteReader, count: number): void => {
-    reader.skip(count > maxInlineRows ? 1 : count);
+    reader.skip(count > mostInlineRows ? 1 : count);
   };
 
   /**

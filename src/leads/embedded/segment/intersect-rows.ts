@@ -25,7 +25,7 @@ export function* intersectRows(
 ): Generator<number> {
   const [rarest, ...others] = conditions.toSorted((a, b) => a.count - b.count);
   if (rarest === undefined || rarest.count === 0) return;
-  if (rarest.count > shape.maxShortRows) {
+  if (rarest.count > shape.mostShortRows) {
     const opened = conditions.map((condition) => readCondition(condition, openList));
     yield* intersectChunks(opened, { range, space });
     return;

@@ -6,8 +6,8 @@ import type { SegmentShape } from './segment-format.ts';
  * from the number of rows in each chunk.
  */
 /** Returns the size at which a group is full and the next part begins another one. */
-export const groupLimit = (group: number, { groupBytes, maxGroupBytes }: SegmentShape): number =>
-  Math.min(groupBytes * 2 ** group, maxGroupBytes);
+export const groupLimit = (group: number, { groupBytes, mostGroupBytes }: SegmentShape): number =>
+  Math.min(groupBytes * 2 ** group, mostGroupBytes);
 
 /** Returns true if a part is a bitmap: up to twice as large as its positions, but faster to intersect. */
 export const isBitmap = (size: number, chunkRows: number): boolean => size >= chunkRows / 32;

@@ -21,10 +21,10 @@ export const createListWriter = (
   database: DatabaseSync,
   { profiles, shape }: { profiles: number; shape: SegmentShape },
 ): ListWriter => {
-  const { chunkRows, maxShortRows } = shape;
+  const { chunkRows, mostShortRows } = shape;
   const insert = database.prepare('INSERT INTO lists VALUES (?, ?)');
   const chunks = Math.ceil(profiles / chunkRows);
-  const writer = createByteWriter(maxShortRows * 2);
+  const writer = createByteWriter(mostShortRows * 2);
   let count = 0;
 
   const insertBlob = (id: number, bytes: Uint8Array): void => {
@@ -60,7 +60,7 @@ export const createListWriter = (
     add: (rows) => {
       const list = count;
       count += 1;
-      if (rows.length > maxShortRows) addLong(list, rows);
+      if (rows.length > mostShortRows) addLong(list, rows);
       else addShort(list, rows);
       return { list, count: rows.length };
     },

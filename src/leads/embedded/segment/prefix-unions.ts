@@ -41,7 +41,7 @@ export const createPrefixUnions = (
   database: DatabaseSync,
   { lists, profiles, shape }: { lists: ListWriter; profiles: number; shape: SegmentShape },
 ): PrefixUnions => {
-  const { maxShortRows, maxPrefixLists, maxPrefixTerms, maxPrefixRows } = shape;
+  const { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows } = shape;
   const insert = database.prepare('INSERT INTO prefixes VALUES (?, ?)');
   const bitmaps = createBitmapPool(profiles);
   const path: Node[] = [newNode(0)];
@@ -57,7 +57,7 @@ export const createPrefixUnions = (
       if ((word & bit) !== 0) continue;
       words[row >>> 5] = word | bit;
       union.size += 1;
-      if (union.lists !== null && union.rest.length <= maxShortRows) union.rest.push(row);
+      if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
     }
   };
 
@@ -76,7 +76,7 @@ export const createPrefixUnions = (
       return;
     }
     for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
-    if (node.lightRows.length > maxPrefixRows || node.terms > maxPrefixTerms) unite(node);
+    if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
   };
 
   /** `stored` are the lists of the child's rows. */
@@ -88,17 +88,17 @@ export const createPrefixUnions = (
       return;
     }
     const { union } = node;
-    const taken = union.lists === null ? stored.length + maxPrefixLists : union.lists.length + stored.length;
-    union.lists = union.lists === null || taken > maxPrefixLists ? null : [...union.lists, ...stored];
+    const taken = union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
+    union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
     union.size = orInto(union.words, child.words);
     bitmaps.giveBack(child.words);
   };
 
   /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
   const store = (union: Union): ListRef[] => {
-    if (union.lists !== null && union.rest.length <= maxShortRows) {
+    if (union.lists !== null && union.rest.length <= mostShortRows) {
       if (union.rest.length === 0) return union.lists;
-      if (union.lists.length < maxPrefixLists)
+      if (union.lists.length < mostPrefixLists)
         return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
     }
     return [lists.add(rowsOf(union))];
@@ -147,7 +147,7 @@ export const createPrefixUnions = (
       if (term.length < minPrefixCharacters) return;
       const leaf = newNode(term.length);
       leaf.terms = 1;
-      if (list !== null && list.count > maxPrefixRows) {
+      if (list !== null && list.count > mostPrefixRows) {
         leaf.union = { words: bitmaps.take(), size: rows.length, lists: [list], rest: [] };
         setBits(leaf.union.words, rows);
       } else {

@@ -45,36 +45,36 @@ export const schema = `
   CREATE TABLE prefixes (prefix TEXT PRIMARY KEY, lists BLOB) STRICT, WITHOUT ROWID;
   CREATE TABLE names (bucket INTEGER PRIMARY KEY, data BLOB) STRICT;`;
 
-/** Limits between the forms of storage. Each file has its own, so the defaults may change. */
+/** Limits between the forms of storage. Each file stores its own, under these names, so the defaults may change. */
 export interface SegmentShape {
   /** Rows per chunk, a multiple of 32. A position in a chunk has at most 16 bits. */
   chunkRows: number;
   /** Terms per block of the dictionary. */
   blockTerms: number;
   /** Up to this many rows are stored in the dictionary itself. */
-  maxInlineRows: number;
+  mostInlineRows: number;
   /** Up to this many rows a list is one blob. */
-  maxShortRows: number;
+  mostShortRows: number;
   /** The first group of a long list has up to this many bytes; each later group has twice as many. */
   groupBytes: number;
-  maxGroupBytes: number;
+  mostGroupBytes: number;
   /** A prefix with more terms, or with more rows in all of them, gets its own lists. */
-  maxPrefixTerms: number;
-  maxPrefixRows: number;
+  mostPrefixTerms: number;
+  mostPrefixRows: number;
   /** The most lists whose union is a prefix. */
-  maxPrefixLists: number;
+  mostPrefixLists: number;
 }
 
 export const usualShape: SegmentShape = {
   chunkRows: 65_536,
   blockTerms: 128,
-  maxInlineRows: 32,
-  maxShortRows: 8_192,
+  mostInlineRows: 32,
+  mostShortRows: 8_192,
   groupBytes: 16_384,
-  maxGroupBytes: 131_072,
-  maxPrefixTerms: 512,
-  maxPrefixRows: 2_048,
-  maxPrefixLists: 4,
+  mostGroupBytes: 131_072,
+  mostPrefixTerms: 512,
+  mostPrefixRows: 2_048,
+  mostPrefixLists: 4,
 };
 
 /** The average number of profiles in a bucket of names. */

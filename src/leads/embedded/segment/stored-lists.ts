@@ -27,7 +27,7 @@ export interface LongList {
 export type OpenList = (ref: ListRef) => { rows: Uint32Array; long: null } | { rows: null; long: LongList };
 
 export const createOpenList = (database: DatabaseSync, shape: SegmentShape): OpenList => {
-  const { chunkRows, maxShortRows } = shape;
+  const { chunkRows, mostShortRows } = shape;
   const read = database.prepare('SELECT data FROM lists WHERE id = ?');
   const blob = (id: number): Uint8Array => unseal(read.get(id)?.['data'], sealNames.list(id));
   const layouts = new LRUCache<number, Layout>({
@@ -69,7 +69,7 @@ export const createOpenList = (database: DatabaseSync, shape: SegmentShape): Ope
   };
 
   return ({ list, count }) =>
-    count <= maxShortRows
+    count <= mostShortRows
       ? { rows: createByteReader(blob(listHeadId(list))).ascending(count), long: null }
       : { rows: null, long: openLong(list) };
 };

@@ -12,7 +12,7 @@ import { tinyShape, withSegment } from './with-segment.ts';
 
 const leads = [...generateLeads({ seed: 3, profiles: 400 })];
 const reference = createReferenceSearch(leads);
-const shape = { ...tinyShape, chunkRows: 128, maxShortRows: 20, maxPrefixRows: 10 };
+const shape = { ...tinyShape, chunkRows: 128, mostShortRows: 20, mostPrefixRows: 10 };
 const queries: LeadQuery[] = [
   { limit: 100 },
   { query: 'fit', limit: 100 },

@@ -16,13 +16,13 @@ const shape: fc.Arbitrary<SegmentShape> = fc.oneof(
   fc.record({
     chunkRows: fc.constantFrom(32, 64, 128),
     blockTerms: fc.integer({ min: 1, max: 40 }),
-    maxInlineRows: fc.integer({ min: 0, max: 3 }),
-    maxShortRows: fc.integer({ min: 3, max: 12 }),
+    mostInlineRows: fc.integer({ min: 0, max: 3 }),
+    mostShortRows: fc.integer({ min: 3, max: 12 }),
     groupBytes: fc.integer({ min: 1, max: 100 }),
-    maxGroupBytes: fc.integer({ min: 1, max: 300 }),
-    maxPrefixTerms: fc.integer({ min: 1, max: 10 }),
-    maxPrefixRows: fc.integer({ min: 1, max: 12 }),
-    maxPrefixLists: fc.integer({ min: 1, max: 4 }),
+    mostGroupBytes: fc.integer({ min: 1, max: 300 }),
+    mostPrefixTerms: fc.integer({ min: 1, max: 10 }),
+    mostPrefixRows: fc.integer({ min: 1, max: 12 }),
+    mostPrefixLists: fc.integer({ min: 1, max: 4 }),
   }),
 );
 
@@ -64,8 +64,8 @@ describe('a segment', () => {
 
   it.each([
     ['the usual form', usualShape],
-    ['small chunks and lists', { ...tinyShape, chunkRows: 256, maxShortRows: 20, maxPrefixTerms: 20 }],
-    ['many lists for a prefix', { ...tinyShape, chunkRows: 512, maxPrefixLists: 4, maxShortRows: 50 }],
+    ['small chunks and lists', { ...tinyShape, chunkRows: 256, mostShortRows: 20, mostPrefixTerms: 20 }],
+    ['many lists for a prefix', { ...tinyShape, chunkRows: 512, mostPrefixLists: 4, mostShortRows: 50 }],
   ])('answers queries made of the words of generated profiles as the reference does: %s', async (_, some) => {
     const leads = [...generateLeads({ seed: 5, profiles: 1500 })];
     const reference = createReferenceSearch(leads);
@@ -123,7 +123,7 @@ describe('a segment', () => {
         const halves = reference({ query: 'alpha', limit: 9_000 });
         expect(halves.length).toBeGreaterThan(3_000);
       },
-      { ...tinyShape, chunkRows: 4096, maxShortRows: 20 },
+      { ...tinyShape, chunkRows: 4096, mostShortRows: 20 },
     );
   });
 

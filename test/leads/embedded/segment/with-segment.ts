@@ -17,13 +17,13 @@ function* toBatches(leads: readonly Lead[], size = 1000): Generator<SegmentRow[]
 export const tinyShape: SegmentShape = {
   chunkRows: 32,
   blockTerms: 3,
-  maxInlineRows: 1,
-  maxShortRows: 3,
+  mostInlineRows: 1,
+  mostShortRows: 3,
   groupBytes: 8,
-  maxGroupBytes: 24,
-  maxPrefixTerms: 4,
-  maxPrefixRows: 3,
-  maxPrefixLists: 2,
+  mostGroupBytes: 24,
+  mostPrefixTerms: 4,
+  mostPrefixRows: 3,
+  mostPrefixLists: 2,
 };
 
 /** Writes a segment of `leads`, opens it for `use`, and removes it. */
