@@ -17,7 +17,8 @@ export type ProviderErrorCode =
 
 export interface ProviderErrorOptions {
   failure: ProviderFailure;
-  code: ProviderErrorCode;
+  /** `upstream_error` by default. */
+  code?: ProviderErrorCode;
   /** The provider's explanation of a refusal by its content policy, shown to the customer. */
   explanation?: string;
   /** How long the upstream asks us to wait. */
@@ -36,7 +37,7 @@ export class ProviderError extends Error {
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.failure = options.failure;
-    this.code = options.code;
+    this.code = options.code ?? 'upstream_error';
     this.explanation = options.explanation;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -117,10 +117,7 @@ const begin = async (
   const iterator = events[Symbol.asyncIterator]();
   const result = await iterator.next();
   if (result.done === true)
-    throw new ProviderError('the provider ended an answer without an event', {
-      failure: 'ambiguous',
-      code: 'upstream_error',
-    });
+    throw new ProviderError('the provider ended an answer without an event', { failure: 'ambiguous' });
   return {
     first: result.value,
     rest: { [Symbol.asyncIterator]: () => iterator },

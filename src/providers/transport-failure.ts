@@ -20,7 +20,7 @@ export const toTransportFailure = (error: unknown): unknown => {
       });
     default:
       // The request may have been carried out.
-      return new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error', cause: error });
+      return new ProviderError(message, { failure: 'ambiguous', cause: error });
   }
 };
 

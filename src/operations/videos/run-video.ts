@@ -102,7 +102,6 @@ const startOrResume = async (
   if (task !== null)
     throw new ProviderError('an earlier attempt ended while the upstream was asked to begin', {
       failure: 'ambiguous',
-      code: 'upstream_error',
     });
   const release = await memory.reserve(sizeOf(inputs), { signal, accountId: job.accountId });
   try {
@@ -173,10 +172,7 @@ const untilDone = async (
       }
     }
     if (clock.now() >= job.deadlineAt)
-      throw new ProviderError('the upstream did not finish the video in time', {
-        failure: 'ambiguous',
-        code: 'upstream_error',
-      });
+      throw new ProviderError('the upstream did not finish the video in time', { failure: 'ambiguous' });
     await pause(waitMs, signal);
     signal.throwIfAborted();
   }
@@ -219,8 +215,7 @@ const collect = async (
   const fetchPart = (part: 'video' | 'last_frame'): Promise<SavedPart | null> =>
     fetchAndSave({ job, part, request, handle }, context, options);
   const video = await fetchPart('video');
-  if (video === null)
-    throw new ProviderError('a finished task had no video', { failure: 'fatal', code: 'upstream_error' });
+  if (video === null) throw new ProviderError('a finished task had no video', { failure: 'fatal' });
   const seconds = secondsOf(job);
   if (seconds !== null)
     await outliveOutage(

@@ -109,4 +109,4 @@ const download = async (
 
 /** The image was made, and perhaps paid for. Asking again would make another one. */
 const unusable = (message: string, cause?: OutboundError): ProviderError =>
-  new ProviderError(message, { failure: 'ambiguous', code: 'upstream_error', cause });
+  new ProviderError(message, { failure: 'ambiguous', cause });

@@ -50,8 +50,4 @@ export const createOpenAiModerator = ({
 };
 
 const unreadable = (cause: unknown): ProviderError =>
-  new ProviderError('the moderation answer is not of the expected form', {
-    failure: 'retry_same',
-    code: 'upstream_error',
-    cause,
-  });
+  new ProviderError('the moderation answer is not of the expected form', { failure: 'retry_same', cause });

@@ -40,7 +40,6 @@ export const createOpenAiText = ({
     if (reason === null)
       throw new ProviderError('the upstream ended its answer without a finish reason', {
         failure: 'ambiguous',
-        code: 'upstream_error',
       });
     yield { type: 'finish', reason };
     yield { type: 'usage', usage: reader.usage() ?? (await countUsage({ request, sent, counter, signal })) };

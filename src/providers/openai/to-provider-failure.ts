@@ -24,7 +24,6 @@ export const toProviderFailure = async (thrown: unknown, signal: AbortSignal): P
   if (thrown instanceof OpenAIError || thrown instanceof SyntaxError)
     return new ProviderError('the upstream answer is not of the expected form', {
       failure: 'ambiguous',
-      code: 'upstream_error',
       cause: thrown,
     });
   return thrown;

@@ -145,7 +145,6 @@ export const createSandboxVideo = ({
     if (task !== null) return task;
     throw new ProviderError('the sandbox has no such video: it was removed, or is on another machine', {
       failure: 'fatal',
-      code: 'upstream_error',
     });
   };
 
@@ -210,10 +209,7 @@ export const createSandboxVideo = ({
       if (part === 'last_frame' && !plan.hasLastFrame) return null;
       const file = part === 'video' ? filmFile : lastFrameFile;
       if (!(await folders.has(id, file)))
-        throw new ProviderError('the sandbox has not made this video yet', {
-          failure: 'retry_same',
-          code: 'upstream_error',
-        });
+        throw new ProviderError('the sandbox has not made this video yet', { failure: 'retry_same' });
       return {
         contentType: contentTypes[part === 'video' ? plan.container : 'png'],
         body: readFilm(folders.path(id, file), () => removeLater(id)),
@@ -230,7 +226,7 @@ export const createSandboxVideo = ({
 
 const failed = (message: string): VideoReport => ({
   state: 'failed',
-  error: new ProviderError(message, { failure: 'fatal', code: 'upstream_error' }),
+  error: new ProviderError(message, { failure: 'fatal' }),
 });
 
 const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png' };

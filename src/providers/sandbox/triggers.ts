@@ -63,19 +63,12 @@ export const obeyTriggers = async (triggers: SandboxTriggers, signal: AbortSigna
       code: 'rate_limit_exceeded',
       retryAfterMs: 1_000,
     });
-  if (triggers.fails)
-    throw new ProviderError('the prompt asked the sandbox to fail', {
-      failure: 'fatal',
-      code: 'upstream_error',
-    });
+  if (triggers.fails) throw new ProviderError('the prompt asked the sandbox to fail', { failure: 'fatal' });
 };
 
 /** Waits until `signal` aborts, at most ten minutes, and then throws. */
 export const stall = async (signal: AbortSignal): Promise<never> => {
   await pause(maxDelaySeconds * 1000, signal);
   signal.throwIfAborted();
-  throw new ProviderError('the prompt asked the sandbox to stall', {
-    failure: 'ambiguous',
-    code: 'upstream_error',
-  });
+  throw new ProviderError('the prompt asked the sandbox to stall', { failure: 'ambiguous' });
 };

@@ -19,7 +19,6 @@ export const toResultFailure = (error: unknown): unknown =>
   error instanceof OutboundError
     ? new ProviderError(`the upstream's result could not be fetched: ${error.message}`, {
         failure: 'retry_same',
-        code: 'upstream_error',
         cause: error,
       })
     : error;

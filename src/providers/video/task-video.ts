@@ -118,5 +118,5 @@ export const createTaskVideo = (
 
 const failed = (message: string): VideoReport => ({
   state: 'failed',
-  error: new ProviderError(message, { failure: 'fatal', code: 'upstream_error' }),
+  error: new ProviderError(message, { failure: 'fatal' }),
 });

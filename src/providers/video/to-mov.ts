@@ -63,7 +63,6 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
       signal.throwIfAborted();
       throw new ProviderError('the video could not be put into a MOV file', {
         failure: 'ambiguous',
-        code: 'upstream_error',
         cause: error,
       });
     }

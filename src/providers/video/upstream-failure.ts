@@ -26,7 +26,6 @@ export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
   if (maybeBegun.has(status))
     return new ProviderError(`the upstream answered ${status}, and may have begun: ${forLog(complaint)}`, {
       failure: 'ambiguous',
-      code: 'upstream_error',
     });
   if (complaint.code !== null && ourAccount.test(complaint.code))
     return new ProviderError(`the upstream does not serve us: ${forLog(complaint)}`, {
@@ -60,7 +59,7 @@ export const toTaskFailure = (error: unknown): ProviderError => {
 
 /** Makes the failure for an answer of an unexpected form. For a start it is ambiguous: the task may exist. */
 export const unreadable = (message: string, failure: 'ambiguous' | 'retry_same'): ProviderError =>
-  new ProviderError(message, { failure, code: 'upstream_error' });
+  new ProviderError(message, { failure });
 
 const isModerated = (complaint: UpstreamComplaint): boolean =>
   isModeration(complaint) || moderated.test(complaint.code ?? '');

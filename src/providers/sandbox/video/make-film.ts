@@ -91,10 +91,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
   const reply = await ended;
   signal.throwIfAborted();
   if ('failure' in reply)
-    throw new ProviderError(`the film was not encoded: ${reply.failure}`, {
-      failure: 'fatal',
-      code: 'upstream_error',
-    });
+    throw new ProviderError(`the film was not encoded: ${reply.failure}`, { failure: 'fatal' });
 };
 
 const cardStill = async (options: MakeFilmOptions): Promise<Uint8Array> => {
