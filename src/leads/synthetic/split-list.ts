@@ -1,0 +1,5 @@
+/** Splits a text at its commas. */
+export const splitList = (text: string): [string, ...string[]] => {
+  const [first = '', ...rest] = text.split(',').map((item) => item.trim());
+  return [first, ...rest];
+};
