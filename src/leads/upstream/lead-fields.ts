@@ -1,52 +1,27 @@
-import type { LeadField } from '../lead-fields.ts';
+import { leadFields, type LeadField } from '../lead-fields.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { Lead } from '../lead-source.ts';
 import { follow, parsePointer } from './json-pointer.ts';
 
 /** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
-const defaultPointers: Record<LeadField, string[]> = {
-  username: ['/username', '/user_name', '/userName', '/handle'],
-  full_name: ['/full_name', '/fullName', '/name'],
-  followers: [
-    '/followers',
-    '/followersCount',
-    '/followers_count',
-    '/followerCount',
-    '/follower_count',
-    '/edge_followed_by/count',
-  ],
-  following: [
-    '/following',
-    '/followsCount',
-    '/follows_count',
-    '/followingCount',
-    '/following_count',
-    '/edge_follow/count',
-  ],
-  is_verified: ['/is_verified', '/isVerified', '/verified'],
-  is_business: ['/is_business', '/isBusinessAccount', '/is_business_account', '/isBusiness'],
-  category: [
-    '/category',
-    '/businessCategoryName',
-    '/business_category_name',
-    '/categoryName',
-    '/category_name',
-  ],
-  bio: ['/bio', '/biography'],
-  public_email: ['/public_email', '/publicEmail', '/businessEmail', '/business_email', '/email'],
-  media_count: [
-    '/media_count',
-    '/mediaCount',
-    '/postsCount',
-    '/posts_count',
-    '/edge_owner_to_timeline_media/count',
-  ],
-  gender: ['/gender'],
-  profile_pic_url: ['/profile_pic_url', '/profilePicUrlHD', '/profilePicUrl', '/profile_picture_url'],
+const defaultPointers: Record<LeadField, string> = {
+  username: '/username /user_name /userName /handle',
+  full_name: '/full_name /fullName /name',
+  followers:
+    '/followers /followersCount /followers_count /followerCount /follower_count /edge_followed_by/count',
+  following: '/following /followsCount /follows_count /followingCount /following_count /edge_follow/count',
+  is_verified: '/is_verified /isVerified /verified',
+  is_business: '/is_business /isBusinessAccount /is_business_account /isBusiness',
+  category: '/category /businessCategoryName /business_category_name /categoryName /category_name',
+  bio: '/bio /biography',
+  public_email: '/public_email /publicEmail /businessEmail /business_email /email',
+  media_count: '/media_count /mediaCount /postsCount /posts_count /edge_owner_to_timeline_media/count',
+  gender: '/gender',
+  profile_pic_url: '/profile_pic_url /profilePicUrlHD /profilePicUrl /profile_picture_url',
   // Beside a code, `country` is usually the name of the country.
-  country: ['/country_code', '/countryCode', '/country'],
-  city: ['/city', '/city_name', '/cityName'],
-} satisfies Record<keyof Lead, string[]>;
+  country: '/country_code /countryCode /country',
+  city: '/city /city_name /cityName',
+} satisfies Record<keyof Lead, string>;
 
 export interface LeadFieldReader {
   /** Returns the values of one row under the contract's names, unchecked, for `checkLead`. */
@@ -57,8 +32,8 @@ export interface LeadFieldReader {
 
 /** Reads rows by `own` pointers, and other fields by their usual names. */
 export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader => {
-  const ways = Object.entries({ ...defaultPointers, ...own }).map(
-    ([field, pointers]) => [field, pointers.map(parsePointer)] as const,
+  const ways = leadFields.map(
+    (field) => [field, (own[field] ?? defaultPointers[field].split(' ')).map(parsePointer)] as const,
   );
   const members = ways.flatMap(([, each]) => each.flatMap((way) => way.slice(0, 1)));
   return {
