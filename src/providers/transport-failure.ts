@@ -5,23 +5,15 @@ import { ProviderError } from './provider-error.ts';
 export const toTransportFailure = (error: unknown): unknown => {
   if (!(error instanceof OutboundError)) return error;
   const message = `the upstream did not answer: ${error.message}`;
-  switch (error.failure) {
-    case 'unreachable':
-      return new ProviderError(message, {
-        failure: isTlsFault(error.cause) ? 'retry_other' : 'retry_same',
-        code: 'upstream_unavailable',
-        cause: error,
-      });
-    case 'bad_certificate':
-      return new ProviderError(message, {
-        failure: 'retry_other',
-        code: 'upstream_unavailable',
-        cause: error,
-      });
-    default:
-      // The request may have been carried out.
-      return new ProviderError(message, { failure: 'ambiguous', cause: error });
-  }
+  const isBadCertificate = error.failure === 'bad_certificate';
+  // The request may have been carried out.
+  if (error.failure !== 'unreachable' && !isBadCertificate)
+    return new ProviderError(message, { failure: 'ambiguous', cause: error });
+  return new ProviderError(message, {
+    failure: isBadCertificate || isTlsFault(error.cause) ? 'retry_other' : 'retry_same',
+    code: 'upstream_unavailable',
+    cause: error,
+  });
 };
 
 /** The other side speaks no TLS, or not ours, and will not the next time either. */
