@@ -13,7 +13,7 @@ import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts'
 import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
 import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
 import { planFilm } from './video/plan-film.ts';
-import type { DrawTask } from './video/worker.ts';
+import type { DrawTask } from './pictures/worker.ts';
 
 export interface SandboxVideoOptions {
   /** The folder of the films. It is made with the first one. */
@@ -74,7 +74,7 @@ export const createSandboxVideo = ({
   });
   const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: maxFilms } });
   const pictures = createThreadPool<DrawTask, Uint8Array>({
-    file: new URL('./video/worker.ts', import.meta.url),
+    file: new URL('./pictures/worker.ts', import.meta.url),
     size: 1,
     queueLimit: maxFilms,
     timeoutMs: 30_000,

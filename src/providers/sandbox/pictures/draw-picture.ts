@@ -1,7 +1,6 @@
-import { pickPalette } from './palettes.ts';
+import { createHash } from 'node:crypto';
 import type { PictureSize } from './picture-size.ts';
-import { seededRandom } from './seeded-random.ts';
-import { badge, captionText, n, shade } from './svg-text.ts';
+import { badge, captionBand, captionText, n, shade } from './svg-text.ts';
 
 export interface PictureRequest extends PictureSize {
   /** Short text. Longer prompts are cut before. */
@@ -20,7 +19,7 @@ export const drawPicture = ({ width, height, caption, seed }: PictureRequest): s
   const sunRadius = Math.min(width, height) * (0.07 + 0.05 * random());
   const hills = palette.hills.map((colour, layer) => hill({ width, height, layer, colour, random }));
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    opening({ width, height }),
     '<defs><linearGradient id="sky" x1="0" y1="0" x2="0" y2="1">',
     `<stop offset="0" stop-color="${top}"/><stop offset="0.5" stop-color="${middle}"/><stop offset="1" stop-color="${bottom}"/>`,
     '</linearGradient><radialGradient id="glow">',
@@ -37,6 +36,32 @@ export const drawPicture = ({ width, height, caption, seed }: PictureRequest): s
     '</svg>',
   ].join('');
 };
+
+/** Draws the overlay of an edit as transparent SVG: a tint and a frame in colours of the seed, and the caption. */
+export const drawOverlay = ({ width, height, caption, seed }: PictureRequest): string => {
+  const { sky, hills, sun } = pickPalette(seededRandom(seed)());
+  const stroke = Math.min(width, height) * 0.025;
+  return [
+    opening({ width, height }),
+    '<linearGradient id="tint" x1="0" y1="0" x2="1" y2="1">',
+    `<stop offset="0" stop-color="${sky[2]}" stop-opacity="0.4"/>`,
+    `<stop offset="0.5" stop-color="${sky[1]}" stop-opacity="0.3"/>`,
+    `<stop offset="1" stop-color="${hills[2]}" stop-opacity="0.45"/></linearGradient>`,
+    `<rect width="${width}" height="${height}" fill="url(#tint)"/>`,
+    captionBand({ width, height, caption, fill: hills[2] }),
+    `<rect x="${n(stroke / 2)}" y="${n(stroke / 2)}" width="${n(width - stroke)}" height="${n(height - stroke)}" ` +
+      `fill="none" stroke="${sun}" stroke-width="${n(stroke)}"/>`,
+    badge({ width, height, text: 'SANDBOX EDIT', opacity: 1 }),
+    '</svg>',
+  ].join('');
+};
+
+/** Draws the mark of a picture alone, on a transparent ground. */
+export const drawMark = ({ width, height }: PictureRequest): string =>
+  [opening({ width, height }), badge({ width, height, text: 'SANDBOX', opacity: 0.45 }), '</svg>'].join('');
+
+const opening = ({ width, height }: PictureSize): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
 
 type Random = () => number;
 
@@ -75,3 +100,33 @@ const hill = (options: Drawing & { layer: number; colour: string }): string => {
 
 const circle = (x: number, y: number, radius: number, fill: string, opacity = 1): string =>
   `<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="${fill}" fill-opacity="${n(opacity)}"/>`;
+
+/** Sky from top to bottom, three layers of hills, the sun. Only hex, because the renderer reads fractional hsl() as black. */
+const palettes = [
+  { sky: ['#1b2a49', '#465c8b', '#f0a07c'], hills: ['#3d4f7c', '#2b3a63', '#182344'], sun: '#ffd9a0' },
+  { sky: ['#0f3d3e', '#2c7873', '#e2d58b'], hills: ['#2f8577', '#1f6160', '#0d3b40'], sun: '#fff3c4' },
+  { sky: ['#3b1c4a', '#8a3f78', '#ffb199'], hills: ['#7b3a72', '#562a5c', '#311640'], sun: '#ffe0c2' },
+  { sky: ['#12305c', '#3a7ca5', '#d9e8e3'], hills: ['#4a86a3', '#2d6187', '#163a60'], sun: '#ffffff' },
+  { sky: ['#4a1d1f', '#b0503c', '#f7c873'], hills: ['#a0493a', '#73302e', '#401a20'], sun: '#fff0b8' },
+  { sky: ['#20264d', '#5a5aa6', '#c9b6e4'], hills: ['#6461ab', '#454487', '#262a5c'], sun: '#f8efff' },
+] as const;
+
+type Palette = (typeof palettes)[number];
+
+/** Picks a palette. `random` is from 0 to below 1. */
+const pickPalette = (random: number): Palette =>
+  palettes[Math.floor(random * palettes.length)] ?? palettes[0];
+
+/** Returns a source of numbers from 0 to below 1 that depend on the seed alone: successive hashes, four bytes each. */
+const seededRandom = (seed: string): Random => {
+  let block = createHash('sha256').update(seed).digest();
+  let position = 0;
+  return () => {
+    if (position === block.length) {
+      block = createHash('sha256').update(block).digest();
+      position = 0;
+    }
+    position += 4;
+    return block.readUInt32BE(position - 4) / 2 ** 32;
+  };
+};

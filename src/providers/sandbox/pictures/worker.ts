@@ -1,22 +1,27 @@
 import { createRequire } from 'node:module';
 import { Resvg } from '@resvg/resvg-js';
 import { serveCalls } from '../../../kit/threads/serve-calls.ts';
-import { drawOverlay } from './draw-overlay.ts';
-import { drawPicture, type PictureRequest } from './draw-picture.ts';
+import { drawMark, drawOverlay, drawPicture, type PictureRequest } from './draw-picture.ts';
 import { fontFamily } from './svg-text.ts';
 
-/** A whole picture, or the overlay of an edit. */
-export type DrawTask = PictureRequest & { layer: 'picture' | 'overlay' };
+/** A whole picture, the overlay of an edit, or only the mark of a picture. */
+export type DrawTask = PictureRequest & {
+  layer: 'picture' | 'overlay' | 'mark';
+  /** The longer side of the layout, from which the picture is scaled; by default that of the picture. */
+  layoutSide?: number;
+};
 
 const require = createRequire(import.meta.url);
 /** Latin, Greek, Cyrillic, Hebrew and Vietnamese letters. */
 const fontFile = require.resolve('@expo-google-fonts/open-sans/600SemiBold/OpenSans_600SemiBold.ttf');
 
-const draw = { picture: drawPicture, overlay: drawOverlay };
+const draw = { picture: drawPicture, overlay: drawOverlay, mark: drawMark };
 
-serveCalls(({ layer, ...request }: DrawTask): Uint8Array => {
-  const picture = new Resvg(draw[layer](request), {
+serveCalls(({ layer, layoutSide, width, height, ...words }: DrawTask): Uint8Array => {
+  const scale = layoutSide === undefined ? 1 : layoutSide / Math.max(width, height);
+  const drawing = new Resvg(draw[layer]({ ...words, width: width * scale, height: height * scale }), {
     font: { loadSystemFonts: false, fontFiles: [fontFile], defaultFontFamily: fontFamily },
+    fitTo: { mode: 'width', value: width },
   });
-  return picture.render().asPng();
+  return drawing.render().asPng();
 });

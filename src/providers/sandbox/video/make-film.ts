@@ -10,7 +10,7 @@ import type { FilmEncoding } from './encode/encode-film.ts';
 import type { FilmOutcome, FilmReport } from './encode/worker.ts';
 import type { FilmPlan, Shot } from './film-plan.ts';
 import { sandboxHolder } from '../sandbox-holder.ts';
-import type { DrawTask } from './worker.ts';
+import type { DrawTask } from '../pictures/worker.ts';
 
 export interface MakeFilmOptions {
   plan: FilmPlan;
@@ -28,6 +28,9 @@ export const lastFrameFile = 'last-frame.png';
 
 /** 30 s of 4k take a minute on two cores. */
 const limitMs = 900_000;
+
+/** The longer side of the layout of every picture, so that words have the same relative size in every film. */
+const layoutSide = 1_280;
 
 /** Makes the film of a plan, and its last frame. Throws ProviderError or the signal's reason. */
 export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
@@ -95,7 +98,7 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
 };
 
 const cardStill = async (options: MakeFilmOptions): Promise<Uint8Array> => {
-  const drawn = await drawLayer('card', options);
+  const drawn = await drawLayer('picture', options);
   return withSharp((sharp) => toStill(sharp(drawn), [], options), inTurn(options));
 };
 
@@ -149,7 +152,7 @@ const toPng = (rgb: Uint8Array, options: MakeFilmOptions): Promise<Buffer> => {
 const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {
   const { draw, signal } = options;
   const { width, height, card } = options.plan;
-  const drawn = await draw({ layer, width, height, ...card }, signal);
+  const drawn = await draw({ layer, layoutSide, width, height, ...card }, signal);
   return withSharp(
     (sharp) => sharp(drawn).resize(width, height, { fit: 'fill' }).png({ compressionLevel: 0 }).toBuffer(),
     inTurn(options),
