@@ -2,10 +2,9 @@ import type { ApifyLeadsConfig } from './apify-source.ts';
 import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../upstream/ask-upstream.ts';
-import { fieldsIn, fillJson } from '../upstream/fill-template.ts';
-import { follow } from '../upstream/json-pointer.ts';
+import { fieldsIn, fillJson } from '../upstream/query-template.ts';
+import { follow, parseJson } from '../upstream/json-pointer.ts';
 import { createLeadFieldReader } from '../upstream/lead-fields.ts';
-import { parseJson } from '../upstream/parse-json.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 
 /**

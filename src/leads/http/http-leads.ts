@@ -1,9 +1,8 @@
 import type { HttpLeadsConfig } from './http-source.ts';
 import type { Log } from '../../kit/log.ts';
-import type { JsonTemplate } from '../upstream/query-template.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamRequest } from '../upstream/ask-upstream.ts';
-import { fieldsIn, fillJson, fillText } from '../upstream/fill-template.ts';
+import { fieldsIn, fillJson, fillText, type JsonTemplate } from '../upstream/query-template.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 
 /** Leads from a configured HTTP service. Errors as in `createUpstreamLeads`. */

@@ -1,7 +1,6 @@
 import type { Lead } from '../lead-source.ts';
 import { inventBio } from './invent-bio.ts';
-import { inventNames, type NameLists } from './invent-names.ts';
-import { inventUsername } from './invent-username.ts';
+import { inventNames, inventUsername, type NameLists } from './invent-names.ts';
 import { places } from './places.ts';
 import { createRandom, type Random } from './random.ts';
 import { syntheticPictures } from './synthetic-mark.ts';

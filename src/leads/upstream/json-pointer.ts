@@ -1,3 +1,12 @@
+/** Parses JSON text in UTF-8, with or without a byte order mark; undefined when it is no JSON. */
+export const parseJson = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+};
+
 /** Splits a JSON pointer (RFC 6901) into its tokens. The empty pointer is the whole document. */
 export const parsePointer = (pointer: string): string[] =>
   pointer

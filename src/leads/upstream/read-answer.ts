@@ -1,10 +1,8 @@
 import type { LeadDefaults } from '../lead-fields.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
-import { dialects, type DialectName } from './dialects.ts';
-import { follow, parsePointer } from './json-pointer.ts';
+import { follow, parseJson, parsePointer } from './json-pointer.ts';
 import { createLeadFieldReader } from './lead-fields.ts';
-import { parseJson } from './parse-json.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 
 /** Rules for reading an upstream's answers. Plain data, because they are sent to a thread. */
@@ -42,4 +40,30 @@ export const readAnswer = async ({ bytes, query, rules }: AnswerToRead): Promise
   const { words, defaults } = rules;
   const leads = await toLeads(rows, { query, read: (row) => adjust(reader.read(row)), words, defaults });
   return { ...leads, unread: found.length - rows.length };
+};
+
+/** The peculiarities of an upstream's rows. */
+interface Dialect {
+  /** Tells whether a row means that there is no profile. */
+  isNothing(row: unknown): boolean;
+  /** Corrects the fields of a row. */
+  adjust(fields: Record<string, unknown>): Record<string, unknown>;
+}
+
+export type DialectName = 'plain' | 'apify';
+
+/** The errors that actors write in place of a profile when there is none. */
+const nothing: ReadonlySet<unknown> = new Set(['no_items', 'not_found']);
+
+/** Actors write an unset category as `None`, and also before a category: `None,Entrepreneur`. */
+const withPlainCategory = (fields: Record<string, unknown>): Record<string, unknown> => {
+  const { category } = fields;
+  return typeof category === 'string'
+    ? { ...fields, category: category.replace(/^None(?:,|$)/, '') }
+    : fields;
+};
+
+const dialects: Record<DialectName, Dialect> = {
+  plain: { isNothing: () => false, adjust: (fields) => fields },
+  apify: { isNothing: (row) => nothing.has(follow(row, ['error'])), adjust: withPlainCategory },
 };

@@ -2,16 +2,14 @@ import { throttle } from '../../kit/throttle.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { UpstreamLeadsConfig } from './upstream-settings.ts';
 import type { Log } from '../../kit/log.ts';
-import type { QueryField } from './query-template.ts';
 import { InconclusiveError } from '../inconclusive-error.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import { createAnswerReader } from './answer-reader.ts';
 import { createAskUpstream, isGood, type UpstreamAnswer, type UpstreamRequest } from './ask-upstream.ts';
 import { createUnsupportedFilters } from './unsupported-filters.ts';
-import type { DialectName } from './dialects.ts';
-import { fieldsSearched } from './fill-template.ts';
+import { fieldsSearched, type QueryField } from './query-template.ts';
 import { filtersOf, type FilterField } from './filter-fields.ts';
-import type { AnswerToRead, ReadAnswer } from './read-answer.ts';
+import type { AnswerToRead, DialectName, ReadAnswer } from './read-answer.ts';
 
 export interface UpstreamLeadsOptions extends UpstreamLeadsConfig {
   /** The name in the log. */
