@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { Json } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import { pause } from '../../kit/repeat.ts';
+import { ProviderError } from '../provider-error.ts';
 import type { FinishReason, TextProvider, TextRequest } from '../text/text-provider.ts';
 import { promptText } from '../tokens/prompt-text.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
-import { composeText, countWords, excerpt, sandboxNotice } from './compose-text.ts';
-import { readConversation, type Conversation } from './conversation.ts';
+import {
+  composeText,
+  countWords,
+  excerpt,
+  readConversation,
+  sandboxNotice,
+  type Conversation,
+} from './compose-text.ts';
 import type { ExampleMaker } from './examples/example-maker.ts';
-import { fitToTokens } from './fit-to-tokens.ts';
-import { readRequestedOutput, type RequestedOutput } from './requested-output.ts';
 import { obeyTriggers, readTriggers, stall } from './triggers.ts';
 
 export interface SandboxTextOptions {
@@ -122,3 +127,97 @@ const grouped = function* (words: readonly string[]): Generator<string> {
   for (let start = 0; start < words.length; start += wordsPerEvent)
     yield words.slice(start, start + wordsPerEvent).join('');
 };
+
+interface FittedText {
+  /** In order. Joined, they are the text or its beginning. */
+  pieces: string[];
+  tokens: number;
+  isCut: boolean;
+}
+
+/** Words with the space before them. Text without spaces is split every 16 characters. */
+const wordPattern = /\s*\S{1,16}|\s+$/gu;
+
+/** Splits a text at words and keeps as many from its beginning as `maxTokens` allows. */
+const fitToTokens = async (
+  text: string,
+  { counter, maxTokens, signal }: { counter: TokenCounter; maxTokens: number; signal: AbortSignal },
+): Promise<FittedText> => {
+  const words = text.match(wordPattern) ?? [];
+  const counts = await counter.count(words, signal);
+  let tokens = 0;
+  let kept = 0;
+  while (kept < words.length && tokens + (counts[kept] ?? 0) <= maxTokens) {
+    tokens += counts[kept] ?? 0;
+    kept += 1;
+  }
+  return { pieces: words.slice(0, kept), tokens, isCut: kept < words.length };
+};
+
+/** The form of answer that a request's options ask for. */
+type RequestedOutput =
+  | { form: 'text'; offeredTools: string[] }
+  | { form: 'json_object' }
+  | { form: 'json_schema'; schema: Json }
+  | { form: 'call'; name: string; schema: Json; isLegacy: boolean };
+
+interface FunctionDefinition {
+  name: string;
+  /** The JSON schema of the arguments. */
+  schema: Json;
+}
+
+/** Reads the form of the answer. Throws ProviderError when the named function is not in the request. */
+const readRequestedOutput = (options: { [name: string]: Json }): RequestedOutput => {
+  const tools = definitions(options['tools']).concat(definitions(options['functions']));
+  return requiredCall(options, tools) ?? formatOf(options['response_format']) ?? offered(tools);
+};
+
+const offered = (tools: FunctionDefinition[]): RequestedOutput => ({
+  form: 'text',
+  offeredTools: tools.map((tool) => tool.name),
+});
+
+const requiredCall = (
+  options: { [name: string]: Json },
+  tools: FunctionDefinition[],
+): RequestedOutput | null => {
+  const choice = options['tool_choice'];
+  if (choice === 'required') return callOf(tools, tools[0]?.name, false);
+  const chosen = asObject(asObject(choice)?.['function']);
+  if (chosen !== null) return callOf(tools, chosen['name'], false);
+  const legacy = asObject(options['function_call']);
+  return legacy === null ? null : callOf(tools, legacy['name'], true);
+};
+
+const callOf = (tools: FunctionDefinition[], name: Json | undefined, isLegacy: boolean): RequestedOutput => {
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined)
+    throw new ProviderError('the tool choice names no function of the request', {
+      failure: 'fatal',
+      code: 'invalid_parameter',
+    });
+  return { form: 'call', ...tool, isLegacy };
+};
+
+const formatOf = (format: Json | undefined): RequestedOutput | null => {
+  const settings = asObject(format);
+  if (settings?.['type'] === 'json_object') return { form: 'json_object' };
+  if (settings?.['type'] !== 'json_schema') return null;
+  return { form: 'json_schema', schema: asObject(settings['json_schema'])?.['schema'] ?? {} };
+};
+
+/** Function definitions in OpenAI's tool form, or in the legacy form without the wrapper. */
+const definitions = (list: Json | undefined): FunctionDefinition[] => {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry) => {
+    const definition = asObject(asObject(entry)?.['function']) ?? asObject(entry);
+    const name = definition?.['name'];
+    // Arguments are always an object, even if the schema does not say so.
+    const schema = { type: 'object', ...asObject(definition?.['parameters']) };
+    return typeof name === 'string' ? [{ name, schema }] : [];
+  });
+};
+
+const asObject = (value: Json | undefined): JsonObject | null =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
