@@ -1,7 +1,6 @@
 import { ProviderError } from '../provider-error.ts';
-import { contentParts } from '../video/content-parts.ts';
 import { downloadResult } from '../video/download-result.ts';
-import { createJsonBody, type JsonBody } from '../video/json-body.ts';
+import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
 import { toContent } from '../video/to-content.ts';
 import { unreadable } from '../video/upstream-failure.ts';

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
-import { imageContentType } from '../image/image-content-type.ts';
+import { imageContentType } from '../image/input-image-type.ts';
 import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
 import { upstreamSize } from './image-size.ts';

@@ -1,6 +1,7 @@
-import type { Outbound } from '../../http/outbound.ts';
+import type { Readable } from 'node:stream';
+import { OutboundError, type Outbound } from '../../http/outbound.ts';
+import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
-import { resultBody, toResultFailure } from './result-body.ts';
 
 /** The largest results that are taken over from an upstream. */
 export const largestResult = { video: 2 * 1024 ** 3, last_frame: 64 * 1024 ** 2 };
@@ -21,3 +22,24 @@ export const downloadResult = async (
     throw signal.aborted ? signal.reason : toResultFailure(error);
   }
 };
+
+/** Reads a result at the reader's pace. A reader that stops early ends the body. Throws ProviderError, or the signal's reason. */
+export const resultBody = async function* (
+  body: Readable,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : toResultFailure(error);
+  }
+};
+
+/** Maps a failure of a download: the task is done and its result is still there, so that it can be fetched again. */
+const toResultFailure = (error: unknown): unknown =>
+  error instanceof OutboundError
+    ? new ProviderError(`the upstream's result could not be fetched: ${error.message}`, {
+        failure: 'retry_same',
+        cause: error,
+      })
+    : error;

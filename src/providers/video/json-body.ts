@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { VideoInput } from './video-provider.ts';
 
 /** A file that becomes a data URI in a JSON body. */
 export class DataUri {
@@ -51,4 +52,25 @@ const join = async function* (
     for (let start = 0; start < file.bytes.length; start += sliceBytes)
       yield Buffer.from(Buffer.from(file.bytes.subarray(start, start + sliceBytes)).toString('base64'));
   }
+};
+
+/**
+ * Makes the `content` parts of inputs, in their order. Images are sent in the request itself, as many as fit into
+ * `maxBytes` together; other images, videos and sounds are sent by their address.
+ */
+export const contentParts = async (
+  inputs: readonly VideoInput[],
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+): Promise<Record<string, unknown>[]> => {
+  const parts: Record<string, unknown>[] = [];
+  let leftBytes = maxBytes;
+  for (const input of inputs) {
+    const kind = input.contentType.slice(0, input.contentType.indexOf('/'));
+    const bytes = kind === 'image' && leftBytes > 0 ? await input.load(signal) : null;
+    const isInline = bytes !== null && bytes.length <= leftBytes;
+    if (isInline) leftBytes -= bytes.length;
+    const url = isInline ? new DataUri(input.contentType, bytes) : input.url;
+    parts.push({ type: `${kind}_url`, [`${kind}_url`]: { url }, role: input.role });
+  }
+  return parts;
 };

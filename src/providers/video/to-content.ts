@@ -1,4 +1,4 @@
-import { imageContentType } from '../image/image-content-type.ts';
+import { imageContentType } from '../image/input-image-type.ts';
 import { videoContentType } from './video-content-type.ts';
 import type { VideoContent } from './video-provider.ts';
 

@@ -4,7 +4,7 @@ import type { AnswerHead } from '../../http/send-request.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import { toTransportFailure } from '../transport-failure.ts';
 import type { JsonBody } from './json-body.ts';
-import { resultBody } from './result-body.ts';
+import { resultBody } from './download-result.ts';
 
 export interface VideoUpstreamOptions {
   apiKey: string | null;

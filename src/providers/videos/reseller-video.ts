@@ -1,7 +1,6 @@
 import { newId } from '../../kit/ids.ts';
-import { contentParts } from '../video/content-parts.ts';
 import { downloadResult, largestResult } from '../video/download-result.ts';
-import { createJsonBody, type JsonBody } from '../video/json-body.ts';
+import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { ratioProportion } from '../video/ratio-proportion.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
 import { toContent } from '../video/to-content.ts';
