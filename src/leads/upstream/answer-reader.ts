@@ -1,13 +1,6 @@
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { readAnswer, type AnswerToRead, type ReadAnswer } from './read-answer.ts';
 
-/** Reads answers of upstreams without blocking the event loop: large ones are read in a thread. */
-export interface AnswerReader {
-  /** Returns null if the answer is not JSON with the list. Throws ThreadError, or the signal's reason. */
-  read(answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null>;
-  close(): Promise<void>;
-}
-
 /** Any answer of this size is parsed within two milliseconds. Starting a thread takes longer. */
 const maxBytesHere = 128 * 1024;
 const threads = 2;
@@ -19,7 +12,8 @@ const queueLimit = 128;
  */
 const maxHeapMb = 512;
 
-export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): AnswerReader => {
+/** Reads answers of upstreams without blocking the event loop: large ones are read in a thread. */
+export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }) => {
   const pool = createThreadPool<AnswerToRead, ReadAnswer | null>({
     file: new URL('./worker.ts', import.meta.url),
     size: threads,
@@ -28,7 +22,8 @@ export const createAnswerReader = ({ timeoutMs }: { timeoutMs: number }): Answer
     maxHeapMb,
   });
   return {
-    read: async (answer, signal) =>
+    /** Returns null if the answer is not JSON with the list. Throws ThreadError, or the signal's reason. */
+    read: async (answer: AnswerToRead, signal: AbortSignal): Promise<ReadAnswer | null> =>
       answer.bytes.byteLength > maxBytesHere ? pool.run(answer, signal) : readAnswer(answer),
     close: () => pool.close(),
   };

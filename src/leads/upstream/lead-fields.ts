@@ -23,25 +23,20 @@ const defaultPointers: Record<LeadField, string> = {
   city: '/city /city_name /cityName',
 } satisfies Record<keyof Lead, string>;
 
-export interface LeadFieldReader {
-  /** Returns the values of one row under the contract's names, unchecked, for `checkLead`. */
-  read(row: unknown): Record<string, unknown>;
-  /** The members of a row that are read. */
-  members: string[];
-}
-
 /** Reads rows by `own` pointers, and other fields by their usual names. */
-export const createLeadFieldReader = (own: LeadFieldPointers): LeadFieldReader => {
+export const createLeadFieldReader = (own: LeadFieldPointers) => {
   const ways = leadFields.map(
     (field) => [field, (own[field] ?? defaultPointers[field].split(' ')).map(parsePointer)] as const,
   );
   const members = ways.flatMap(([, each]) => each.flatMap((way) => way.slice(0, 1)));
   return {
-    read: (row) => {
+    /** Returns the values of one row under the contract's names, unchecked, for `checkLead`. */
+    read: (row: unknown): Record<string, unknown> => {
       const fields: Record<string, unknown> = {};
       for (const [field, each] of ways) fields[field] = readFirst(row, each);
       return fields;
     },
+    /** The members of a row that are read. */
     members: [...new Set(members)],
   };
 };

@@ -81,16 +81,7 @@ type Delta = z.infer<typeof deltaSchema>;
 type CallPiece = z.infer<typeof callSchema>;
 
 /** Reads the chunks of one answer. Its finish reason and usage are complete when the stream has ended. */
-export interface ChunkReader {
-  /** Returns the events of one chunk; none for a value that is no chunk. */
-  read(chunk: unknown): TextEvent[];
-  /** Null when the answer had no finish reason, so it was cut off. */
-  finishReason(): FinishReason | null;
-  /** The last reported usage; null when there was none. */
-  usage(): TextUsage | null;
-}
-
-export const createChunkReader = (): ChunkReader => {
+export const createChunkReader = () => {
   let finish: FinishReason | null = null;
   let usage: TextUsage | null = null;
   const knownCalls = new Map<number, string | null>();
@@ -142,7 +133,8 @@ export const createChunkReader = (): ChunkReader => {
   };
 
   return {
-    read: (value) => {
+    /** Returns the events of one chunk; none for a value that is no chunk. */
+    read: (value: unknown): TextEvent[] => {
       const parsed = chunkSchema.safeParse(value);
       if (!parsed.success) return [];
       const choice = parsed.data.choices?.[0];
@@ -152,9 +144,11 @@ export const createChunkReader = (): ChunkReader => {
       if (reason !== undefined && reason !== '') finish ??= toFinishReason(reason);
       return eventsOf(delta, toExtras({ ...delta, logprobs }));
     },
-    // Some upstreams end a tool call with `stop`.
-    finishReason: () => (finish === 'stop' && knownCalls.size > 0 ? 'tool_calls' : finish),
-    usage: () => usage,
+    /** Null when the answer had no finish reason, so it was cut off. Some upstreams end a tool call with `stop`. */
+    finishReason: (): FinishReason | null =>
+      finish === 'stop' && knownCalls.size > 0 ? 'tool_calls' : finish,
+    /** The last reported usage; null when there was none. */
+    usage: (): TextUsage | null => usage,
   };
 };
 

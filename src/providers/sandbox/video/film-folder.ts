@@ -14,30 +14,13 @@ export interface FilmTask {
   startedAt: number;
 }
 
-/** The files of the sandbox's films, one folder for each task. */
-export interface FilmFolders {
-  /** Returns the path of a task's folder, or of a file in it. */
-  path(id: string, file?: string): string;
-  create(id: string, task: FilmTask, images: readonly FilmImage[]): Promise<void>;
-  /** Null when there is no such task. The other functions expect an existing task. */
-  read(id: string): Promise<FilmTask | null>;
-  has(id: string, file: string): Promise<boolean>;
-  /** Removes the words and images of a task, which are useless once its film is made or has failed. */
-  forgetRequest(id: string, task: FilmTask): Promise<void>;
-  /** Marks a task as failed. The text is for the log. */
-  fail(id: string, problem: string): Promise<void>;
-  /** Null while it has not failed. */
-  problem(id: string): Promise<string | null>;
-  remove(id: string): Promise<void>;
-  /** Removes tasks that began before `startedBefore`. */
-  sweep(startedBefore: number): Promise<void>;
-}
-
 const idPattern = /^[0-9A-Za-z]{20,64}$/;
 const taskFile = 'task.json';
 const problemFile = 'problem.txt';
 
-export const createFilmFolders = (directory: string): FilmFolders => {
+/** The files of the sandbox's films, one folder for each task. */
+export const createFilmFolders = (directory: string) => {
+  /** Returns the path of a task's folder, or of a file in it. */
   const path = (id: string, file = ''): string => {
     if (!idPattern.test(id)) throw new RangeError('a film id is 20 to 64 base62 characters');
     return join(directory, id, file);
@@ -47,25 +30,30 @@ export const createFilmFolders = (directory: string): FilmFolders => {
   return {
     path,
     has,
-    create: async (id, task, images) => {
+    create: async (id: string, task: FilmTask, images: readonly FilmImage[]): Promise<void> => {
       await mkdir(path(id), { recursive: true });
       for (const { file, bytes } of images) await writeFile(path(id, file), bytes);
       await replace(path(id, taskFile), JSON.stringify(task));
     },
-    read: async (id) => {
+    /** Null when there is no such task. The other functions expect an existing task. */
+    read: async (id: string): Promise<FilmTask | null> => {
       if (!idPattern.test(id)) return null;
       const text = await readText(path(id, taskFile));
       return text === null ? null : (JSON.parse(text) as FilmTask);
     },
-    forgetRequest: async (id, task) => {
+    /** Removes the words and images of a task, which are useless once its film is made or has failed. */
+    forgetRequest: async (id: string, task: FilmTask): Promise<void> => {
       for (const shot of task.plan.shots)
         if (shot.kind === 'image') await rm(path(id, shot.file), { force: true });
       await replace(path(id, taskFile), JSON.stringify(withoutWords(task)));
     },
-    fail: (id, problem) => replace(path(id, problemFile), problem),
-    problem: (id) => readText(path(id, problemFile)),
-    remove: (id) => rm(path(id), { recursive: true, force: true }),
-    sweep: async (startedBefore) => {
+    /** Marks a task as failed. The text is for the log. */
+    fail: (id: string, problem: string) => replace(path(id, problemFile), problem),
+    /** Null while it has not failed. */
+    problem: (id: string) => readText(path(id, problemFile)),
+    remove: (id: string) => rm(path(id), { recursive: true, force: true }),
+    /** Removes tasks that began before `startedBefore`. */
+    sweep: async (startedBefore: number): Promise<void> => {
       for (const id of (await listDirectory(directory)).filter((name) => idPattern.test(name))) {
         const startedAt = (await modified(path(id, taskFile))) ?? (await modified(path(id)));
         if (startedAt !== null && startedAt < startedBefore)
