@@ -23,12 +23,16 @@ export const createHttpClient = (options: HttpClientOptions): HttpClient => {
   let opening: ReturnType<typeof openAgent> | null = null;
   return {
     send: async (url, { headers, ...request }) => {
-      const { dispatcher } = await (opening ??= openAgent(options));
+      opening ??= openAgent(options).catch((error: unknown) => {
+        opening = null;
+        throw error;
+      });
+      const { dispatcher } = await opening;
       const usual = { 'user-agent': 'causeway', accept: '*/*' };
       return sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher);
     },
     close: async () => {
-      if (opening !== null) await (await opening).agent.destroy();
+      await (await opening)?.agent.destroy();
     },
   };
 };

@@ -51,12 +51,12 @@ export const sendRequest = async (
   { method = 'GET', headers, body = null, closes = false, timeouts, signal, limits }: HttpRequest,
   dispatcher: Dispatcher,
 ): Promise<HttpAnswer> => {
+  const { origin, pathname, search } = new URL(url);
   const deadline = startDeadline({
     totalMs: timeouts.totalMs,
     signals: signal === undefined || signal === null ? [] : [signal],
     toError: (ms) => tooLate(`it took longer than ${ms} ms`),
   });
-  const { origin, pathname, search } = new URL(url);
   const guarded = dispatcher.compose(
     (dispatch) => (options, handler) => dispatch(options, guard(handler, { deadline, timeouts, limits })),
   );

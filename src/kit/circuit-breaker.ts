@@ -130,7 +130,8 @@ export const createCircuitBreaker = ({
       if (now < (state === 'probing' ? probeUntil : restUntil)) return null;
       if (state !== 'closed') {
         probeUntil = now + probeMs;
-        moveTo('probing');
+        // A probe that another one follows still counts: it may succeed later than `probeMs`.
+        if (state !== 'probing') moveTo('probing');
       }
       return createPass(era);
     },

@@ -114,7 +114,7 @@ export const createFairShareLimiter = <Kind extends string = 'owner'>({
   };
 
   const holdNow = (request: Request): Release | null =>
-    request.units <= free && isWithinShares(request) && !waiting.values().some(isWithinShares)
+    total > 0 && request.units <= free && isWithinShares(request) && !waiting.values().some(isWithinShares)
       ? hold(request)
       : null;
 

@@ -2,9 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { buffer, text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient, type HttpClient } from '../../src/http/http-client.ts';
+import { readText } from '../../src/http/read-text.ts';
 import type { HttpRequest } from '../../src/http/send-request.ts';
 import { makeCertificate } from './make-certificate.ts';
 import { createServer as createHttpsServer } from 'node:https';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { failing, listen, startHttp, startRaw, startTcp } from './local-hosts.ts';
 
 const openClient = (options: Partial<Parameters<typeof createHttpClient>[0]> = {}): HttpClient => {
@@ -135,3 +137,20 @@ test('a redirect is an answer, and is followed with method and body where that i
   const followed = await openClient({ maxRedirects: 3 }).send(url, post);
   expect([followed.status, await followed.body.text()]).toEqual([200, 'POST question']);
 });
+
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+] as const)(
+  'a text that comes as %s although nobody asked is decoded, up to its limit',
+  async (encoding, encode) => {
+    const url = await startHttp((_request, response) =>
+      response.writeHead(200, { 'content-encoding': encoding }).end(encode('{"success":true}'.padEnd(1_000))),
+    );
+    const client = openClient();
+    const read = async (maxBytes: number): Promise<string> =>
+      readText(await client.send(url, patient), maxBytes);
+    expect(JSON.parse(await read(1_000))).toEqual({ success: true });
+    await expect(read(999)).rejects.toThrow('Cannot create a Buffer larger than 999 bytes');
+  },
+);

@@ -68,4 +68,15 @@ describe('a circuit breaker for failures in a row', () => {
     breaker.enter()?.released();
     expect([allows(), allows()]).toEqual([true, false]);
   });
+
+  it('closes when the one that tried comes back after another one has begun to try', () => {
+    const { time, breaker, allows, failTimes } = setUp();
+    failTimes(3);
+    time.nowMs = 1_000;
+    const slow = breaker.enter();
+    time.nowMs = 2_000;
+    expect([allows(), allows()]).toEqual([true, false]);
+    slow?.succeeded();
+    expect([allows(), allows()]).toEqual([true, true]);
+  });
 });

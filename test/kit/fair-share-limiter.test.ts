@@ -217,4 +217,10 @@ describe('the queue of a limiter', () => {
     await expect(take('a')).rejects.toBeInstanceOf(QueueFullError);
     await Promise.all([take('b'), take('b'), take('c')]);
   });
+
+  it('refuses all that would wait when nothing may', async () => {
+    const limiter = createFairShareLimiter({ total: 1, queue: { total: 0 } });
+    await limiter.acquire({}, { signal });
+    await expect(limiter.acquire({}, { signal })).rejects.toBeInstanceOf(QueueFullError);
+  });
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createHttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
+import { readText } from '../../http/read-text.ts';
 
 /** The node gave no usable answer: it says nothing about what was asked. The message carries no address. */
 export class RpcOutage extends Error {
@@ -75,7 +76,7 @@ export const createJsonRpc = ({ url, timeoutMs }: JsonRpcOptions): JsonRpc => {
         signal,
         limits: () => ({ totalBytes: longestAnswer }),
       });
-      return JSON.parse(await answer.body.text());
+      return JSON.parse(await readText(answer, longestAnswer));
     } catch (error) {
       throw new RpcOutage(`the node did not answer (${describeFailure(error)})`);
     }

@@ -1,5 +1,6 @@
 import { createHttpClient } from '../../http/http-client.ts';
 import { OutboundError } from '../../http/outbound.ts';
+import { readText } from '../../http/read-text.ts';
 import type { HttpAnswer } from '../../http/send-request.ts';
 import type { SignCdpRequest } from './cdp-jwt.ts';
 
@@ -35,9 +36,9 @@ const codeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.name : 'unknown';
 };
 
-const readBody = async ({ body }: HttpAnswer): Promise<unknown> => {
+const readBody = async (answer: HttpAnswer): Promise<unknown> => {
   try {
-    return JSON.parse(await body.text());
+    return JSON.parse(await readText(answer, longestAnswer));
   } catch {
     // The status was heard all the same, and some say all that matters.
     return undefined;
