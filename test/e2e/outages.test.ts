@@ -254,13 +254,17 @@ describe('while the disk takes no more', () => {
     expect((await chat(gateway)).status).toBe(200);
   });
 
-  it.skipIf(process.platform === 'win32')('new work is 503 where the file cannot grow', async () => {
-    const { gateway } = await startOnDisk(withSmallFiles);
-    expect((await ask(gateway, '/v1/balance')).status).toBe(200);
-    for (let count = 0; count < 500 && (await chat(gateway)).status === 200; count += 1);
-    await expectNoNewWork(gateway);
-    await expect.poll(() => readiness(gateway), { timeout: 20_000 }).toEqual(notReady('unavailable'));
-    for (const path of ['/v1/jobs', '/v1/balance'])
-      expect([path, (await ask(gateway, path)).status]).toEqual([path, 200]);
-  });
+  it.skipIf(process.platform === 'win32')(
+    'new work is 503 where the file cannot grow',
+    async () => {
+      const { gateway } = await startOnDisk(withSmallFiles);
+      expect((await ask(gateway, '/v1/balance')).status).toBe(200);
+      for (let count = 0; count < 500 && (await chat(gateway)).status === 200; count += 1);
+      await expectNoNewWork(gateway);
+      await expect.poll(() => readiness(gateway), { timeout: 60_000 }).toEqual(notReady('unavailable'));
+      for (const path of ['/v1/jobs', '/v1/balance'])
+        expect([path, (await ask(gateway, path)).status]).toEqual([path, 200]);
+    },
+    120_000,
+  );
 });
