@@ -1,4 +1,4 @@
-import { toIso } from '../kit/clock.ts';
+import { isoOrNull, toIso } from '../kit/clock.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { parseVerbatim } from '../kit/json-text.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
@@ -12,7 +12,7 @@ export const toPublicJob = (job: Job, available: Nano): JsonObject => {
     status: job.status,
     model: job.model,
     created_at: toIso(job.createdAt),
-    finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
+    finished_at: isoOrNull(job.finishedAt),
     custom_data: customDataOf(job),
     data: Array.isArray(result) ? result : [],
     error: job.error === null ? null : { ...job.error },

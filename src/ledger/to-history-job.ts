@@ -1,4 +1,4 @@
-import { toIso } from '../kit/clock.ts';
+import { isoOrNull, toIso } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { formatUsd } from '../kit/money.ts';
 import type { JobSummary } from '../store/store.ts';
@@ -11,7 +11,7 @@ export const toHistoryJob = (job: JobSummary): JsonObject => ({
   kind: job.kind,
   status: job.status,
   created_at: toIso(job.createdAt),
-  finished_at: job.finishedAt === null ? null : toIso(job.finishedAt),
+  finished_at: isoOrNull(job.finishedAt),
   // The clocks of replicas may differ a little.
   duration_ms: job.finishedAt === null ? null : Math.max(0, job.finishedAt - job.createdAt),
   billing_status: billingStatus(job),
