@@ -31,16 +31,8 @@ export interface CommandLine {
 /** Loads an engine or a reader of files only when a command uses it. */
 const leadTools: LeadTools = {
   openKeeper: async (place) => {
-    if (place.kind === 'postgres') {
-      const { openPostgresKeeper } = await import('../leads/postgres/open-postgres-keeper.ts');
-      return openPostgresKeeper({ url: place.url });
-    }
     const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
     return openEmbeddedKeeper({ folder: place.folder });
-  },
-  countForgotten: async (folder) => {
-    const { countForgotten } = await import('../leads/embedded/count-forgotten.ts');
-    return countForgotten(folder);
   },
   openInput: async (options) => {
     const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
@@ -91,8 +83,8 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       assertDataExists(settings);
       print(await work(settings));
     },
-    runOnLeads: async ({ to, isNewAllowed = false }, work) => {
-      const place = readLeadPlace(environment, { ...globalOptions(), to });
+    runOnLeads: async ({ isNewAllowed = false }, work) => {
+      const place = readLeadPlace(environment, globalOptions());
       if (!isNewAllowed) assertPlaceExists(place);
       const { isErrorTerminal = false, stdin, isReaderGone } = commandLine;
       await printWith(openKeeper(place), (keeper) =>

@@ -17,10 +17,15 @@ const kinds = leadSourceDefinitions.map(({ kind }) => kind);
 
 const sourceVariables: object = Object.assign({}, ...leadSourceDefinitions.map(({ variables }) => variables));
 
+const leftPostgres =
+  'profiles in PostgreSQL are no longer searched; export them with the former version of Causeway, name embedded in ' +
+  'place of postgres, and import them again (docs/operators-profiles.md, "After an upgrade")';
+
 /** The environment variables of leads. The types of a source's own variables are known to its `read`. */
 export const leadsVariables = {
   LEADS_SOURCES: commaList
     .transform((named) => (named.join() === 'none' ? [] : named))
+    .refine((named) => !named.includes('postgres'), leftPostgres)
     .pipe(z.array(z.enum(kinds, `must be of ${kinds.join(', ')}, divided by commas, or none`)))
     .refine((named) => new Set(named).size === named.length, 'names a source twice')
     .prefault('embedded')

@@ -51,7 +51,7 @@ export const createSearchLine = <Found>({
   };
 };
 
-export const tookTooLong = (cause?: unknown): AppError =>
+const tookTooLong = (cause?: unknown): AppError =>
   new AppError('upstream_error', 'The search took too long. Try again, or use rarer words.', {
     retryAfterSeconds: 1,
     cause,

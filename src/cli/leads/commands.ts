@@ -7,7 +7,7 @@ import { addLeadExportCommand } from './export-command.ts';
 import { countOf, figureLines, formatBytes, formatCount } from './figures.ts';
 import { addImportCommand } from './import-command.ts';
 import { addDeleteCommand, addRestoreCommand } from './people-commands.ts';
-import { describePlace, placeOption, type LeadPlace, type LeadPlaceName } from './place.ts';
+import { describePlace, type LeadPlace } from './place.ts';
 
 /** Adds `leads import`, `stats`, `export`, `delete` and `restore`. */
 export const addLeadCommands = (program: Command, context: CommandContext): void => {
@@ -38,11 +38,10 @@ const addStatsCommand = (leads: Command, context: CommandContext): void => {
       'Shows the number of profiles and of forgotten people, the size on the disk, the time of the last change, and ' +
         'any unfinished import.',
     )
-    .addOption(placeOption())
-    .action(({ to }: { to?: LeadPlaceName }) =>
-      context.runOnLeads({ to }, async ({ keeper, place }) => statsAnswer(await keeper.stats(), place)),
+    .action(() =>
+      context.runOnLeads({}, async ({ keeper, place }) => statsAnswer(await keeper.stats(), place)),
     );
-  addExamples(stats, ['causeway leads stats', 'causeway leads stats --to postgres --json']);
+  addExamples(stats, ['causeway leads stats', 'causeway leads stats --json']);
 };
 
 const statsAnswer = (

@@ -25,7 +25,6 @@ const openDesk = async (keeper: MemoryKeeper = createMemoryKeeper()) => {
           keeper.opened += 1;
           return keeper;
         },
-        countForgotten: async () => 0,
         openInput: openLineInput,
       },
       ...surroundings,

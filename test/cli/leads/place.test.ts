@@ -13,21 +13,9 @@ describe('the place of the profiles', () => {
     expect(readLeadPlace({}, {})).toMatchObject({ folder: resolve('data/leads') });
   });
 
-  it('is the first of LEADS_SOURCES that is kept here', () => {
-    const environment = { LEADS_SOURCES: 'http, postgres,embedded', LEADS_DATABASE_URL: url };
-    expect(readLeadPlace(environment, {})).toEqual({
-      kind: 'postgres',
-      isSearched: true,
-      url,
-      embeddedFolder: resolve('data/leads'),
-    });
-    const upstream = readLeadPlace({ LEADS_SOURCES: 'apify' }, {});
-    expect(upstream).toMatchObject({ kind: 'embedded', isSearched: false });
-  });
-
-  it('is what --to says, and known not to be searched where LEADS_SOURCES leaves it out', () => {
-    const place = readLeadPlace({ LEADS_SOURCES: 'embedded', DATABASE_URL: url }, { to: 'postgres' });
-    expect(place).toMatchObject({ kind: 'postgres', isSearched: false, url });
+  it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
+    expect(readLeadPlace({ LEADS_SOURCES: 'apify' }, {})).toMatchObject({ isSearched: false });
+    expect(readLeadPlace({ LEADS_SOURCES: 'apify,embedded' }, {})).toMatchObject({ isSearched: true });
   });
 
   it('is found while other settings are wrong', () => {
@@ -39,33 +27,11 @@ describe('the place of the profiles', () => {
     };
     expect(readLeadPlace(environment, {})).toMatchObject({ kind: 'embedded' });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
-    expect(readLeadPlace(wrongList, { to: 'embedded' })).toMatchObject({ isSearched: true });
+    expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it.each([
-    { environment: { LEADS_SOURCES: 'postgre' }, says: /^LEADS_SOURCES: must be of embedded, postgres/ },
-    {
-      environment: { LEADS_SOURCES: 'postgres' },
-      says: /^LEADS_DATABASE_URL: must be set \(or DATABASE_URL\)/,
-    },
-    {
-      environment: { LEADS_SOURCES: 'postgres', LEADS_DATABASE_URL: 'mysql://x' },
-      says: /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL/,
-    },
-    {
-      environment: { LEADS_DATABASE_ULR: url },
-      says: /^LEADS_DATABASE_ULR: there is no such setting; rename it to LEADS_DATABASE_URL/,
-    },
-  ])('is refused with $says for $environment', ({ environment, says }) => {
-    expect(() => readLeadPlace(environment, {})).toThrow(says);
-  });
-
-  it('cannot be a folder and PostgreSQL both', () => {
-    const environment = { LEADS_SOURCES: 'postgres', DATABASE_URL: url };
-    expect(() => readLeadPlace(environment, { dataDir: '/srv' })).toThrow(/--data-dir: .* --to embedded/);
-    expect(readLeadPlace(environment, { dataDir: '/srv', to: 'embedded' })).toMatchObject({
-      folder: '/srv/leads',
-    });
+  it('is not guessed while one of its settings looks misspelt', () => {
+    expect(() => readLeadPlace({ LEADS_SOURCE: 'embedded' }, {})).toThrow(/rename it to LEADS_SOURCES/);
   });
 
   it('must be one where there was something before', async () => {
@@ -92,8 +58,7 @@ describe('the place of the profiles', () => {
     expect(() => assertPlaceExists(place)).toThrow(/cannot be read by the user \S+ \(EACCES\)/);
   });
 
-  it('is told without the password of the database', () => {
-    expect(describePlace(readLeadPlace({ DATABASE_URL: url }, { to: 'postgres' }))).toBe('PostgreSQL');
+  it('is told', () => {
     expect(describePlace(readLeadPlace({ DATA_DIR: '/srv' }, {}))).toBe('the embedded index in /srv/leads');
   });
 });
