@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from 's3rver';
-import type { S3Config } from '../../src/media/media-settings.ts';
+import type { S3Config } from '../../src/http/s3/s3-settings.ts';
 import { signatureProblem } from './verify-signature.ts';
 
 /** Answers true when it took the request over; false leaves it to the service. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { chunkStream } from '../../src/media/chunk-stream.ts';
+import { chunkStream } from '../../../src/http/s3/chunk-stream.ts';
 
 const signal = new AbortController().signal;
 

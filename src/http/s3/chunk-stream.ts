@@ -1,4 +1,4 @@
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from '../../kit/until-aborted.ts';
 
 /**
  * Yields the source in parts of exactly `partBytes`; the last part may be shorter. Keeps only one part in memory at a

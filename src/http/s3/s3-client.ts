@@ -1,11 +1,11 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
-import { createHttpClient } from '../../http/http-client.ts';
-import type { HttpAnswer, HttpTimeouts } from '../../http/send-request.ts';
-import type { S3Config } from '../media-settings.ts';
+import { createHttpClient } from '../http-client.ts';
+import type { HttpAnswer, HttpTimeouts } from '../send-request.ts';
 import { pause } from '../../kit/repeat.ts';
 import { S3Error } from './s3-error.ts';
+import type { S3Config } from './s3-settings.ts';
 import { textOf } from './s3-xml.ts';
 
 export interface S3Request {
