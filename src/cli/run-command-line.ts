@@ -4,6 +4,7 @@ import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { silentLog } from '../kit/log.ts';
+import { openPlace } from '../leads/shared/shared-place.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Answer, CommandContext, LeadTools } from './command-context.ts';
 import { isHelpShown, toCommandError } from './command-error.ts';
@@ -31,6 +32,10 @@ export interface CommandLine {
 /** Loads an engine or a reader of files only when a command uses it. */
 const leadTools: LeadTools = {
   openKeeper: async (place) => {
+    if (place.shared !== null) {
+      const { openSharedKeeper } = await import('../leads/shared/open-shared-keeper.ts');
+      return openSharedKeeper(await openPlace(place.shared), { folder: place.folder });
+    }
     const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
     return openEmbeddedKeeper({ folder: place.folder });
   },

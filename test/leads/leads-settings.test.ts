@@ -14,7 +14,7 @@ const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig
 describe('the lead sources', () => {
   it('are the embedded index alone without settings', () => {
     expect(read({})).toEqual({
-      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
+      sources: [{ kind: 'embedded', timeoutMs: 10_000, place: null }],
       timeoutMs: 10_000,
       cacheMs: 60_000,
     });
@@ -34,6 +34,19 @@ describe('the lead sources', () => {
       ['embedded', 5_000],
       ['apify', 15_000],
     ]);
+  });
+
+  it('may be shared by a fleet, in a bucket or in a folder', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+    const placeOf = (environment: Record<string, string>): unknown =>
+      read(environment).sources.map((source) => (source.kind === 'embedded' ? source.place : null));
+    expect(placeOf({ LEADS_URL: 's3://profiles/live', ...keys })).toMatchObject([
+      { kind: 's3', s3: { bucket: 'profiles', prefix: 'live/' } },
+    ]);
+    expect(placeOf({ LEADS_URL: 'file:///srv/my%20leads' })).toEqual([
+      { kind: 'folder', path: '/srv/my leads' },
+    ]);
+    expect(placeOf({ LEADS_URL: '/srv/leads' })).toEqual([{ kind: 'folder', path: '/srv/leads' }]);
   });
 
   it('over HTTP are asked by GET, or by POST where there is a body', () => {
@@ -99,6 +112,9 @@ describe('a wrong setting of the leads', () => {
       /^LEADS_SOURCES: profiles in PostgreSQL are no longer searched; export them .*name embedded in place of postgres, and import them again \(docs\/operators-profiles\.md, "After an upgrade"\)$/,
     ],
     [{ LEADS_DATABASE_URL: 'postgres://x' }, undefined, /^LEADS_DATABASE_URL: there is no such setting/],
+    [{ LEADS_URL: 'https://x.example' }, undefined, /^LEADS_URL: must be s3:\/\/BUCKET\/PREFIX, or a folder/],
+    [{ LEADS_URL: 's3://profiles' }, undefined, /^S3_ACCESS_KEY_ID: must be set beside LEADS_URL$/],
+    [{ LEADS_URL: '/srv/leads', ...onApify }, { apify }, /^LEADS_URL: LEADS_SOURCES does not name embedded$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [

@@ -23,6 +23,8 @@ export interface S3Server {
   intercept: Intercept;
   /** Hands a request to the service, past `intercept`. */
   serve: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The folder in which the service keeps its buckets. */
+  directory: string;
   /** Names of the objects and uploads that the bucket holds, the prefix and all. */
   contents(): Promise<string[]>;
   /** How many uploads under way a page tells of. */
@@ -87,6 +89,7 @@ export const startS3Server = async (): Promise<S3Server> => {
     },
     requests,
     falseBodies,
+    directory,
     intercept: () => false,
     serve,
     uploadsPerPage: 1_000,

@@ -7,7 +7,7 @@ import { addLeadExportCommand } from './export-command.ts';
 import { countOf, figureLines, formatBytes, formatCount } from './figures.ts';
 import { addImportCommand } from './import-command.ts';
 import { addDeleteCommand, addRestoreCommand } from './people-commands.ts';
-import { describePlace, type LeadPlace } from './place.ts';
+import { describePlace, placeJson, type LeadPlace } from './place.ts';
 
 /** Adds `leads import`, `stats`, `export`, `delete` and `restore`. */
 export const addLeadCommands = (program: Command, context: CommandContext): void => {
@@ -45,7 +45,7 @@ const addStatsCommand = (leads: Command, context: CommandContext): void => {
 };
 
 const statsAnswer = (
-  { profiles, synthetic, forgotten, bytes, updatedAt, unfinished }: LeadStats,
+  { profiles, synthetic, forgotten, bytes, updatedAt, unfinished, generation }: LeadStats,
   place: LeadPlace,
 ): Answer => {
   const figures = figureLines([
@@ -53,11 +53,15 @@ const statsAnswer = (
     ['forgotten', formatCount(forgotten), 'people who asked for it'],
     ['size', formatBytes(bytes)],
   ]);
-  const changed = updatedAt === null ? 'Nothing was imported yet.' : `Last changed ${toIso(updatedAt)}.`;
+  const changed =
+    updatedAt === null
+      ? 'Nothing was imported yet.'
+      : `Last changed ${toIso(updatedAt)} (generation ${generation}).`;
   return {
     json: {
       stats: {
-        place: place.kind,
+        ...placeJson(place),
+        generation,
         profiles,
         synthetic,
         forgotten,

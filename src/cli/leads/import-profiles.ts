@@ -134,10 +134,12 @@ export const importProfiles = async (
   let isResumed = false;
   let discardedRows = before?.unfinished?.rows ?? 0;
   const onProgress = (told: ImportProgress): void => {
-    isResumed = told.isResumed;
-    if (!isResumed && discardedRows > 0)
-      reading.tellAbove(`Discards an unfinished import of ${countOf(discardedRows, 'row')}.`);
-    discardedRows = 0;
+    if (told.phase === 'reading' || told.phase === 'indexing') {
+      isResumed = told.isResumed;
+      if (!isResumed && discardedRows > 0)
+        reading.tellAbove(`Discards an unfinished import of ${countOf(discardedRows, 'row')}.`);
+      discardedRows = 0;
+    }
     progress?.show(told);
   };
   const startedAt = clock.now();

@@ -2,6 +2,9 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
+import { s3Variables } from '../../http/s3/s3-settings.ts';
+import { embeddedVariables } from '../../leads/embedded/embedded-source.ts';
+import { addressOf, readPlaceConfig, type PlaceConfig } from '../../leads/shared/shared-place.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
@@ -13,17 +16,18 @@ import { codeOf } from '../write-new-file.ts';
 
 /** The place of the profiles of a command. */
 export interface LeadPlace {
-  kind: 'embedded';
+  /** The place of a fleet (LEADS_URL); null: the index in `folder`. */
+  shared: PlaceConfig | null;
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
-  /** The absolute path of the index. */
+  /** The absolute path of the index, or of the work folder of changes to the shared profiles. */
   folder: string;
   dataDir: string;
 }
 
 const { LEADS_SOURCES } = leadsVariables;
 const { DATA_DIR } = storeVariables;
-const placeVariables = ['LEADS_SOURCES', 'DATA_DIR'];
+const tables = { ...embeddedVariables, ...s3Variables, DATA_DIR };
 
 /** A person can be deleted while LEADS_SOURCES is wrong. */
 const searchesEmbedded = (all: Environment): boolean => {
@@ -41,12 +45,13 @@ const searchesEmbedded = (all: Environment): boolean => {
  */
 export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
-  refuseMisspelt(all, placeVariables);
-  const { DATA_DIR: dataDir } = readVariables({ DATA_DIR }, all);
+  refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);
+  const { DATA_DIR: dataDir, LEADS_URL: url, ...values } = readVariables(tables, all);
+  const shared = url === undefined ? null : readPlaceConfig(url, values);
   return {
-    kind: 'embedded',
+    shared,
     isSearched: searchesEmbedded(all),
-    folder: resolve(dataDir, 'leads'),
+    folder: resolve(dataDir, shared === null ? 'leads' : 'leads-changes'),
     dataDir,
   };
 };
@@ -68,12 +73,17 @@ const isThere = (path: string): boolean => {
 };
 
 /** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
-export const assertPlaceExists = ({ folder, dataDir }: LeadPlace): void => {
-  if ([folder, embeddedStoreFile(dataDir)].some(isThere)) return;
+export const assertPlaceExists = ({ shared, folder, dataDir }: LeadPlace): void => {
+  if (shared !== null || [folder, embeddedStoreFile(dataDir)].some(isThere)) return;
   throw new CommandError(
     'no_data',
     `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" creates it, and so does the gateway.`,
   );
 };
 
-export const describePlace = ({ folder }: LeadPlace): string => `the embedded index in ${folder}`;
+export const describePlace = ({ shared, folder }: LeadPlace): string =>
+  shared === null ? `the embedded index in ${folder}` : addressOf(shared);
+
+/** Returns the place for documents of --json. */
+export const placeJson = ({ shared }: LeadPlace): Record<string, string> =>
+  shared === null ? { place: 'embedded' } : { place: 'shared', url: addressOf(shared) };

@@ -9,7 +9,7 @@ const url = 'postgres://someone:secret@127.0.0.1/leads';
 describe('the place of the profiles', () => {
   it('is the embedded index in DATA_DIR by default, also where the rest is in PostgreSQL', () => {
     const place = readLeadPlace({ DATA_DIR: '/srv/causeway', DATABASE_URL: url }, {});
-    expect(place).toMatchObject({ kind: 'embedded', folder: '/srv/causeway/leads', isSearched: true });
+    expect(place).toMatchObject({ shared: null, folder: '/srv/causeway/leads', isSearched: true });
     expect(readLeadPlace({}, {})).toMatchObject({ folder: resolve('data/leads') });
   });
 
@@ -25,9 +25,18 @@ describe('the place of the profiles', () => {
       DATABASE_URL: 'wrong',
       LEADS_CACHE_SECONDS: '-',
     };
-    expect(readLeadPlace(environment, {})).toMatchObject({ kind: 'embedded' });
+    expect(readLeadPlace(environment, {})).toMatchObject({ shared: null });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
     expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
+  });
+
+  it('is the place of the fleet where LEADS_URL names one, told without its keys', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', DATA_DIR: '/srv', ...keys }, {});
+    expect(place).toMatchObject({ folder: '/srv/leads-changes', isSearched: true });
+    expect(describePlace(place)).toBe('s3://profiles/live/');
+    expect(() => assertPlaceExists(place)).not.toThrow();
+    expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
   it('is not guessed while one of its settings looks misspelt', () => {
