@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
 import { unlessAborted } from '../../kit/unless-aborted.ts';
-import { waitForLock } from '../embedded/build/wait-for-lock.ts';
+import { waitForLock } from '../embedded/keeper-lock.ts';
 import { withinRoom, type ReadDiskRoom } from '../embedded/changing/disk-room.ts';
 import { changeFiles, removeUnnamed } from '../embedded/lead-folder.ts';
 import { manifestFile, readableManifest, writeManifest } from '../embedded/manifest.ts';
@@ -48,52 +48,22 @@ const maxFetchPauseMs = 60_000;
  * Follows `place`: looks for a new manifest every second, takes over the list of forgotten people at once, and makes the
  * rest current in `folder` when all of it is there and checked. While the place is away, the copy stays as it is.
  */
-export const followPlace = (place: SharedPlace, { folder, log, readRoom }: FollowOptions): Follower => {
+export const followPlace = (place: SharedPlace, options: FollowOptions): Follower => {
+  const { folder, log } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const known = Promise.withResolvers<void>();
   const forgotten = createForgottenCopy(folder);
-  const files = createFileCopy(place, { folder, log, readRoom, signal });
-  let last: SharedManifest | null = null;
-  let tag: string | null = null;
-  let reading: ReturnType<SharedPlace['readManifest']> | null = null;
-
-  const takeOver = async (manifest: SharedManifest): Promise<void> => {
-    assertSameList(manifest, { mark: last?.forgotten?.mark ?? null, address: place.address, folder });
-    const list = manifest.forgotten;
-    if (list !== null && (list.sha256 !== last?.forgotten?.sha256 || !forgotten.isKnown()))
-      await fetchObject(place, { object: list, file: join(folder, list.name), readRoom, signal });
-    await forgotten.use(list);
-    writePlaceRecord(folder, { address: place.address, manifest });
-    last = manifest;
-  };
-
-  const look = async (): Promise<void> => {
-    const timed = AbortSignal.any([signal, AbortSignal.timeout(lookTimeoutMs)]);
-    // A disk that hangs keeps one read waiting, not one more with each look.
-    reading ??= place.readManifest({ signal: timed }).finally(() => {
-      reading = null;
-    });
-    const found = await unlessAborted(reading, timed);
-    if (found === null) {
-      assertSameList(null, { mark: last?.forgotten?.mark ?? null, address: place.address, folder });
-      if (last === null) await forgotten.use(null);
-    } else if (found.tag !== tag) {
-      await takeOver(parseSharedManifest(found.text, place.address));
-      ({ tag } = found);
-    }
-    known.resolve();
-  };
+  const files = createFileCopy(place, { ...options, signal });
+  const taken = createTakeOver(place, { ...options, forgotten, signal });
 
   const run = async (): Promise<void> => {
-    let isResumed = false;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        if (!isResumed) last = await resume(forgotten, { place, folder, log });
-        isResumed = true;
-        if (last !== null) known.resolve();
-        await look();
+        if (await taken.resume()) known.resolve();
+        await taken.look();
+        known.resolve();
         if (failures > 0)
           log.info({ place: place.address }, 'the place of the shared profiles answers again');
         failures = 0;
@@ -106,7 +76,7 @@ export const followPlace = (place: SharedPlace, { folder, log, readRoom }: Follo
             'the place of the shared profiles cannot be read; searches use the copy on this disk',
           );
       }
-      if (last !== null) files.bringTo(last);
+      if (taken.last !== null) files.bringTo(taken.last);
       await pause(Math.min(maxLookMs, lookMs * 2 ** Math.max(0, failures - 1)), signal);
     }
   };
@@ -125,8 +95,69 @@ export const followPlace = (place: SharedPlace, { folder, log, readRoom }: Follo
   };
 };
 
+/** Takes over manifests, and with each the list of forgotten people. */
+interface TakeOver {
+  /** The last manifest that was taken over, and whose list is in use; null: none so far. */
+  readonly last: SharedManifest | null;
+  /** Opens the copy of an earlier process at the first call. Resolves with true if a list is in use. */
+  resume(): Promise<boolean>;
+  /** Reads the manifest of the place, and takes it over if it is another one. */
+  look(): Promise<void>;
+}
+
+const createTakeOver = (
+  place: SharedPlace,
+  {
+    folder,
+    log,
+    readRoom,
+    forgotten,
+    signal,
+  }: FollowOptions & { forgotten: ForgottenCopy; signal: AbortSignal },
+): TakeOver => {
+  const { address } = place;
+  let isResumed = false;
+  let last: SharedManifest | null = null;
+  let tag: string | null = null;
+  let reading: ReturnType<SharedPlace['readManifest']> | null = null;
+
+  const use = async (manifest: SharedManifest): Promise<void> => {
+    const list = manifest.forgotten;
+    if (list !== null && (list.name !== last?.forgotten?.name || !forgotten.isKnown()))
+      await fetchObject(place, { object: list, file: join(folder, list.name), readRoom, signal });
+    await forgotten.use(list);
+    writePlaceRecord(folder, { address, manifest });
+    last = manifest;
+  };
+
+  return {
+    get last() {
+      return last;
+    },
+    resume: async () => {
+      if (!isResumed) last = await resumeCopy(forgotten, { place, folder, log });
+      isResumed = true;
+      return forgotten.isKnown();
+    },
+    look: async () => {
+      const timed = AbortSignal.any([signal, AbortSignal.timeout(lookTimeoutMs)]);
+      // A disk that hangs keeps one read waiting, not one more with each look.
+      reading ??= place.readManifest({ signal: timed }).finally(() => {
+        reading = null;
+      });
+      const found = await unlessAborted(reading, timed);
+      if (found !== null && found.tag === tag) return;
+      const manifest = found === null ? null : parseSharedManifest(found.text, address);
+      assertSameList(manifest, { mark: last?.forgotten?.mark ?? null, address, folder });
+      if (manifest !== null) await use(manifest);
+      else if (last === null) await forgotten.use(null);
+      tag = found?.tag ?? null;
+    },
+  };
+};
+
 /** Opens the copy of an earlier process. Null: there is none of this place, or its list cannot be read. */
-const resume = async (
+const resumeCopy = async (
   forgotten: ForgottenCopy,
   { place, folder, log }: { place: SharedPlace; folder: string; log: Log },
 ): Promise<SharedManifest | null> => {

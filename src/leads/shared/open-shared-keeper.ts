@@ -16,13 +16,7 @@ import {
 } from '../lead-keeper.ts';
 import { readPlaceRecord, writePlaceRecord } from './place-record.ts';
 import { publishChanges, type Published } from './publish-changes.ts';
-import {
-  allObjects,
-  assertSameList,
-  ListLostError,
-  parseSharedManifest,
-  toFolderManifest,
-} from './shared-manifest.ts';
+import { allObjects, assertSameList, parseSharedManifest, toFolderManifest } from './shared-manifest.ts';
 import type { SharedPlace } from './shared-place.ts';
 import { fillWorkFolder } from './work-folder.ts';
 
@@ -33,12 +27,6 @@ export interface SharedKeeperOptions {
   readRoom?: ReadDiskRoom;
 }
 
-interface Session {
-  publish(): Promise<void>;
-  /** True if `publish` has failed. */
-  hasFailed: boolean;
-}
-
 /**
  * Changes the profiles that a fleet shares in `place`. Each change fills a work folder from the place, changes it like
  * the profiles of a single machine, and publishes it. One change at a time per machine; of several machines, the first
@@ -46,94 +34,127 @@ interface Session {
  */
 export const openSharedKeeper = async (
   place: SharedPlace,
-  { folder, readRoom = readDiskRoom, limits }: SharedKeeperOptions,
+  options: SharedKeeperOptions,
 ): Promise<LeadKeeper> => {
-  const { address } = place;
+  const { folder } = options;
   const work = join(folder, 'profiles');
   await mkdir(work, { recursive: true }).catch((error: unknown) => {
     throw toKeeperError(error, folder);
   });
-  let session: Session | null = null;
-  const engine = await openEmbeddedKeeper({
-    folder: work,
-    ...(limits === undefined ? {} : { limits }),
-    readRoom,
-    onChanged: async () => session?.publish(),
-  });
-
-  const use = async <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (signal?.aborted === true) throw error;
-      throw toPlaceError(error, { address, folder });
-    }
-  };
-
-  /** Fills the work folder, and runs `work` on it. */
-  const change = async <T>(
-    { signal, onProgress }: Partial<Pick<ImportRequest, 'signal' | 'onProgress'>>,
-    run: (session: Session) => Promise<T>,
-  ): Promise<T> => {
+  const change = async <T>(use: SessionUse, run: (session: Session) => Promise<T>): Promise<T> => {
     const lock = lockKeeper(folder);
     try {
-      const options = { place, folder: work, readRoom, signal: signal ?? new AbortController().signal };
-      const tell = (phase: ImportPhase) => (done: number, total: number) =>
-        onProgress?.({ phase, done, total, isResumed: false });
-      let before = await use(signal, async () => {
-        await place.assertReplaceable(options);
-        const found = await readPublished(place, { folder, signal: options.signal });
-        await fillWorkFolder(work, { ...options, manifest: found.manifest, onProgress: tell('fetching') });
-        return found;
-      });
-      const opened: Session = {
-        hasFailed: false,
-        publish: async () => {
-          try {
-            before = await use(signal, () =>
-              publishChanges({ ...options, before, onProgress: tell('publishing') }),
-            );
-            if (before.manifest !== null) writePlaceRecord(folder, { address, manifest: before.manifest });
-          } catch (error) {
-            opened.hasFailed = true;
-            throw error;
-          }
-        },
-      };
-      session = opened;
-      return await run(opened);
+      return await run(await openSession(place, { ...options, ...use, work }));
     } finally {
-      session = null;
       lock.release();
     }
   };
-
   return {
-    importLeads: (request) => change(request, () => engine.importLeads(request)),
-    stats: () => use(undefined, () => readStats(place, { folder, work })),
+    importLeads: (request) => change(request, ({ engine }) => engine.importLeads(request)),
+    stats: () => onPlace({ place, folder }, () => readStats(place, { folder, work })),
     async *exportLeads({ signal }) {
-      const rows = engine.exportLeads({ signal })[Symbol.asyncIterator]();
       // With the first row its files are open, so later changes do not touch it.
-      let row = await change({ signal }, () => rows.next());
+      const { rows, first } = await change({ signal, isReadOnly: true }, async ({ engine }) => {
+        const opened = engine.exportLeads({ signal })[Symbol.asyncIterator]();
+        return { rows: opened, first: await opened.next() };
+      });
       try {
-        for (; row.done !== true; row = await rows.next()) yield row.value;
+        for (let row = first; row.done !== true; row = await rows.next()) yield row.value;
       } finally {
         await rows.return?.();
       }
     },
     forget: (usernames, { signal }) =>
-      change({ signal }, async (opened) => {
+      change({ signal }, async (session) => {
         try {
-          return await engine.forget(usernames, { signal });
+          return await session.engine.forget(usernames, { signal });
         } catch (error) {
           // The people are on the list, although something else failed.
-          if (!opened.hasFailed) await opened.publish();
+          if (!session.hasFailed) await session.publish();
           throw error;
         }
       }),
-    remember: (usernames) => change({}, () => engine.remember(usernames)),
+    remember: (usernames) =>
+      change({ signal: new AbortController().signal }, ({ engine }) => engine.remember(usernames)),
     close: () => place.close(),
   };
+};
+
+interface SessionUse extends Pick<ImportRequest, 'signal' | 'onProgress'> {
+  isReadOnly?: true;
+}
+
+/** A filled work folder, for one change. */
+interface Session {
+  /** Changes the work folder, and publishes that. */
+  engine: LeadKeeper;
+  publish(): Promise<void>;
+  /** True if a publication has failed. */
+  readonly hasFailed: boolean;
+}
+
+const openSession = async (
+  place: SharedPlace,
+  {
+    folder,
+    work,
+    signal,
+    onProgress,
+    isReadOnly,
+    limits,
+    readRoom = readDiskRoom,
+  }: SharedKeeperOptions & SessionUse & { work: string },
+): Promise<Session> => {
+  const tell = (phase: ImportPhase) => (done: number, total: number) =>
+    onProgress?.({ phase, done, total, isResumed: false });
+  let hasFailed = false;
+  let before = await onPlace({ place, folder, signal }, async () => {
+    if (isReadOnly !== true) await place.assertReplaceable({ signal });
+    const found = await readPublished(place, { folder, signal });
+    const { manifest } = found;
+    await fillWorkFolder(work, { place, manifest, readRoom, signal, onProgress: tell('fetching') });
+    return found;
+  });
+  const publish = async (): Promise<void> => {
+    hasFailed = true;
+    before = await onPlace({ place, folder, signal }, () =>
+      publishChanges({ place, folder: work, before, signal, onProgress: tell('publishing') }),
+    );
+    const { manifest } = before;
+    if (manifest !== null) writePlaceRecord(folder, { address: place.address, manifest });
+    hasFailed = false;
+  };
+  return {
+    engine: await openEmbeddedKeeper({
+      folder: work,
+      ...(limits && { limits }),
+      readRoom,
+      onChanged: publish,
+    }),
+    publish,
+    get hasFailed() {
+      return hasFailed;
+    },
+  };
+};
+
+/** Runs `work`, and converts its errors to LeadKeeperError. */
+const onPlace = async <T>(
+  { place: { address }, folder, signal }: { place: SharedPlace; folder: string; signal?: AbortSignal },
+  work: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await work();
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause;
+    if (cause instanceof LeadKeeperError || isDiskFull(cause)) throw toKeeperError(cause, folder);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LeadKeeperError(
+      'failed',
+      `The profiles in ${address} cannot be used (${reason}). Run the command again.`,
+      { cause },
+    );
+  }
 };
 
 const readPublished = async (
@@ -165,18 +186,4 @@ const readStats = async (
     unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
     generation: manifest?.generation ?? null,
   };
-};
-
-const toPlaceError = (
-  cause: unknown,
-  { address, folder }: { address: string; folder: string },
-): LeadKeeperError => {
-  if (cause instanceof ListLostError) return new LeadKeeperError('damaged', `${cause.message}.`, { cause });
-  if (cause instanceof LeadKeeperError || isDiskFull(cause)) return toKeeperError(cause, folder);
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new LeadKeeperError(
-    'failed',
-    `The profiles in ${address} cannot be used (${reason}). Run the command again.`,
-    { cause },
-  );
 };

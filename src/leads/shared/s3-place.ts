@@ -1,4 +1,10 @@
-import { createS3Client, defaultS3Limits, type S3Answer, type S3Limits } from '../../http/s3/s3-client.ts';
+import {
+  createS3Client,
+  defaultS3Limits,
+  type S3Answer,
+  type S3Client,
+  type S3Limits,
+} from '../../http/s3/s3-client.ts';
 import { nullWhenMissing, S3Error } from '../../http/s3/s3-error.ts';
 import type { S3Config } from '../../http/s3/s3-settings.ts';
 import { abortOldUploads, removeObject, uploadStream } from '../../http/s3/s3-upload.ts';
@@ -64,17 +70,17 @@ export const openS3Place = (config: S3Config, limits: Partial<S3Limits> = {}): S
     },
     assertReplaceable: async ({ signal }) => {
       const probe = `gone-${newId()}.bin`;
-      const isWritten = async (headers: Record<string, string>): Promise<boolean> =>
-        (await writeIf(probe, { body: 'test', headers, signal })) !== null;
+      const isRefused = async (headers: Record<string, string>): Promise<boolean> =>
+        (await writeIf(probe, { body: 'test', headers, signal })) === null;
       try {
-        const isIgnored =
-          (await isWritten({ 'if-match': noTag })) ||
-          !(await isWritten({ 'if-none-match': '*' })) ||
-          (await isWritten({ 'if-none-match': '*' }));
-        if (isIgnored) throw new LeadKeeperError('failed', ignoresConditions(address));
-      } catch (cause) {
-        if (!(cause instanceof S3Error && cause.status === 501)) throw cause;
-        throw new LeadKeeperError('failed', ignoresConditions(address), { cause });
+        // If-Match must fail without an object, and If-None-Match with one.
+        const isObeyed =
+          (await isRefused({ 'if-match': noTag })) &&
+          !(await isRefused({})) &&
+          (await isRefused({ 'if-none-match': '*' }));
+        if (!isObeyed) throw ignoresConditions(address);
+      } catch (error) {
+        throw error instanceof S3Error && error.status === 501 ? ignoresConditions(address, error) : error;
       } finally {
         await undo((undoSignal) => removeObject(client, keyOf(probe), undoSignal));
       }
@@ -84,28 +90,32 @@ export const openS3Place = (config: S3Config, limits: Partial<S3Limits> = {}): S
       await uploadStream(source, { client, key: keyOf(name), contentType, signal, undo });
     },
     remove: (name, { signal }) => removeObject(client, keyOf(name), signal),
-    listOld: async ({ olderThan, signal }) => {
-      const isOurs = (key: string): boolean =>
-        key.startsWith(prefix) && isObjectName(key.slice(prefix.length));
-      await abortOldUploads({ client, prefix, isOurs, olderThan, signal });
-      const old: string[] = [];
-      let after: Record<string, string> = {};
-      for (let page = 0; page < maxPages; page += 1) {
-        const query = { 'list-type': '2', prefix, ...after };
-        const { text } = await client.call({ method: 'GET', key: null, query, signal });
-        for (const element of elementsOf(text, 'Contents')) {
-          const key = textOf(element, 'Key') ?? '';
-          const writtenAt = Date.parse(textOf(element, 'LastModified') ?? '');
-          if (isOurs(key) && writtenAt < olderThan) old.push(key.slice(prefix.length));
-        }
-        const next = textOf(text, 'NextContinuationToken');
-        if (next === null) break;
-        after = { 'continuation-token': next };
-      }
-      return old;
-    },
+    listOld: (options) => listOld(client, { ...options, prefix }),
     close: () => client.close(),
   };
+};
+
+const listOld = async (
+  client: S3Client,
+  { prefix, olderThan, signal }: { prefix: string; olderThan: number; signal: AbortSignal },
+): Promise<string[]> => {
+  const isOurs = (key: string): boolean => key.startsWith(prefix) && isObjectName(key.slice(prefix.length));
+  await abortOldUploads({ client, prefix, isOurs, olderThan, signal });
+  const old: string[] = [];
+  let after: Record<string, string> = {};
+  for (let page = 0; page < maxPages; page += 1) {
+    const query = { 'list-type': '2', prefix, ...after };
+    const { text } = await client.call({ method: 'GET', key: null, query, signal });
+    for (const element of elementsOf(text, 'Contents')) {
+      const key = textOf(element, 'Key') ?? '';
+      const writtenAt = Date.parse(textOf(element, 'LastModified') ?? '');
+      if (isOurs(key) && writtenAt < olderThan) old.push(key.slice(prefix.length));
+    }
+    const next = textOf(text, 'NextContinuationToken');
+    if (next === null) break;
+    after = { 'continuation-token': next };
+  }
+  return old;
 };
 
 /** The condition does not hold (also If-Match without an object), or two writes met. */
@@ -117,6 +127,10 @@ const requireTag = (tag: string | null): string => {
   return tag;
 };
 
-const ignoresConditions = (address: string): string =>
-  `The service of ${address} ignores If-Match or If-None-Match, so two imports could overwrite each other. Use a service ` +
-  'with conditional writes (AWS S3 has them), or a shared folder. Nothing was changed.';
+const ignoresConditions = (address: string, cause?: unknown): LeadKeeperError =>
+  new LeadKeeperError(
+    'failed',
+    `The service of ${address} ignores If-Match or If-None-Match, so two imports could overwrite each other. Use a ` +
+      'service with conditional writes (AWS S3 has them), or a shared folder. Nothing was changed.',
+    { cause },
+  );

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LeadKeeperError } from '../lead-keeper.ts';
 import { importedSource, type Manifest } from '../embedded/manifest.ts';
 
 const count = z.int().min(0);
@@ -78,7 +79,7 @@ export const toFolderManifest = (
       };
 
 /**
- * Throws if `found` has another list of forgotten people than the one known before, whose mark is `mark`: people on a
+ * Throws LeadKeeperError if `found` has another list of forgotten people than the one known before, whose mark is `mark`: people on a
  * lost list would come back.
  */
 export const assertSameList = (
@@ -86,13 +87,9 @@ export const assertSameList = (
   { mark, address, folder }: { mark: string | null; address: string; folder: string },
 ): void => {
   if (mark === null || found?.forgotten?.mark === mark) return;
-  throw new ListLostError(
+  throw new LeadKeeperError(
+    'damaged',
     `${found === null ? 'current.json is missing in' : 'Another list of forgotten people is in'} ${address}. ` +
-      `Restore a backup of the place. To begin anew on purpose, remove ${folder} and run "leads delete" again for everybody who ever asked`,
+      `Restore a backup of the place. To begin anew on purpose, remove ${folder} and run "leads delete" again for everybody who ever asked.`,
   );
 };
-
-/** The list of forgotten people that was used before is lost. */
-export class ListLostError extends Error {
-  override readonly name = 'ListLostError';
-}

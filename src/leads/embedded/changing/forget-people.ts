@@ -12,9 +12,9 @@ import {
   type Manifest,
 } from '../manifest.ts';
 import { openCurrentGeneration, type GenerationPart } from '../open-generation.ts';
-import { createRowMarks, type RowMarks } from '../row-marks.ts';
 import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { eraseRows } from '../segment/erase-rows.ts';
+import { createRowMarks, type RowMarks } from '../segment/row-set.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { eraseFromSpool } from '../sorting/erase-from-spool.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';

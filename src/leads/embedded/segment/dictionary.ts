@@ -41,25 +41,9 @@ export const openDictionary = (
     take: (place: Place, entry: () => TermEntry) => boolean,
   ): boolean => {
     const reader = createByteReader(unseal(readBlock.get(block)?.['data'], sealNames.dictionary(block)));
-    let place: Place = 'before';
-    // For a term before the target: the number of units that both begin with.
-    let agreed = 0;
+    const placeNext = createPlacing(reader, target);
     while (!reader.isAtEnd) {
-      const shared = reader.varint();
-      const units = reader.passText();
-      if (place !== 'before') {
-        place = shared >= target.length ? 'beginning' : 'behind';
-      } else if (shared < agreed) {
-        place = 'behind';
-      } else if (shared === agreed) {
-        let index = 0;
-        while (index < units && agreed < target.length && reader.unit(index) === target.charCodeAt(agreed)) {
-          index += 1;
-          agreed += 1;
-        }
-        if (agreed === target.length) place = index === units ? 'equal' : 'beginning';
-        else if (index < units && reader.unit(index) > target.charCodeAt(agreed)) place = 'behind';
-      }
+      const place = placeNext();
       const count = reader.varint();
       let isRead = false;
       const isEnough = take(place, () => {
@@ -100,6 +84,31 @@ export const openDictionary = (
 
 /** The position of a term relative to a text, in UTF-16 order. `beginning`: it begins with the text and goes on. */
 type Place = 'before' | 'equal' | 'beginning' | 'behind';
+
+/** Returns a function that reads the next term of a block and returns its position relative to `target`. */
+const createPlacing = (reader: ByteReader, target: string): (() => Place) => {
+  let place: Place = 'before';
+  // For a term before the target: the number of units that both begin with.
+  let agreed = 0;
+  return () => {
+    const shared = reader.varint();
+    const units = reader.passText();
+    if (place !== 'before') {
+      place = shared >= target.length ? 'beginning' : 'behind';
+    } else if (shared < agreed) {
+      place = 'behind';
+    } else if (shared === agreed) {
+      let index = 0;
+      while (index < units && agreed < target.length && reader.unit(index) === target.charCodeAt(agreed)) {
+        index += 1;
+        agreed += 1;
+      }
+      if (agreed === target.length) place = index === units ? 'equal' : 'beginning';
+      else if (index < units && reader.unit(index) > target.charCodeAt(agreed)) place = 'behind';
+    }
+    return place;
+  };
+};
 
 const readStarts = (database: DatabaseSync): string[] => {
   const starts: string[] = [];

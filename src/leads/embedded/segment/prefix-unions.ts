@@ -41,68 +41,12 @@ export const createPrefixUnions = (
   database: DatabaseSync,
   { lists, profiles, shape }: { lists: ListWriter; profiles: number; shape: SegmentShape },
 ): PrefixUnions => {
-  const { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows } = shape;
+  const { mostPrefixRows } = shape;
   const insert = database.prepare('INSERT INTO prefixes VALUES (?, ?)');
   const bitmaps = createBitmapPool(profiles);
+  const { absorbLight, absorbHeavy, store } = createUnionOperations({ lists, bitmaps, shape });
   const path: Node[] = [newNode(0)];
   let lastTerm = '';
-
-  /** Adds rows that are in no list of the union. */
-  const addRows = (union: Union, rows: ArrayLike<number>): void => {
-    const { words } = union;
-    for (let index = 0; index < rows.length; index += 1) {
-      const row = rows[index] ?? 0;
-      const word = words[row >>> 5] ?? 0;
-      const bit = 1 << (row & 31);
-      if ((word & bit) !== 0) continue;
-      words[row >>> 5] = word | bit;
-      union.size += 1;
-      if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
-    }
-  };
-
-  const unite = (node: Node): Union => {
-    if (node.union !== null) return node.union;
-    const union: Union = { words: bitmaps.take(), size: 0, lists: [], rest: [] };
-    node.union = union;
-    addRows(union, node.lightRows);
-    node.lightRows = [];
-    return union;
-  };
-
-  const absorbLight = (node: Node, rows: ArrayLike<number>): void => {
-    if (node.union !== null) {
-      addRows(node.union, rows);
-      return;
-    }
-    for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
-    if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
-  };
-
-  /** `stored` are the lists of the child's rows. */
-  const absorbHeavy = (node: Node, child: Union, stored: ListRef[]): void => {
-    if (node.union === null) {
-      node.union = { words: child.words, size: child.size, lists: [...stored], rest: [] };
-      addRows(node.union, node.lightRows);
-      node.lightRows = [];
-      return;
-    }
-    const { union } = node;
-    const taken = union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
-    union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
-    union.size = orInto(union.words, child.words);
-    bitmaps.giveBack(child.words);
-  };
-
-  /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
-  const store = (union: Union): ListRef[] => {
-    if (union.lists !== null && union.rest.length <= mostShortRows) {
-      if (union.rest.length === 0) return union.lists;
-      if (union.lists.length < mostPrefixLists)
-        return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
-    }
-    return [lists.add(rowsOf(union))];
-  };
 
   /** Removes `node` from the path. Its prefixes have more than `outerDepth` units. */
   const close = (node: Node, { parent, outerDepth }: { parent: Node; outerDepth: number }): void => {
@@ -159,6 +103,82 @@ export const createPrefixUnions = (
   };
 };
 
+interface UnionOperations {
+  /** Adds the rows of a light child. */
+  absorbLight(node: Node, rows: ArrayLike<number>): void;
+  /** Adds a heavy child, whose rows are in the lists `stored`. */
+  absorbHeavy(node: Node, child: Union, stored: ListRef[]): void;
+  /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
+  store(union: Union): ListRef[];
+}
+
+const createUnionOperations = ({
+  lists,
+  bitmaps,
+  shape: { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows },
+}: {
+  lists: ListWriter;
+  bitmaps: BitmapPool;
+  shape: SegmentShape;
+}): UnionOperations => {
+  /** Adds rows that are in no list of the union. */
+  const addRows = (union: Union, rows: ArrayLike<number>): void => {
+    const { words } = union;
+    for (let index = 0; index < rows.length; index += 1) {
+      const row = rows[index] ?? 0;
+      const word = words[row >>> 5] ?? 0;
+      const bit = 1 << (row & 31);
+      if ((word & bit) !== 0) continue;
+      words[row >>> 5] = word | bit;
+      union.size += 1;
+      if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
+    }
+  };
+
+  const unite = (node: Node): Union => {
+    if (node.union !== null) return node.union;
+    const union: Union = { words: bitmaps.take(), size: 0, lists: [], rest: [] };
+    node.union = union;
+    addRows(union, node.lightRows);
+    node.lightRows = [];
+    return union;
+  };
+
+  const absorbLight = (node: Node, rows: ArrayLike<number>): void => {
+    if (node.union !== null) {
+      addRows(node.union, rows);
+      return;
+    }
+    for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
+    if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
+  };
+
+  const absorbHeavy = (node: Node, child: Union, stored: ListRef[]): void => {
+    if (node.union === null) {
+      node.union = { words: child.words, size: child.size, lists: [...stored], rest: [] };
+      addRows(node.union, node.lightRows);
+      node.lightRows = [];
+      return;
+    }
+    const { union } = node;
+    const taken = union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
+    union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
+    union.size = orInto(union.words, child.words);
+    bitmaps.giveBack(child.words);
+  };
+
+  const store = (union: Union): ListRef[] => {
+    if (union.lists !== null && union.rest.length <= mostShortRows) {
+      if (union.rest.length === 0) return union.lists;
+      if (union.lists.length < mostPrefixLists)
+        return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
+    }
+    return [lists.add(rowsOf(union))];
+  };
+
+  return { absorbLight, absorbHeavy, store };
+};
+
 const newNode = (depth: number): Node => ({ depth, terms: 0, lightRows: [], union: null });
 
 /** Returns true if the first `depth` units of `text` can be searched: enough characters, none cut in half. */
@@ -185,7 +205,12 @@ const orInto = (target: Uint32Array, source: Uint32Array): number => {
 };
 
 /** Reusable bitmaps of all rows: at most one per heavy node on a path. */
-const createBitmapPool = (profiles: number): { take(): Uint32Array; giveBack(words: Uint32Array): void } => {
+interface BitmapPool {
+  take(): Uint32Array;
+  giveBack(words: Uint32Array): void;
+}
+
+const createBitmapPool = (profiles: number): BitmapPool => {
   const free: Uint32Array[] = [];
   return {
     take: () => free.pop() ?? new Uint32Array(Math.ceil(profiles / 32)),
