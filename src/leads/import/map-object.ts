@@ -1,4 +1,5 @@
-import { leadFields, type LeadField } from '../lead-fields.ts';
+import { follow, parsePointer } from '../json-pointer.ts';
+import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { shownValue } from './shown-value.ts';
@@ -40,13 +41,6 @@ const maxTold = 50;
 /** Bounds memory for objects with ever new names. */
 const maxNames = 10_000;
 
-/** Splits a JSON Pointer (RFC 6901) into tokens. */
-const pointerTokens = (pointer: string): string[] =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-
 /**
  * Maps members by `columns`, then by the fields' names, then by known synonyms. A counter inside (`edge_followed_by: {
  * count }`) is found too. A null or empty member is skipped. A list or an object is skipped if another member of its
@@ -60,7 +54,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
     const column = columns[field];
     if (column === undefined) continue;
     decided.add(field);
-    if (column.startsWith('/')) pointers.push({ field, tokens: pointerTokens(column) });
+    if (column.startsWith('/')) pointers.push({ field, tokens: parsePointer(column) });
     else if (column !== '') chosen.set(columnKey(column), { field, column });
   }
   const pointedAt = new Set(pointers.map(({ tokens }) => tokens[0]));
@@ -117,7 +111,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
 
   return {
     fieldsOf(object) {
-      const fields = noFields();
+      const fields = { ...noFields };
       const bestRanks: Partial<Record<LeadField, number>> = {};
       let ties: Tie[] | null = null;
       for (const name of Object.keys(object)) {
@@ -136,7 +130,7 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
           fields[field] = value;
         } else if (rank === best && value !== fields[field]) (ties ??= []).push({ field, rank });
       }
-      for (const { field, tokens } of pointers) fields[field] = tokens.reduce<unknown>(memberOf, object);
+      for (const { field, tokens } of pointers) fields[field] = follow(object, tokens);
       return { fields, problem: ties === null ? null : problemOf(object, ties, bestRanks) };
     },
     names: () => [...told.keys()],
@@ -151,26 +145,4 @@ const rankOf = ({ rank }: Target, value: unknown): number =>
   typeof value === 'object' && value !== null && rank > ranks.chosenInOtherCase ? rank + structureRank : rank;
 
 const valueOf = (object: Record<string, unknown>, name: string, { inner }: Target): unknown =>
-  inner === null ? object[name] : memberOf(object[name], inner);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
-
-const noFields = (): Record<LeadField, unknown> => ({
-  username: undefined,
-  full_name: undefined,
-  followers: undefined,
-  following: undefined,
-  is_verified: undefined,
-  is_business: undefined,
-  category: undefined,
-  bio: undefined,
-  public_email: undefined,
-  media_count: undefined,
-  gender: undefined,
-  profile_pic_url: undefined,
-  country: undefined,
-  city: undefined,
-});
+  inner === null ? object[name] : follow(object[name], [inner]);

@@ -4,7 +4,7 @@ import { LeadInputError } from '../../../src/leads/import/lead-input-error.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import type { ImportProgress, LeadInput, LeadKeeper } from '../../../src/leads/lead-keeper.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
 import { onPostgres } from '../../store/open-test-store.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';

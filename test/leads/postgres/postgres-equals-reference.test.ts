@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LeadKeeper } from '../../../src/leads/lead-keeper.ts';
 import type { Lead, LeadQuery, LeadSource } from '../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
 import { arbitraryLeads, arbitraryQuery } from '../arbitrary-leads.ts';

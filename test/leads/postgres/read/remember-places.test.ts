@@ -4,7 +4,7 @@ import type { Part } from '../../../../src/leads/postgres/part/part.ts';
 import { createRecentPlaces } from '../../../../src/leads/postgres/read/recent-places.ts';
 import { rememberPlaces } from '../../../../src/leads/postgres/read/remember-places.ts';
 import { searchParts, type PartReader } from '../../../../src/leads/postgres/read/search-parts.ts';
-import { createReferenceSearch } from '../../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../../reference-search.ts';
 import { generateLeads } from '../../../../src/leads/synthetic/generate-leads.ts';
 import { arbitraryLeads, arbitraryQuery } from '../../arbitrary-leads.ts';
 import { createMemoryParts } from '../memory-parts.ts';

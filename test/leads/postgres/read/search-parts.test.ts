@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Lead } from '../../../../src/leads/lead-source.ts';
 import { searchParts } from '../../../../src/leads/postgres/read/search-parts.ts';
-import { createReferenceSearch } from '../../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../../reference-search.ts';
 import { generateLeads } from '../../../../src/leads/synthetic/generate-leads.ts';
 import { arbitraryLeads, arbitraryQuery } from '../../arbitrary-leads.ts';
 import { buildLead } from '../../build-lead.ts';

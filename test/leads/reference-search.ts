@@ -1,8 +1,8 @@
-import { compareLeads } from './lead-order.ts';
-import { passesFilters } from './lead-filters.ts';
-import type { Lead, LeadQuery } from '../lead-source.ts';
-import { leadTerms } from './lead-terms.ts';
-import { meetsTerms, queryTerms } from './search-terms.ts';
+import { compareLeads } from '../../src/leads/query/lead-order.ts';
+import { passesFilters } from '../../src/leads/query/lead-filters.ts';
+import type { Lead, LeadQuery } from '../../src/leads/lead-source.ts';
+import { leadTerms } from '../../src/leads/query/lead-terms.ts';
+import { meetsTerms, queryTerms } from '../../src/leads/query/search-terms.ts';
 
 /** Searches `leads` by a plain scan. Tests compare every engine with it. */
 export const createReferenceSearch = (leads: readonly Lead[]): ((query: LeadQuery) => Lead[]) => {
