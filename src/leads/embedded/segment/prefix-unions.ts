@@ -41,68 +41,11 @@ export const createPrefixUnions = (
   database: DatabaseSync,
   { lists, profiles, shape }: { lists: ListWriter; profiles: number; shape: SegmentShape },
 ): PrefixUnions => {
-  const { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows } = shape;
   const insert = database.prepare('INSERT INTO prefixes VALUES (?, ?)');
   const bitmaps = createBitmapPool(profiles);
+  const { startUnion, absorbLight, absorbHeavy } = createUnions({ bitmaps, shape });
   const path: Node[] = [newNode(0)];
   let lastTerm = '';
-
-  /** Adds rows that are in no list of the union. */
-  const addRows = (union: Union, rows: ArrayLike<number>): void => {
-    const { words } = union;
-    for (let index = 0; index < rows.length; index += 1) {
-      const row = rows[index] ?? 0;
-      const word = words[row >>> 5] ?? 0;
-      const bit = 1 << (row & 31);
-      if ((word & bit) !== 0) continue;
-      words[row >>> 5] = word | bit;
-      union.size += 1;
-      if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
-    }
-  };
-
-  const unite = (node: Node): Union => {
-    if (node.union !== null) return node.union;
-    const union: Union = { words: bitmaps.take(), size: 0, lists: [], rest: [] };
-    node.union = union;
-    addRows(union, node.lightRows);
-    node.lightRows = [];
-    return union;
-  };
-
-  const absorbLight = (node: Node, rows: ArrayLike<number>): void => {
-    if (node.union !== null) {
-      addRows(node.union, rows);
-      return;
-    }
-    for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
-    if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
-  };
-
-  /** `stored` are the lists of the child's rows. */
-  const absorbHeavy = (node: Node, child: Union, stored: ListRef[]): void => {
-    if (node.union === null) {
-      node.union = { words: child.words, size: child.size, lists: [...stored], rest: [] };
-      addRows(node.union, node.lightRows);
-      node.lightRows = [];
-      return;
-    }
-    const { union } = node;
-    const taken = union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
-    union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
-    union.size = orInto(union.words, child.words);
-    bitmaps.giveBack(child.words);
-  };
-
-  /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
-  const store = (union: Union): ListRef[] => {
-    if (union.lists !== null && union.rest.length <= mostShortRows) {
-      if (union.rest.length === 0) return union.lists;
-      if (union.lists.length < mostPrefixLists)
-        return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
-    }
-    return [lists.add(rowsOf(union))];
-  };
 
   /** Removes `node` from the path. Its prefixes have more than `outerDepth` units. */
   const close = (node: Node, { parent, outerDepth }: { parent: Node; outerDepth: number }): void => {
@@ -112,7 +55,7 @@ export const createPrefixUnions = (
       if (isSearched) absorbLight(parent, node.lightRows);
       return;
     }
-    const stored = store(node.union);
+    const stored = storeUnion(node.union, { lists, shape });
     const refs = new Uint8Array(Uint32Array.from(stored.flatMap(({ list, count }) => [list, count])).buffer);
     for (let depth = outerDepth + 1; depth <= node.depth; depth += 1) {
       if (!isPrefix(lastTerm, depth)) continue;
@@ -147,16 +90,74 @@ export const createPrefixUnions = (
       if (term.length < minPrefixCharacters) return;
       const leaf = newNode(term.length);
       leaf.terms = 1;
-      if (list !== null && list.count > mostPrefixRows) {
-        leaf.union = { words: bitmaps.take(), size: rows.length, lists: [list], rest: [] };
-        setBits(leaf.union.words, rows);
-      } else {
-        leaf.lightRows = Array.from(rows);
-      }
+      if (list !== null && list.count > shape.mostPrefixRows) leaf.union = startUnion(rows, list);
+      else leaf.lightRows = Array.from(rows);
       path.push(leaf);
     },
     end: () => closeBelow(0),
   };
+};
+
+/** Returns the functions that add rows to nodes. */
+const createUnions = ({ bitmaps, shape }: { bitmaps: BitmapPool; shape: SegmentShape }) => {
+  const { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows } = shape;
+
+  /** Adds rows that are in no list of the union. */
+  const addRows = (union: Union, rows: ArrayLike<number>): void => {
+    const { words } = union;
+    for (let index = 0; index < rows.length; index += 1) {
+      const row = rows[index] ?? 0;
+      const word = words[row >>> 5] ?? 0;
+      const bit = 1 << (row & 31);
+      if ((word & bit) !== 0) continue;
+      words[row >>> 5] = word | bit;
+      union.size += 1;
+      if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
+    }
+  };
+  const makeHeavy = (node: Node, union: Union): void => {
+    node.union = union;
+    addRows(union, node.lightRows);
+    node.lightRows = [];
+  };
+
+  return {
+    startUnion: (rows: Uint32Array, list: ListRef): Union => {
+      const words = bitmaps.take();
+      setBits(words, rows);
+      return { words, size: rows.length, lists: [list], rest: [] };
+    },
+    absorbLight: (node: Node, rows: ArrayLike<number>): void => {
+      if (node.union !== null) return addRows(node.union, rows);
+      for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
+      if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms)
+        makeHeavy(node, { words: bitmaps.take(), size: 0, lists: [], rest: [] });
+    },
+    /** `stored` are the lists of the child's rows. */
+    absorbHeavy: (node: Node, child: Union, stored: ListRef[]): void => {
+      if (node.union === null)
+        return makeHeavy(node, { words: child.words, size: child.size, lists: [...stored], rest: [] });
+      const { union } = node;
+      const taken =
+        union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
+      union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
+      union.size = orInto(union.words, child.words);
+      bitmaps.giveBack(child.words);
+    },
+  };
+};
+
+/** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
+const storeUnion = (
+  union: Union,
+  { lists, shape: { mostShortRows, mostPrefixLists } }: { lists: ListWriter; shape: SegmentShape },
+): ListRef[] => {
+  if (union.lists !== null && union.rest.length <= mostShortRows) {
+    if (union.rest.length === 0) return union.lists;
+    if (union.lists.length < mostPrefixLists)
+      return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
+  }
+  return [lists.add(rowsOf(union))];
 };
 
 const newNode = (depth: number): Node => ({ depth, terms: 0, lightRows: [], union: null });
@@ -185,7 +186,12 @@ const orInto = (target: Uint32Array, source: Uint32Array): number => {
 };
 
 /** Reusable bitmaps of all rows: at most one per heavy node on a path. */
-const createBitmapPool = (profiles: number): { take(): Uint32Array; giveBack(words: Uint32Array): void } => {
+interface BitmapPool {
+  take(): Uint32Array;
+  giveBack(words: Uint32Array): void;
+}
+
+const createBitmapPool = (profiles: number): BitmapPool => {
   const free: Uint32Array[] = [];
   return {
     take: () => free.pop() ?? new Uint32Array(Math.ceil(profiles / 32)),
