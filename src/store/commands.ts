@@ -13,8 +13,14 @@ import * as refunds from './commands/refunds.ts';
 import * as secrets from './commands/secrets.ts';
 import * as webhooks from './commands/webhooks.ts';
 
+/** A command of any input and output. */
+export type AnyCommand = Command<'read' | 'write', unknown, unknown>;
+
+/** Does not compile if one of the files exports something else than commands and types. */
+const onlyCommands = <List extends Record<string, AnyCommand>>(list: List): List => list;
+
 /** All commands of the store: the exports of these files. Both adapters are made from this list. */
-export const commands = {
+export const commands = onlyCommands({
   ...accounts,
   ...secrets,
   ...madeClips,
@@ -28,10 +34,7 @@ export const commands = {
   ...listPayments,
   ...paymentUpkeep,
   ...refunds,
-} satisfies Record<string, AnyCommand>;
-
-/** A command of any input and output. */
-export type AnyCommand = Command<'read' | 'write', unknown, unknown>;
+});
 
 type Commands = typeof commands;
 export type CommandName = keyof Commands;

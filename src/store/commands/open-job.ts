@@ -5,7 +5,6 @@ import {
   countRows,
   firstOf,
   firstRow,
-  hasRows,
   nothing,
   statement,
   type EngineKind,
@@ -133,27 +132,10 @@ const admitAtOnce = statement({
   read: toAvailable,
 });
 
-const findAdmissible = statement({
-  text: `select a.balance - a.held as available from api_keys k join accounts a on a.id = k.account_id
-    where k.id = $2 and k.account_id = $1 and k.revoked_at is null and a.status = 'active'
-      and a.balance - a.held >= $3
-      and not exists (
-        select 1 from idempotency_keys where account_id = $1 and endpoint = $4 and idempotency_key = $5
-      )`,
-  values: ({ job, hold, idempotency }: OpenJobInput) => [
-    job.accountId,
-    job.keyId,
-    hold,
-    idempotency?.endpoint ?? null,
-    idempotency?.key ?? null,
-  ],
-  read: toAvailable,
-});
-
 const addToHeld = statement({
-  text: 'update accounts set held = held + $2 where id = $1',
+  text: 'update accounts set held = held + $2 where id = $1 returning balance - held as available',
   values: ({ job, hold }: OpenJobInput) => [job.accountId, hold],
-  read: nothing,
+  read: toAvailable,
 });
 
 const insertJob = statement({
@@ -185,27 +167,29 @@ const claimKey = statement({
 
 type KeyClaim = NonNullable<OpenJobInput['idempotency']> & { accountId: string; jobId: string };
 
+/** Returns the new available balance. */
 function* admitInSteps(input: OpenJobInput): Steps<Nano | null> {
-  const { job, hold, idempotency } = input;
-  const available = yield* run(findAdmissible, input);
-  if (available === null) return null;
-  yield* run(addToHeld, input);
+  const { job, idempotency } = input;
+  const available = yield* run(addToHeld, input);
   yield* run(insertJob, input);
   yield* run(insertHold, input);
   if (idempotency !== null) yield* run(claimKey, { ...idempotency, accountId: job.accountId, jobId: job.id });
-  return available - hold;
+  return available;
 }
 
-/** Returns the new available balance; null if the job was not admitted. */
-const admit = (input: OpenJobInput, kind: EngineKind): Steps<Nano | null> =>
-  kind === 'postgres' ? run(admitAtOnce, input) : admitInSteps(input);
-
-/** Whoever opens a job must first lock the account's row, so nothing that is read under this lock can change. */
+/**
+ * Whoever opens a job must first lock the account's row, so nothing that is read under this lock can change, except that
+ * the key may be revoked.
+ */
 const lockAccount = statement({
-  text: ({ lockRows }) =>
-    `select status, balance - held as available from accounts where id = $1 ${lockRows}`,
-  values: (accountId: string) => [accountId],
-  read: firstRow<{ status: string; available: Nano }>(),
+  text: ({ lockRows }) => `select status, balance - held as available,
+      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null) as has_key
+    from accounts where id = $1 ${lockRows}`,
+  values: ({ accountId, keyId }: NewJob) => [accountId, keyId],
+  read: firstOf((row: { status: string; available: Nano; has_key: bigint | boolean }) => ({
+    available: row.available,
+    isUsable: row.status === 'active' && Boolean(row.has_key),
+  })),
 });
 
 interface Claimed {
@@ -226,12 +210,6 @@ const dropClaim = statement({
   text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
   values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
   read: nothing,
-});
-
-const findUsableKey = statement({
-  text: `select id from api_keys where id = $1 and account_id = $2 and revoked_at is null`,
-  values: ({ keyId, accountId }: NewJob) => [keyId, accountId],
-  read: hasRows,
 });
 
 /** Inputs expire this long after the job's deadline, unless the job ends before. */
@@ -261,9 +239,9 @@ const attachInputs = statement({
 /** Handles all cases but the usual one. */
 function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOutcome> {
   const { job, hold, idempotency, activeLimit, inputs, now } = input;
-  const account = yield* run(lockAccount, job.accountId);
+  const account = yield* run(lockAccount, job);
   if (account === null) return { outcome: 'forbidden' };
-  const { status, available } = account;
+  const { available, isUsable } = account;
   if (idempotency !== null) {
     const claimed = { ...idempotency, accountId: job.accountId };
     const claim = yield* run(findClaim, claimed);
@@ -274,12 +252,13 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
         : { outcome: 'conflict' };
     if (claim !== null) yield* run(dropClaim, claimed);
   }
-  if (status !== 'active' || !(yield* run(findUsableKey, job))) return { outcome: 'forbidden' };
+  if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
-  const left = yield* admit(input, kind);
-  if (left === null) throw new Error(`job ${job.id} was neither admitted nor refused`);
+  const left = kind === 'postgres' ? yield* run(admitAtOnce, input) : yield* admitInSteps(input);
+  // The key was revoked after it was read.
+  if (left === null) return { outcome: 'forbidden' };
   const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
   if (attached < inputs.length)
     throw new RangeError(
@@ -297,8 +276,8 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
 export const openJob = writeSteps(
   function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
     // Active jobs are not counted in one statement: its snapshot is older than its lock on the account's row.
-    const isPlain = input.activeLimit === null && input.inputs.length === 0;
-    const available = isPlain ? yield* unlessRaced(admit(input, kind)) : null;
+    const isPlain = kind === 'postgres' && input.activeLimit === null && input.inputs.length === 0;
+    const available = isPlain ? yield* unlessRaced(run(admitAtOnce, input)) : null;
     if (available === null) return yield* inTransaction(openUnderLock(input, kind));
     return { outcome: 'opened', job: newJobRecord(input), available };
   },
