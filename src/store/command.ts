@@ -32,8 +32,8 @@ export function* inTransaction<Output>(steps: Steps<Output>): Steps<Output> {
 const uniqueViolation = '23505';
 
 /**
- * Steps that may meet a row which another transaction of PostgreSQL inserts at the same moment: then they are undone, and
- * the answer is null. Not for steps inside a transaction, which such an error ends.
+ * Runs steps whose statement may insert a row that another PostgreSQL transaction inserts at the same moment. The
+ * statement is then undone, and the answer is null. Not for use inside a transaction, because that error ends it.
  */
 export function* unlessRaced<Output>(steps: Steps<Output>): Steps<Output | null> {
   try {
@@ -45,16 +45,16 @@ export function* unlessRaced<Output>(steps: Steps<Output>): Steps<Output | null>
 }
 
 /**
- * A command of the store. SQLite runs it as one atomic unit. PostgreSQL does so only with statements that are in one
- * transaction; others are committed one by one.
+ * A command of the store. SQLite runs all its steps as one atomic unit. PostgreSQL commits each statement by itself,
+ * unless the steps ask for a transaction.
  */
 export interface Command<Kind extends 'read' | 'write', Input, Output> {
   kind: Kind;
-  /** Gets the kind of the engine, for steps that PostgreSQL does in one round trip and SQLite in many statements. */
+  /** `kind` is for commands that are one round trip on PostgreSQL, and several statements on SQLite. */
   steps(input: Input, kind: EngineKind): Steps<Output>;
   /** True for sums over long histories. SQLite runs them in a thread of their own, so that they do not delay other reads. */
   isLong?: boolean;
-  /** True if the answer says that jobs were queued, which this process's job runner is then told. */
+  /** True if the command queued jobs. The store then calls the listeners of `onJobQueued`. */
   queuesJobs?(output: Output): boolean;
 }
 
@@ -81,7 +81,7 @@ export const readSteps = <Input, Output>(
   steps: Part<Input, Output>['steps'],
 ): Command<'read', Input, Output> => ({ kind: 'read', steps });
 
-/** Declares a write of several statements. */
+/** Declares a write of several statements, which PostgreSQL commits one by one. */
 export const writeSteps = <Input, Output>(
   steps: Part<Input, Output>['steps'],
   options: Pick<Part<Input, Output>, 'queuesJobs'> = {},

@@ -28,8 +28,8 @@ export interface Statement<Input, Output> {
   text: string | ((dialect: Dialect) => string);
   values: (input: Input, announcement: JobAnnouncement) => SqlValue[];
   read: (rows: never[]) => Output;
-  /** The only engine that needs it. The other one runs nothing and answers without rows. */
-  only?: EngineKind;
+  /** Set if SQLite does not need it, such as a lock. SQLite then runs nothing and answers without rows. */
+  only?: 'postgres';
 }
 
 /** Declares a statement that is a step of commands. */

@@ -128,7 +128,7 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
 
   it('find the inputs of a new job by an index', async () => {
     const input = opening(runningJob({ accountId: 'a', keyId: 'k' }), { inputs: ['x'] });
-    const found = [{ status: 'active', available: 10n ** 18n, active: 0n }];
+    const found = [{ status: 'active', available: 10n ** 18n, has_key: true, active: 0n }];
     const texts = statementsOf({ command: 'openJob', input, found }, kind);
     await expectPlan(
       texts.find((text) => text.startsWith('update media'))!,

@@ -6,6 +6,7 @@ import {
   firstOf,
   firstRow,
   nothing,
+  onlyOf,
   statement,
   type EngineKind,
   type SqlValue,
@@ -88,7 +89,7 @@ const jobValues = (input: OpenJobInput): SqlValue[] => {
   ];
 };
 
-const toAvailable = firstOf(({ available }: { available: Nano }) => available);
+const toAvailable = ({ available }: { available: Nano }): Nano => available;
 
 /**
  * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row
@@ -129,13 +130,13 @@ const admitAtOnce = statement({
     channel,
     sender,
   ],
-  read: toAvailable,
+  read: firstOf(toAvailable),
 });
 
 const addToHeld = statement({
   text: 'update accounts set held = held + $2 where id = $1 returning balance - held as available',
   values: ({ job, hold }: OpenJobInput) => [job.accountId, hold],
-  read: toAvailable,
+  read: onlyOf(toAvailable),
 });
 
 const insertJob = statement({
@@ -168,7 +169,7 @@ const claimKey = statement({
 type KeyClaim = NonNullable<OpenJobInput['idempotency']> & { accountId: string; jobId: string };
 
 /** Returns the new available balance. */
-function* admitInSteps(input: OpenJobInput): Steps<Nano | null> {
+function* admitInSteps(input: OpenJobInput): Steps<Nano> {
   const { job, idempotency } = input;
   const available = yield* run(addToHeld, input);
   yield* run(insertJob, input);
@@ -242,22 +243,20 @@ function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOut
   const account = yield* run(lockAccount, job);
   if (account === null) return { outcome: 'forbidden' };
   const { available, isUsable } = account;
-  if (idempotency !== null) {
-    const claimed = { ...idempotency, accountId: job.accountId };
-    const claim = yield* run(findClaim, claimed);
-    const earlier = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
-    if (earlier !== null && !freesItsKey(earlier))
-      return claim?.body_hash === idempotency.bodyHash
-        ? { outcome: 'replayed', job: earlier, available }
-        : { outcome: 'conflict' };
-    if (claim !== null) yield* run(dropClaim, claimed);
-  }
+  const claimed = idempotency === null ? null : { ...idempotency, accountId: job.accountId };
+  const claim = claimed === null ? null : yield* run(findClaim, claimed);
+  const earlier = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
+  if (earlier !== null && !freesItsKey(earlier))
+    return claim?.body_hash === claimed?.bodyHash
+      ? { outcome: 'replayed', job: earlier, available }
+      : { outcome: 'conflict' };
   if (!isUsable) return { outcome: 'forbidden' };
   const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
   if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
   if (available < hold) return { outcome: 'insufficient', available };
+  if (claimed !== null && claim !== null) yield* run(dropClaim, claimed);
   const left = kind === 'postgres' ? yield* run(admitAtOnce, input) : yield* admitInSteps(input);
-  // The key was revoked after it was read.
+  // The key was revoked after the account was locked.
   if (left === null) return { outcome: 'forbidden' };
   const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
   if (attached < inputs.length)
