@@ -2,7 +2,7 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome } from '../../payments/core/facilitator.ts';
-import { neverSettledMs } from '../../store/payment-guards.ts';
+import { neverSettledMs } from '../../store/commands/payment-table.ts';
 import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../../store/store.ts';
 import { noLease, type PaymentLeases } from './x402-lease.ts';
 import { findMethod } from './x402-record.ts';

@@ -1,11 +1,19 @@
 import { formatUsd } from '../kit/money.ts';
-import type { SqlValue } from './rows.ts';
-import type { LedgerReport } from './store.ts';
+import { run, type Steps } from './command.ts';
+import { onlyOf, statement, type SqlValue } from './statement.ts';
+
+export interface LedgerReport {
+  accounts: number;
+  entries: number;
+  openHolds: number;
+  /** One line per fault; empty if the ledger is correct. */
+  problems: string[];
+}
 
 type CheckRow = Record<string, SqlValue>;
 
 interface LedgerCheck {
-  /** Returns one row per fault. Both engines run it. */
+  /** Returns one row per fault. */
   text: string;
   line: (row: CheckRow) => string;
 }
@@ -112,31 +120,34 @@ const entryChecks: LedgerCheck[] = [
   },
 ];
 
-/** Returns one row with the totals of the report. */
-export const ledgerCounts = `select (select count(*) from accounts) as accounts,
-  (select count(*) from ledger_entries) as entries,
-  (select count(*) from holds where state = 'open') as open_holds`;
-
-export interface LedgerCountsRow {
-  accounts: bigint;
-  entries: bigint;
-  open_holds: bigint;
-}
-
-/** The queries that find faults. All of them must run on the same snapshot. */
-export const ledgerChecks: readonly LedgerCheck[] = [...accountChecks, ...holdChecks, ...entryChecks].map(
-  ({ text, line }) => ({ text: `${text} limit ${maxLinesPerCheck + 1}`, line }),
-);
-
 /** Makes the report's lines for the faults of one check. */
-export const problemLines = (check: LedgerCheck, rows: CheckRow[]): string[] => {
-  const lines = rows.slice(0, maxLinesPerCheck).map((row) => check.line(row));
-  return rows.length > maxLinesPerCheck ? [...lines, 'and more faults of the kind above'] : lines;
-};
+const findProblems = ({ text, line }: LedgerCheck) =>
+  statement({
+    text: `${text} limit ${maxLinesPerCheck + 1}`,
+    values: () => [],
+    read: (rows: CheckRow[]): string[] => {
+      const lines = rows.slice(0, maxLinesPerCheck).map((row) => line(row));
+      return rows.length > maxLinesPerCheck ? [...lines, 'and more faults of the kind above'] : lines;
+    },
+  });
 
-export const ledgerReport = (counts: LedgerCountsRow, problems: string[]): LedgerReport => ({
-  accounts: Number(counts.accounts),
-  entries: Number(counts.entries),
-  openHolds: Number(counts.open_holds),
-  problems,
+const countLedger = statement({
+  text: `select (select count(*) from accounts) as accounts,
+    (select count(*) from ledger_entries) as entries,
+    (select count(*) from holds where state = 'open') as open_holds`,
+  values: () => [],
+  read: onlyOf((row: { accounts: bigint; entries: bigint; open_holds: bigint }) => ({
+    accounts: Number(row.accounts),
+    entries: Number(row.entries),
+    openHolds: Number(row.open_holds),
+  })),
 });
+
+/** Finds faults of the ledger. The caller runs the steps on one snapshot, so that running commands do not look like faults. */
+export function* checkLedger(): Steps<LedgerReport> {
+  const counts = yield* run(countLedger, undefined);
+  const problems: string[] = [];
+  for (const check of [...accountChecks, ...holdChecks, ...entryChecks])
+    problems.push(...(yield* run(findProblems(check), undefined)));
+  return { ...counts, problems };
+}
