@@ -3,8 +3,7 @@ import { formatUsd } from '../../kit/money.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
 import { getBalanceExamples } from './account-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { type ReadOperation, jsonAnswer } from '../operation.ts';
 
 const input = z.object({});
 

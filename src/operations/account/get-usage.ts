@@ -6,8 +6,7 @@ import { time, usd } from '../answer-fields.ts';
 import { instant } from '../instant.ts';
 import { opaque } from '../schema-marks.ts';
 import { getUsageExamples } from './account-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { type ReadOperation, jsonAnswer } from '../operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
 

@@ -3,8 +3,13 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
 import type { OperationDocs } from '../operation-docs.ts';
 import { forRest } from '../schema-marks.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
+import {
+  type AccountCall,
+  type JsonAnswer,
+  type ReadOperation,
+  type Services,
+  jsonAnswer,
+} from '../operation.ts';
 
 const pageInput = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),

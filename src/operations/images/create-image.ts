@@ -9,7 +9,7 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
+import { insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
@@ -102,9 +102,6 @@ export const createImage: SoldOperation<Input> = {
           throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
             param: 'model',
           });
-        // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
-        const replayed = await findReplay(services, caller.accountId, idempotency);
-        if (replayed !== null) return { job: replayed, isReplayed: true };
         await prepareWebhook(request, caller, services);
         const named = namedImages(request);
         const { price } = model.price;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { getModelExamples } from './model-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { type ReadOperation, jsonAnswer } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
 const input = z.object({ model: z.string().min(1).max(128).describe('A SKU.') });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { listModelsExamples } from './model-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { type ReadOperation, jsonAnswer } from '../operation.ts';
 import { modelSchema, toPublicModel } from './public-model.ts';
 
 const input = z.object({});

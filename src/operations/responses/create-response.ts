@@ -1,11 +1,14 @@
-import { promptTokensUpperBound } from '../chat/chat-job.ts';
 import { responseId, responseIdHeader } from './response-ids.ts';
 import type { KeptRequest, ResponseJobRequest } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { findReplay } from '../../purchases/prepaid.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { findTextModel, openTextJob, type TextJobOrder, type TextJobTerms } from '../text/open-text-job.ts';
+import {
+  findTextModel,
+  openTextJob,
+  type TextJobOrder,
+  promptTokensUpperBound,
+} from '../chat/open-text-job.ts';
 import type { SoldOperation, Services } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
@@ -14,7 +17,7 @@ import { toMessages, hasReferences, resolveReferences, type PlacedItem } from '.
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
 import { checkResponseRequest } from './response-rules.ts';
 import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
-import { answerTextJob } from '../text/answer-text-job.ts';
+import { answerTextJob } from '../chat/answer-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -66,11 +69,6 @@ export const createResponse: SoldOperation<ResponseInput> = {
         const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
         const { accountId } = call.caller;
         const items = toItems(request.input);
-        if (hasReferences(items)) {
-          // What a reference named may be gone by now; the answer to the same request is not.
-          const replay = await findReplay(services, accountId, idempotency);
-          if (replay !== null) return { job: replay, isReplayed: true };
-        }
         const maxBytes = services.config.responsesMaxBytes;
         const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
         const order = toOrder(request, placed);
@@ -115,13 +113,15 @@ const toOrder = (
 ): Omit<TextJobOrder, 'kind' | 'model' | 'idempotency'> => {
   const messages = toMessages(placed, request.instructions ?? null);
   const options = toChatOptions(request);
-  const toShown = ({ maxOutputTokens }: TextJobTerms) => toShownRequest(request, maxOutputTokens);
   return {
     promptTokens: promptTokensUpperBound({ messages, options }, 0),
     outputLimit: request.max_output_tokens ?? null,
-    toWork: (terms): ResponseJobRequest => ({ messages, options, shown: toShown(terms), ...terms }),
-    toRequest: (terms): KeptRequest => ({ shown: toShown(terms) }),
-    toParameters: ({ maxOutputTokens }) => toKeptParameters(request, maxOutputTokens),
+    toParts: (terms) => {
+      const shown = toShownRequest(request, terms.maxOutputTokens);
+      const work: ResponseJobRequest = { messages, options, shown, ...terms };
+      const kept: KeptRequest = { shown };
+      return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
+    },
   };
 };
 

@@ -5,8 +5,7 @@ import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from
 import { asJson, readResponse } from './response-object.ts';
 import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { type ReadOperation, jsonAnswer } from '../operation.ts';
 import { responseSchema } from './response-schema.ts';
 
 const input = z.object({

@@ -3,7 +3,7 @@ import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { TextJobRequest } from '../text/run-text-job.ts';
+import type { TextJobRequest } from '../chat/run-text-job.ts';
 import type { OutputItem } from './output-items.ts';
 import { responseId } from './response-ids.ts';
 

@@ -1,6 +1,6 @@
 import type { KeptParameters, ShownRequest } from './response-object.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import { withoutNull } from '../text/without-null.ts';
+import { withoutNull } from '../chat/chat-input.ts';
 import { functionTool, schemaFormat, type ResponseInput } from './response-input.ts';
 
 /** Translates the options of a checked Responses request to chat's names. Leaves out absent and null ones. */

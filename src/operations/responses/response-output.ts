@@ -1,4 +1,4 @@
-import { longestAnswer } from '../chat/chat-completion.ts';
+import { longestAnswer } from '../chat/run-text-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
 import {
   createCallItem,

@@ -7,7 +7,7 @@ import { refuseInput } from '../../media/refuse-input.ts';
 import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
+import { insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';
@@ -58,9 +58,6 @@ export const createVideo: SoldOperation<VideoInputBody> = {
 
       open: async (request, call, services, idempotency) => {
         const { caller } = call;
-        const replayed = await findReplay(services, caller.accountId, idempotency);
-        if (replayed !== null) return { job: replayed, isReplayed: true };
-
         const model = services.catalogs.for(caller).find(request.model, 'video');
         if (model === null || model.duration === null)
           throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {

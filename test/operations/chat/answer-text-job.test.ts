@@ -3,7 +3,7 @@ import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
 import type { LiveJob } from '../../../src/jobs/job-runner.ts';
 import type { AccountCall, ServerSentEvent, Services } from '../../../src/operations/operation.ts';
-import { streamTextJob } from '../../../src/operations/text/answer-text-job.ts';
+import { streamTextJob } from '../../../src/operations/chat/answer-text-job.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { responsesJob } from '../responses/responses-job.ts';
 

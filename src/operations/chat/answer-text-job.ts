@@ -5,8 +5,14 @@ import type { LiveJob } from '../../jobs/job-runner.ts';
 import { isTerminal } from '../../jobs/wait-for-job.ts';
 import type { Job } from '../../store/store.ts';
 import { toJobError, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { AccountCall, Answer, ServerSentEvent, Services, StreamAnswer } from '../operation.ts';
+import {
+  type AccountCall,
+  type Answer,
+  type ServerSentEvent,
+  type Services,
+  type StreamAnswer,
+  jsonAnswer,
+} from '../operation.ts';
 
 /** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
 const streamStartMs = 10_000;
