@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { parseRate, parseUsd, type Nano, type Rate } from '../kit/money.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { formatRate, formatUsd, parseRate, parseUsd, type Nano, type Rate } from '../kit/money.ts';
 import type { ModelKind } from '../providers/provider.ts';
 import { videoResolutions, type VideoResolution } from '../providers/video/video-provider.ts';
 
@@ -85,3 +86,28 @@ export const priceSchema = z.discriminatedUnion('unit', [
       })),
     })),
 ]);
+
+/** Writes a SKU's price in the form of `GET /v1/models`. */
+export const toPricing = (price: Price): JsonObject => {
+  switch (price.unit) {
+    case 'call':
+      return { unit: 'call', currency: 'USD', price_usd: formatUsd(price.price) };
+    case 'token':
+      return {
+        unit: 'token',
+        currency: 'USD',
+        input_usd_per_1m: formatRate(price.input),
+        output_usd_per_1m: formatRate(price.output),
+      };
+    case 'second':
+      return {
+        unit: 'second',
+        currency: 'USD',
+        rates: price.rates.map((rate) => ({
+          resolution: rate.resolution,
+          price_usd: formatUsd(rate.price),
+          with_video_price_usd: rate.withVideoPrice === null ? null : formatUsd(rate.withVideoPrice),
+        })),
+      };
+  }
+};

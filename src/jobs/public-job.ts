@@ -1,6 +1,8 @@
 import { isoOrNull, toIso } from '../kit/clock.ts';
+import type { ErrorEnvelope } from '../kit/errors.ts';
+import { newId } from '../kit/ids.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
-import { parseVerbatim } from '../kit/json-text.ts';
+import { parseVerbatim, toJsonText } from '../kit/json-text.ts';
 import { formatUsd, type Nano } from '../kit/money.ts';
 import type { Job } from '../store/store.ts';
 
@@ -34,3 +36,37 @@ const isText = ({ kind }: Job): boolean => kind === 'chat' || kind === 'response
 /** True if the sandbox made the job's result. */
 export const isSandboxJob = (job: Job): boolean =>
   job.metadata !== null && (JSON.parse(job.metadata) as { sandbox?: unknown }).sandbox === true;
+
+export const isTerminal = (job: Job): boolean => job.status === 'done' || job.status === 'failed';
+
+interface JobEnd {
+  status: 'done' | 'failed';
+  /** The image data items of a done job. */
+  result: Json;
+  error: ErrorEnvelope | null;
+  finishedAt: number;
+}
+
+/**
+ * Makes the event that announces a job's end: the terminal job without its prompt, callback address and amounts
+ * (docs/contract.md, "Webhooks"). Null for a job without a callback.
+ */
+export const toWebhookEvent = (
+  job: Job,
+  { status, result, error, finishedAt }: JobEnd,
+): { eventId: string; body: string } | null => {
+  if (job.webhookUrl === null) return null;
+  const eventId = newId();
+  const body: JsonObject = {
+    event_id: eventId,
+    id: job.id,
+    status,
+    model: job.model,
+    created_at: toIso(job.createdAt),
+    finished_at: toIso(finishedAt),
+    custom_data: customDataOf(job),
+    data: status === 'done' && Array.isArray(result) ? result : [],
+    error: error === null ? null : { ...error },
+  };
+  return { eventId, body: toJsonText(body) };
+};

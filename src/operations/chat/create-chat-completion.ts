@@ -6,7 +6,7 @@ import { insufficientBalance } from '../../purchases/prepaid.ts';
 import { chatInput, forwardedOptions, type ChatInput, withoutNull } from './chat-input.ts';
 import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
-import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
+import { createChatStream } from './chat-stream.ts';
 import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
 import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound } from './open-text-job.ts';
 import type { SoldOperation } from '../operation.ts';
@@ -100,10 +100,10 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
           {
             job,
             headers: headersOf(job, request),
-            isStream: request.stream === true,
-            followLive: (live) =>
-              streamLiveChat({ job, live, isLegacyCall: Array.isArray(request.functions) }, call.signal),
-            replay: streamFinishedChat,
+            stream:
+              request.stream === true
+                ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+                : null,
             readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
           },
           call,

@@ -4,7 +4,7 @@ import type { Price } from '../../catalog/price.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
-import { leaseMs } from '../../jobs/job-runner.ts';
+import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import {
   formatRate,

@@ -1,10 +1,12 @@
 import type { Executor, JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextExtras, TextUsage } from '../../providers/text/text-provider.ts';
+import type { Job } from '../../store/store.ts';
 import {
   createRunTextJob,
   longestAnswer,
   type RunTextJobOptions,
+  type TextEnd,
   type TextJobRequest,
 } from './run-text-job.ts';
 
@@ -16,22 +18,33 @@ export interface ChatJobRequest extends TextJobRequest {
 export const createRunChat = (options: RunTextJobOptions): Executor =>
   createRunTextJob<ChatJobRequest>(options, (job, { options: { functions }, conversationId }) => {
     const answer = createChatAnswer({ isLegacyCall: functions !== undefined });
-    return {
-      add: answer.add,
-      end: ({ finishReason, usage, isSandbox }) => ({
-        id: `chatcmpl-${job.id}`,
-        object: 'chat.completion',
-        created: Math.floor(job.createdAt / 1000),
-        model: job.model,
-        choices: [
-          { index: 0, message: answer.message(), finish_reason: finishReason, logprobs: answer.logprobs() },
-        ],
-        usage: toWireUsage(usage),
-        conversation_id: conversationId,
-        ...(isSandbox ? { metadata: { sandbox: true } } : {}),
-      }),
-    };
+    return { add: answer.add, end: (ended) => toCompletion(job, answer, { ...ended, conversationId }) };
   });
+
+/** The part of a job that its answer names. */
+export type ChatHead = Pick<Job, 'id' | 'createdAt' | 'model'>;
+
+/** The members that a completion and the pieces of its stream begin with. */
+export const chatHead = ({ id, createdAt, model }: ChatHead, object: string): JsonObject => ({
+  id: `chatcmpl-${id}`,
+  object,
+  created: Math.floor(createdAt / 1000),
+  model,
+});
+
+export const toCompletion = (
+  job: ChatHead,
+  answer: ChatAnswer,
+  { finishReason, usage, isSandbox, conversationId }: TextEnd & Pick<ChatJobRequest, 'conversationId'>,
+): JsonObject => ({
+  ...chatHead(job, 'chat.completion'),
+  choices: [
+    { index: 0, message: answer.message(), finish_reason: finishReason, logprobs: answer.logprobs() },
+  ],
+  usage: toWireUsage(usage),
+  conversation_id: conversationId,
+  ...(isSandbox ? { metadata: { sandbox: true } } : {}),
+});
 
 /** Gathers the pieces of one answer into the message of a chat completion. */
 export interface ChatAnswer {

@@ -16,12 +16,18 @@ export interface TextJobRequest {
   price: FrozenPrice;
 }
 
+export interface TextEnd {
+  finishReason: FinishReason;
+  usage: TextUsage;
+  isSandbox: boolean;
+}
+
 /** Gathers the pieces of one answer into the job's result. */
 export interface TextAnswer {
   /** Returns the piece that readers get, if any. Throws RangeError when the answer is too long. */
   add(piece: JobEvent): JobEvent | null;
   /** Returns the result. */
-  end(ended: { finishReason: FinishReason; usage: TextUsage; isSandbox: boolean }): Json;
+  end(ended: TextEnd): Json;
   /** Returns the result that a failed job has nevertheless. */
   failed?(error: ErrorEnvelope): Json;
 }

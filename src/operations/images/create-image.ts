@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Caller } from '../../accounts/caller.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
-import { leaseMs } from '../../jobs/job-runner.ts';
+import { leaseMs } from '../../jobs/job-queue.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toPricing } from '../../catalog/catalog.ts';
+import { toPricing } from '../../catalog/price.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { usd } from '../answer-fields.ts';

@@ -1,7 +1,10 @@
-import { responseId, responseIdHeader } from './response-ids.ts';
-import type { KeptRequest, ResponseJobRequest } from './response-object.ts';
+import {
+  type KeptRequest,
+  type ResponseJobRequest,
+  responseId,
+  responseIdHeader,
+} from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
 import {
   findTextModel,
@@ -9,14 +12,14 @@ import {
   type TextJobOrder,
   promptTokensUpperBound,
 } from '../chat/open-text-job.ts';
-import type { SoldOperation, Services } from '../operation.ts';
+import type { SoldOperation } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
 import { toMessages, hasReferences, resolveReferences, type PlacedItem } from './response-messages.ts';
 import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
 import { checkResponseRequest } from './response-rules.ts';
-import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
+import { createResponseStream } from './response-stream.ts';
 import { answerTextJob } from '../chat/answer-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
@@ -83,13 +86,7 @@ export const createResponse: SoldOperation<ResponseInput> = {
           {
             job,
             headers: responseHeaders(job),
-            isStream: request.stream === true,
-            followLive: (live) =>
-              streamLiveResponse(
-                { job, live, finished: () => endOf(job, live, call.signal, services) },
-                call.signal,
-              ),
-            replay: streamFinishedResponse,
+            stream: request.stream === true ? createResponseStream(job.id) : null,
             readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
           },
           call,
@@ -124,10 +121,3 @@ const toOrder = (
     },
   };
 };
-
-/** Waits for the end of a job. When this process loses the job, another one ends it. */
-const endOf = (job: Job, live: LiveJob, signal: AbortSignal, { jobs, config }: Services): Promise<Job> =>
-  live.finished
-    .catch(() => jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal }))
-    // The stream ends in its own form even when the store does not answer.
-    .catch(() => job);

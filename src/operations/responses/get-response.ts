@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from './response-ids.ts';
-import { asJson, readResponse } from './response-object.ts';
+import {
+  asJson,
+  readResponse,
+  jobIdOfResponse,
+  responseId,
+  responseIdHeader,
+  responseIdPattern,
+} from './response-object.ts';
 import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
 import { type ReadOperation, jsonAnswer } from '../operation.ts';

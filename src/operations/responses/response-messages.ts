@@ -8,8 +8,7 @@ import {
   type ResponseItem,
 } from './response-input.ts';
 import { invalidValue, tooLarge } from './response-rules.ts';
-import { readResponse } from './response-object.ts';
-import { jobIdOfItem } from './response-ids.ts';
+import { readResponse, jobIdOfItem } from './response-object.ts';
 import type { Store } from '../../store/store.ts';
 
 /** One turn of the assistant: its words, its calls and their outputs, which chat form keeps together. */

@@ -5,7 +5,6 @@ import type { TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
 import type { TextJobRequest } from '../chat/run-text-job.ts';
 import type { OutputItem } from './output-items.ts';
-import { responseId } from './response-ids.ts';
 
 type WireResponse = OpenAI.Responses.Response;
 
@@ -46,6 +45,9 @@ interface ResponseState {
   completed_at: number | null;
 }
 
+/** The part of a job that its response names. */
+type ResponseHead = Pick<Job, 'id' | 'createdAt' | 'model'>;
+
 const unfinished: ResponseState = {
   status: 'in_progress',
   output: [],
@@ -56,7 +58,7 @@ const unfinished: ResponseState = {
   completed_at: null,
 };
 
-const toResponse = (job: Job, shown: ShownRequest, state: ResponseState): ResponseObject => ({
+const toResponse = (job: ResponseHead, shown: ShownRequest, state: ResponseState): ResponseObject => ({
   id: responseId(job.id),
   object: 'response',
   created_at: seconds(job.createdAt),
@@ -82,7 +84,7 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000
 
 /** Returns the response of a job that has ended. `incomplete` is the reason why it was cut short. */
 export const toFinishedResponse = (
-  job: Job,
+  job: ResponseHead,
   shown: ShownRequest,
   ended: {
     output: OutputItem[];
@@ -158,3 +160,26 @@ const toResponseError = ({ code, message }: ErrorEnvelope): OpenAI.Responses.Res
       return { code: 'server_error', message };
   }
 };
+
+/** The kind of an output item, at the beginning of its id. */
+type ItemPrefix = 'msg' | 'fc' | 'rs';
+
+export const responseId = (jobId: string): string => `resp_${jobId}`;
+
+/** Returns the id of an output item. It contains the job id, so that a reference finds the response. */
+export const outputItemId = (prefix: ItemPrefix, jobId: string, outputIndex: number): string =>
+  `${prefix}_${jobId}_${outputIndex}`;
+
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+export const responseIdPattern = new RegExp(`^resp_(${uuid})$`, 'i');
+const itemPattern = new RegExp(`^(?:msg|fc|rs)_(${uuid})_\\d{1,6}$`);
+
+/** Returns the job id in a response id. Null when the text is no response id. */
+export const jobIdOfResponse = (id: string): string | null =>
+  responseIdPattern.exec(id)?.[1]?.toLowerCase() ?? null;
+
+/** Returns the job id in an output item's id. Null when the id is not ours. */
+export const jobIdOfItem = (id: string): string | null => itemPattern.exec(id)?.[1] ?? null;
+
+/** The documentation of the header that every answer with a response carries. */
+export const responseIdHeader = { 'X-Response-Id': '`resp_` and the job id: the way to recover the answer.' };

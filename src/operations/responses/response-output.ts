@@ -11,7 +11,7 @@ import {
   type PartType,
   type TextItem,
 } from './output-items.ts';
-import { outputItemId } from './response-ids.ts';
+import { outputItemId } from './response-object.ts';
 
 /** The length of an item beside its text, so that an answer of empty items is limited too. */
 const lengthPerItem = 256;

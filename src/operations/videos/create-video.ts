@@ -1,4 +1,4 @@
-import { accountLimits } from '../../catalog/account-limits.ts';
+import { accountLimits } from '../../catalog/catalog.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';

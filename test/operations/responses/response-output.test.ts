@@ -6,7 +6,7 @@ import {
   jobIdOfResponse,
   outputItemId,
   responseId,
-} from '../../../src/operations/responses/response-ids.ts';
+} from '../../../src/operations/responses/response-object.ts';
 import { createResponseOutput } from '../../../src/operations/responses/response-output.ts';
 import { arbitraryPieces, gather, jobId } from './response-pieces.ts';
 
