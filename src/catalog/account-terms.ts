@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../kit/json.ts';
-import type { ModelConfig } from './model.ts';
-import { pricedBy, priceSchema, toPricing, type Price } from './price.ts';
+import { type ModelConfig, pricedBy, priceSchema, toPricing, type Price } from './model.ts';
 
 /** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
 export interface AccountTerms {

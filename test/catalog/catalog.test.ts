@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toPricing } from '../../src/catalog/price.ts';
+import { toPricing } from '../../src/catalog/model.ts';
 import { createCatalogs, accountLimits } from '../../src/catalog/catalog.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { parseUsd } from '../../src/kit/money.ts';

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
-import type { OperationDocs } from '../operation-docs.ts';
 import { forRest } from '../schema-marks.ts';
 import {
   type AccountCall,
   type JsonAnswer,
-  type ReadOperation,
   type Services,
   jsonAnswer,
+  type OperationDocs,
 } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 
 const pageInput = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
@@ -39,34 +39,26 @@ export interface HistoryList<Row extends HistoryPosition> {
 }
 
 /** Makes the operation that answers a list page by page. */
-export const historyOperation = <Row extends HistoryPosition>(
-  list: HistoryList<Row>,
-): ReadOperation<PageInput> => ({
-  name: list.name,
-  title: list.title,
-  description: list.description,
-  group: 'generation',
-  sale: null,
-  input: pageInput,
-  output: pageSchema(list.item),
-  rest: {
-    method: 'GET',
+export const historyOperation = <Row extends HistoryPosition>(list: HistoryList<Row>) =>
+  readOperation({
+    name: list.name,
+    title: list.title,
+    description: list.description,
+    input: pageInput,
+    output: pageSchema(list.item),
     path: list.path,
     query: ['limit', 'cursor'],
-    validation: 'envelope',
     errors: ['invalid_cursor'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
-  docs: {
-    answer: list.answer,
-    description: null,
-    examples: list.examples,
-    wrong: { limit: 101 },
-    headers: {},
-    mayBeSandbox: false,
-  },
-  handle: (input, call, services) => answerPage(list, input, call, services),
-});
+    docs: {
+      answer: list.answer,
+      description: null,
+      examples: list.examples,
+      wrong: { limit: 101 },
+      headers: {},
+      mayBeSandbox: false,
+    },
+    handle: (input, call, services) => answerPage(list, input, call, services),
+  });
 
 /** Answers one page, newest first. Later rows come before the first page and shift none. */
 const answerPage = async <Row extends HistoryPosition>(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import { addIssues } from '../add-issues.ts';
+import { addIssues } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */

@@ -1,6 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ModelConfig } from '../../catalog/model.ts';
-import type { Price } from '../../catalog/price.ts';
+import type { ModelConfig, Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';

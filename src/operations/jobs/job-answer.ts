@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
+import type { Nano } from '../../kit/money.ts';
 import type { Job } from '../../store/store.ts';
 import { type JsonAnswer, type MediaLink, type Services, jsonAnswer } from '../operation.ts';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
@@ -32,14 +33,24 @@ export const jobSchema = z.looseObject({
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
 /** Answers the present state of a job, with the present balance. */
-export const toJobAnswer = async (job: Job, status: 200 | 202, { store }: Services): Promise<JsonAnswer> => {
+export const toJobAnswer = (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+  answerJob(job, services, (available) => {
+    const body = toPublicJob(job, available);
+    return { body, status, links: linksOf(body['data']) };
+  });
+
+/** Makes an answer about a job from what its account has available. */
+export const answerJob = async (
+  job: Job,
+  { store }: Services,
+  toAnswer: (available: Nano) => Pick<JsonAnswer, 'body' | 'status' | 'links'>,
+): Promise<JsonAnswer> => {
   const account = await store.getAccount(job.accountId);
-  const body = toPublicJob(job, account === null ? 0n : account.balance - account.held);
+  const { body, ...rest } = toAnswer(account === null ? 0n : account.balance - account.held);
   return jsonAnswer(body, {
-    status,
+    ...rest,
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
-    links: linksOf(body['data']),
   });
 };
 

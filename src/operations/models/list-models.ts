@@ -1,29 +1,23 @@
 import { z } from 'zod';
-import { listModelsExamples } from './model-examples.ts';
-import { type ReadOperation, jsonAnswer } from '../operation.ts';
-import { modelSchema, toPublicModel } from './public-model.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
+import { modelSchema, toPublicModel, listModelsExamples } from './public-model.ts';
 
 const input = z.object({});
 
 const output = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) });
 
-export const listModels: ReadOperation<z.infer<typeof input>> = {
+export const listModels = readOperation({
   name: 'list_models',
   title: 'List models and prices',
   description:
     'The model SKUs this account may use, each with its kind (chat, image or video) and its price for this account, ' +
     'by call, token or output second. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output,
-  rest: { method: 'GET', path: '/v1/models', query: [], validation: 'envelope', errors: [] },
-  tool: {
-    readOnly: true,
-    idempotent: true,
-    openWorld: false,
-    instruction: 'list_models has the models and prices.',
-  },
+  path: '/v1/models',
+  errors: [],
+  tool: { instruction: 'list_models has the models and prices.' },
   docs: {
     answer: 'ModelList',
     description: null,
@@ -41,4 +35,4 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
         .list()
         .map((model) => toPublicModel(model, config)),
     }),
-};
+});

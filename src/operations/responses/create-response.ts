@@ -3,6 +3,9 @@ import {
   type ResponseJobRequest,
   responseId,
   responseIdHeader,
+  toChatOptions,
+  toKeptParameters,
+  toShownRequest,
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
 import type { Job } from '../../store/store.ts';
@@ -15,10 +18,8 @@ import {
 import type { SoldOperation } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
-import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
+import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
 import { toMessages, hasReferences, resolveReferences, type PlacedItem } from './response-messages.ts';
-import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
-import { checkResponseRequest } from './response-rules.ts';
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob } from '../chat/answer-text-job.ts';
 

@@ -11,7 +11,8 @@ import {
 } from './response-object.ts';
 import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
-import { type ReadOperation, jsonAnswer } from '../operation.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { responseSchema } from './response-schema.ts';
 
 const input = z.object({
@@ -22,24 +23,17 @@ const input = z.object({
   wait_ms: waitMsField.describe('As in get_job.'),
 });
 
-export const getResponse: ReadOperation<z.infer<typeof input>> = {
+export const getResponse = readOperation({
   name: 'get_response',
   title: 'Read a response',
   description:
     'A response of this account. While status is in_progress, call again with wait_ms. A failed one has error. Free.',
-  group: 'generation',
   sells: 'chat',
-  sale: null,
   input,
   output: responseSchema,
-  rest: {
-    method: 'GET',
-    path: '/v1/responses/{response_id}',
-    query: [],
-    validation: 'both',
-    errors: ['response_not_found'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/responses/{response_id}',
+  validation: 'both',
+  errors: ['response_not_found'],
   docs: {
     answer: 'Response',
     description:
@@ -63,4 +57,4 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
       isSandbox: isSandboxJob(latest),
     });
   },
-};
+});

@@ -6,8 +6,9 @@ import {
   responseItemType,
   type ResponseContent,
   type ResponseItem,
+  invalidValue,
+  tooLarge,
 } from './response-input.ts';
-import { invalidValue, tooLarge } from './response-rules.ts';
 import { readResponse, jobIdOfItem } from './response-object.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -1,7 +1,12 @@
 import type { JobEvent } from '../../jobs/executor.ts';
-import type { ItemEnd, OutputItem, ResponseEvent } from './output-items.ts';
 import { readResponse, toUnfinishedResponse, type ResponseObject } from './response-object.ts';
-import { createResponseOutput, type ResponseOutput } from './response-output.ts';
+import {
+  createResponseOutput,
+  type ResponseOutput,
+  type ItemEnd,
+  type OutputItem,
+  type ResponseEvent,
+} from './response-output.ts';
 import { isTerminal } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
 import type { TextStream } from '../chat/answer-text-job.ts';

@@ -4,7 +4,6 @@ import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
-import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
 import { insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
@@ -78,7 +77,7 @@ export const createVideo: SoldOperation<VideoInputBody> = {
         const toOrder = () =>
           toVideoOrder(
             { request, prompt, duration, resolution, ratio, inputs },
-            { model, ...accountLimits(caller, services), now: services.clock.now() },
+            { model, activeVideos: accountLimits(caller, services).activeVideos },
           );
         return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
@@ -147,7 +146,7 @@ interface OrderedVideo {
 
 const toVideoOrder = (
   { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
-  { model, activeVideos, now }: { model: ModelConfig; activeVideos: number; now: number },
+  { model, activeVideos }: { model: ModelConfig; activeVideos: number },
 ): MediaJobOrder => {
   const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
   const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
@@ -182,21 +181,16 @@ const toVideoOrder = (
     billed_seconds: seconds,
   };
   return {
-    job: {
-      kind: 'video',
-      model: model.sku,
-      status: 'queued',
-      leaseOwner: null,
-      leaseUntil: null,
-      maxAttempts,
-      deadlineAt: now + deadlineMs,
-      request: JSON.stringify(work),
-      customData: sourceText(request.custom_data) ?? null,
-      parameters: JSON.stringify(parameters),
-      webhookUrl: null,
-    },
+    kind: 'video',
+    model: model.sku,
     price,
     activeLimit: activeVideos,
+    runsAtOnce: false,
+    maxAttempts,
+    deadlineMs,
+    work,
+    parameters,
+    customData: request.custom_data,
   };
 };
 

@@ -4,8 +4,8 @@ import { AppError } from '../../kit/errors.ts';
 import { findVideo, contentUrl, parametersOf } from './video-answer.ts';
 import { refundLostVideo, contentExpired } from './refund-lost-video.ts';
 import { getVideoContentExamples } from './video-examples.ts';
-import { lostContent } from '../operation-docs.ts';
-import { type ReadOperation, jsonAnswer } from '../operation.ts';
+import { jsonAnswer, lostContent } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf } from '../../media/media-types.ts';
 import { isGone } from '../../media/is-gone.ts';
@@ -25,33 +25,26 @@ const output = z.looseObject({
   expires_at: z.string(),
 });
 
-export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
+export const getVideoContent = readOperation({
   name: 'get_video_content',
   title: 'Get a video’s content',
   description:
     'Where the bytes of a completed video, or its last frame, are downloaded with the API key, until 23 hours ' +
     'after completion. Free.',
-  group: 'generation',
   sells: 'video',
-  sale: null,
   input,
   output,
-  rest: {
-    method: 'GET',
-    path: '/v1/videos/{video_id}/content',
-    query: ['variant'],
-    validation: 'envelope',
-    content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
-    errors: [
-      'video_not_found',
-      'video_not_completed',
-      'content_expired',
-      'range_not_satisfiable',
-      'upstream_error',
-      'overloaded',
-    ],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/videos/{video_id}/content',
+  query: ['variant'],
+  content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
+  errors: [
+    'video_not_found',
+    'video_not_completed',
+    'content_expired',
+    'range_not_satisfiable',
+    'upstream_error',
+    'overloaded',
+  ],
   docs: {
     answer: null,
     description:
@@ -106,4 +99,4 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
       { links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
     );
   },
-};
+});

@@ -1,5 +1,4 @@
-import type { DurationRule } from '../../catalog/model.ts';
-import type { Price, ResolutionRate } from '../../catalog/price.ts';
+import type { DurationRule, Price, ResolutionRate } from '../../catalog/model.ts';
 import type { VideoResolution } from '../../providers/video/video-provider.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
 import type { Nano } from '../../kit/money.ts';

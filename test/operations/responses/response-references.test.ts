@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outputItemId } from '../../../src/operations/responses/response-object.ts';
+import { outputItemId } from '../../../src/operations/responses/response-output.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
 import { execute } from '../../../src/operations/execute.ts';
 import type { AccountCall, Services } from '../../../src/operations/operation.ts';

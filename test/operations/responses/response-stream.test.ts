@@ -3,7 +3,7 @@ import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { describe, expect, it } from 'vitest';
 import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
-import type { ItemEnd } from '../../../src/operations/responses/output-items.ts';
+import type { ItemEnd } from '../../../src/operations/responses/response-output.ts';
 import {
   asJson,
   readResponse,
