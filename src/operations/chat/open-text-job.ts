@@ -5,15 +5,7 @@ import { newId } from '../../kit/ids.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import { leaseMs } from '../../jobs/job-queue.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import {
-  formatRate,
-  formatUsd,
-  parseRate,
-  parseUsd,
-  priceAtRates,
-  unitsAffordable,
-  type Nano,
-} from '../../kit/money.ts';
+import { priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
 import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
@@ -38,7 +30,8 @@ export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelC
 
 export interface TextJobTerms {
   maxOutputTokens: number;
-  price: FrozenPrice;
+  /** The price at admission: later changes do not change the job's cost. */
+  price: Price;
 }
 
 /** The parts of a request, by how long they are kept. */
@@ -67,7 +60,7 @@ export const leastTextHold = (
   model: ModelConfig,
   { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
 ): Nano =>
-  chargeFor(freezePrice(model.price), {
+  chargeFor(model.price, {
     promptTokens,
     completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
   });
@@ -82,7 +75,7 @@ export const openTextJob = async (
   { caller, memory }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
-  const price = freezePrice(model.price);
+  const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
 
   let { available } = caller;
@@ -129,31 +122,23 @@ export const openTextJob = async (
 const affordableOutput = (model: ModelConfig, budget: Nano): number =>
   model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;
 
-/** A price as JSON, fixed when a job is admitted: later changes of rates do not change the job's cost. */
-export type FrozenPrice = { unit: 'token'; input: string; output: string } | { unit: 'call'; price: string };
-
-export const freezePrice = (price: Price): FrozenPrice => {
+/** Returns the cost of `usage`. Throws TypeError for a price by the second. */
+export const chargeFor = (
+  price: Price,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): Nano => {
   switch (price.unit) {
     case 'call':
-      return { unit: 'call', price: formatUsd(price.price) };
+      return price.price;
     case 'token':
-      return { unit: 'token', input: formatRate(price.input), output: formatRate(price.output) };
+      return priceAtRates([
+        { units: usage.promptTokens, rate: price.input },
+        { units: usage.completionTokens, rate: price.output },
+      ]);
     case 'second':
       throw new TypeError('text is not priced by the second');
   }
 };
-
-/** Returns the cost of `usage` under a frozen price. */
-export const chargeFor = (
-  price: FrozenPrice,
-  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
-): Nano =>
-  price.unit === 'call'
-    ? parseUsd(price.price)
-    : priceAtRates([
-        { units: usage.promptTokens, rate: parseRate(price.input) },
-        { units: usage.completionTokens, rate: parseRate(price.output) },
-      ]);
 
 /** Every message costs these beside its text: role and separators. */
 const tokensPerMessage = 16;

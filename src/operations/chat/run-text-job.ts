@@ -6,14 +6,12 @@ import type { Log } from '../../kit/log.ts';
 import type { RoutedText } from '../../providers/router.ts';
 import type { FinishReason, TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import { chargeFor, type FrozenPrice } from './open-text-job.ts';
+import { chargeFor, type TextJobTerms } from './open-text-job.ts';
 
 /** The work of a text job: the checked request and its terms. Never stored whole. */
-export interface TextJobRequest {
+export interface TextJobRequest extends TextJobTerms {
   messages: TextMessage[];
   options: JsonObject;
-  maxOutputTokens: number;
-  price: FrozenPrice;
 }
 
 export interface TextEnd {

@@ -1,6 +1,5 @@
 import {
   type KeptRequest,
-  type ResponseJobRequest,
   responseId,
   responseIdHeader,
   toChatOptions,
@@ -8,20 +7,15 @@ import {
   toShownRequest,
 } from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import type { Job } from '../../store/store.ts';
-import {
-  findTextModel,
-  openTextJob,
-  type TextJobOrder,
-  promptTokensUpperBound,
-} from '../chat/open-text-job.ts';
+import { findTextModel, openTextJob, promptTokensUpperBound } from '../chat/open-text-job.ts';
 import type { SoldOperation } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
 import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
-import { toMessages, hasReferences, resolveReferences, type PlacedItem } from './response-messages.ts';
+import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
 import { createResponseStream } from './response-stream.ts';
 import { answerTextJob } from '../chat/answer-text-job.ts';
+import type { TextJobRequest } from '../chat/run-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -72,21 +66,39 @@ export const createResponse: SoldOperation<ResponseInput> = {
         checkResponseRequest(request, services.config);
         const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
         const { accountId } = call.caller;
-        const items = toItems(request.input);
+        const items =
+          typeof request.input === 'string' ? [{ role: 'user', content: request.input }] : request.input;
         const maxBytes = services.config.responsesMaxBytes;
         const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
-        const order = toOrder(request, placed);
+        const messages = toMessages(placed, request.instructions ?? null);
+        const options = toChatOptions(request);
+        const promptTokens = promptTokensUpperBound({ messages, options }, 0);
         // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
-        if (hasReferences(items) && order.promptTokens > smallBodyBytes)
-          await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
-        return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
+        if (hasReferences(items) && promptTokens > smallBodyBytes)
+          await call.memory.take(promptTokens * textJobCostPerByte, call.signal);
+        return openTextJob(
+          {
+            kind: 'responses',
+            model,
+            promptTokens,
+            outputLimit: request.max_output_tokens ?? null,
+            toParts: (terms) => {
+              const kept: KeptRequest = { shown: toShownRequest(request, terms.maxOutputTokens) };
+              const work: TextJobRequest = { messages, options, ...terms };
+              return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
+            },
+            idempotency,
+          },
+          call,
+          services,
+        );
       },
 
       answer: ({ job }, request, call, services) =>
         answerTextJob(
           {
             job,
-            headers: responseHeaders(job),
+            headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
             stream: request.stream === true ? createResponseStream(job.id) : null,
             readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
           },
@@ -95,30 +107,4 @@ export const createResponse: SoldOperation<ResponseInput> = {
         ),
     },
   },
-};
-
-const responseHeaders = (job: Job): Record<string, string> => ({
-  'cache-control': 'no-store',
-  'x-response-id': responseId(job.id),
-});
-
-const toItems = (input: ResponseInput['input']) =>
-  typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-
-const toOrder = (
-  request: ResponseInput,
-  placed: readonly PlacedItem[],
-): Omit<TextJobOrder, 'kind' | 'model' | 'idempotency'> => {
-  const messages = toMessages(placed, request.instructions ?? null);
-  const options = toChatOptions(request);
-  return {
-    promptTokens: promptTokensUpperBound({ messages, options }, 0),
-    outputLimit: request.max_output_tokens ?? null,
-    toParts: (terms) => {
-      const shown = toShownRequest(request, terms.maxOutputTokens);
-      const work: ResponseJobRequest = { messages, options, shown, ...terms };
-      const kept: KeptRequest = { shown };
-      return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
-    },
-  };
 };

@@ -207,52 +207,52 @@ export const tooLarge = (maxBytes: number): AppError =>
     param: 'input',
   });
 
-const checkOptions = (request: ResponseInput): void => {
-  const { max_output_tokens: limit, metadata, text } = request;
-  if (typeof limit === 'number' && (limit < 1 || limit > maxOutputLimit))
-    throw invalidValue('max_output_tokens', `must be 1 to ${maxOutputLimit}.`);
-  for (const [name, most] of Object.entries(maxSampling)) {
-    const value = request[name];
-    if (typeof value === 'number' && (value < 0 || value > most))
-      throw invalidValue(name, `must be 0 to ${most}.`);
-  }
-  checkMetadata(metadata ?? {});
-  const format = text?.format?.type ?? 'text';
-  if (!['text', 'json_object', 'json_schema'].includes(format))
-    throw invalidValue('text.format.type', 'must be text, json_object or json_schema.');
-  if (!verbosities.includes(text?.verbosity ?? 'medium'))
-    throw invalidValue('text.verbosity', `must be ${verbosities.join(', ')}.`);
+const need = (isMet: boolean, param: string, text: string): void => {
+  if (!isMet) throw invalidValue(param, text);
 };
 
-const checkMetadata = (metadata: Record<string, string>): void => {
-  const entries = Object.entries(metadata);
+const isWithin = (value: unknown, least: number, most: number): boolean =>
+  typeof value !== 'number' || (value >= least && value <= most);
+
+const checkOptions = (request: ResponseInput): void => {
+  const { max_output_tokens: limit, metadata, text } = request;
+  need(isWithin(limit, 1, maxOutputLimit), 'max_output_tokens', `must be 1 to ${maxOutputLimit}.`);
+  for (const [name, most] of Object.entries(maxSampling))
+    need(isWithin(request[name], 0, most), name, `must be 0 to ${most}.`);
+  const entries = Object.entries(metadata ?? {});
   const { entries: most, keyLength, valueLength } = maxMetadata;
-  if (entries.length > most) throw invalidValue('metadata', `must have at most ${most} entries.`);
-  if (entries.some(([key, value]) => key.length > keyLength || value.length > valueLength))
-    throw invalidValue(
-      'metadata',
-      `keys must have at most ${keyLength} characters and values at most ${valueLength}.`,
-    );
+  need(entries.length <= most, 'metadata', `must have at most ${most} entries.`);
+  need(
+    entries.every(([key, value]) => key.length <= keyLength && value.length <= valueLength),
+    'metadata',
+    `keys must have at most ${keyLength} characters and values at most ${valueLength}.`,
+  );
+  need(
+    ['text', 'json_object', 'json_schema'].includes(text?.format?.type ?? 'text'),
+    'text.format.type',
+    'must be text, json_object or json_schema.',
+  );
+  const isVerbosity = verbosities.includes(text?.verbosity ?? 'medium');
+  need(isVerbosity, 'text.verbosity', `must be ${verbosities.join(', ')}.`);
 };
 
 const checkTools = ({ tools, tool_choice: choice }: ResponseInput): void => {
-  const names = new Set<unknown>();
-  for (const [index, tool] of (tools ?? []).entries()) {
-    if (tool.type !== 'function')
-      throw invalidValue(`tools.${index}.type`, 'only function tools are supported.');
-    names.add(tool['name']);
-  }
+  for (const [index, { type }] of (tools ?? []).entries())
+    need(type === 'function', `tools.${index}.type`, 'only function tools are supported.');
   if (choice === undefined || choice === null) return;
+  const names = new Set((tools ?? []).map(({ name }) => name));
+  const needFunction = (wanted: 'required' | { name: unknown }, param: string): void => {
+    const unmet = unmetToolChoice(wanted, names);
+    need(unmet === null, param, `${unmet}.`);
+  };
   if (typeof choice === 'string') {
-    if (!toolChoices.includes(choice))
-      throw invalidValue('tool_choice', 'must be auto, none, required or {type: "function", name}.');
-    const unmet = choice === 'required' ? unmetToolChoice(choice, names) : null;
-    if (unmet !== null) throw invalidValue('tool_choice', `${unmet}.`);
+    const isKnown = toolChoices.includes(choice);
+    need(isKnown, 'tool_choice', 'must be auto, none, required or {type: "function", name}.');
+    if (choice === 'required') needFunction(choice, 'tool_choice');
     return;
   }
-  if (choice['type'] !== 'function') throw invalidValue('tool_choice.type', 'must be function.');
-  const unmet = unmetToolChoice({ name: choice['name'] }, names);
-  if (unmet !== null) throw invalidValue('tool_choice.name', `${unmet}.`);
+  need(choice['type'] === 'function', 'tool_choice.type', 'must be function.');
+  needFunction({ name: choice['name'] }, 'tool_choice.name');
 };
 
 const checkItems = (input: ResponseInput['input']): void => {
@@ -269,9 +269,9 @@ const checkItem = (item: ResponseItem, param: string): void => {
     );
   if (type === 'message') {
     const { role, content } = responseItemSchemas.message.parse(item);
-    if (!roles.includes(role)) throw invalidValue(`${param}.role`, `must be ${roles.join(', ')}.`);
-    const isAssistant = role === 'assistant';
-    checkContent(content, `${param}.content`, isAssistant ? [...textParts, 'refusal'] : textParts);
+    need(roles.includes(role), `${param}.role`, `must be ${roles.join(', ')}.`);
+    const allowed = role === 'assistant' ? [...textParts, 'refusal'] : textParts;
+    checkContent(content, `${param}.content`, allowed);
   }
   if (type === 'function_call_output')
     checkContent(responseItemSchemas.function_call_output.parse(item).output, `${param}.output`, textParts);
@@ -279,10 +279,7 @@ const checkItem = (item: ResponseItem, param: string): void => {
 
 const checkContent = (content: ResponseContent, param: string, allowed: readonly string[]): void => {
   if (typeof content === 'string') return;
+  const text = `must be ${allowed.join(' or ')}: images, files and audio are not supported here.`;
   for (const [index, { type }] of content.entries())
-    if (!allowed.includes(type))
-      throw invalidValue(
-        `${param}.${index}.type`,
-        `must be ${allowed.join(' or ')}: images, files and audio are not supported here.`,
-      );
+    need(allowed.includes(type), `${param}.${index}.type`, text);
 };

@@ -3,7 +3,6 @@ import type { ErrorEnvelope } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { TextUsage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import type { TextJobRequest } from '../chat/run-text-job.ts';
 import type { OutputItem } from './response-output.ts';
 import { withoutNull } from '../chat/chat-input.ts';
 import { functionTool, schemaFormat, type ResponseInput } from './response-input.ts';
@@ -20,10 +19,7 @@ export type ShownRequest = KeptParameters &
   Required<Pick<WireResponse, 'instructions' | 'text' | 'tool_choice' | 'tools'>>;
 
 /** The part of the request that the job's row keeps while the job runs. */
-export type KeptRequest = Pick<ResponseJobRequest, 'shown'>;
-
-/** The work of a responses job: the translated request and its terms. Never stored whole. */
-export interface ResponseJobRequest extends TextJobRequest {
+export interface KeptRequest {
   shown: ShownRequest;
 }
 
@@ -114,13 +110,13 @@ export const toUnfinishedResponse = (response: ResponseObject): ResponseObject =
   ...unfinished,
 });
 
+/** Returns what the response of a job repeats of its request, while the job runs. */
+export const readShown = (job: Job): ShownRequest => (JSON.parse(job.request) as KeptRequest).shown;
+
 /** Returns the response of a job in any state. */
 export const readResponse = (job: Job): ResponseObject => {
   if (job.result !== null) return JSON.parse(job.result) as ResponseObject;
-  if (job.error === null) {
-    const { shown } = JSON.parse(job.request) as KeptRequest;
-    return toResponse(job, shown, unfinished);
-  }
+  if (job.error === null) return toResponse(job, readShown(job), unfinished);
   // A fault or a crash ended the job, so its request is gone.
   const kept = JSON.parse(job.parameters ?? '{}') as KeptParameters;
   const shown: ShownRequest = {

@@ -3,11 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd, parseRate, parseUsd } from '../../../src/kit/money.ts';
-import {
-  chargeFor,
-  freezePrice,
-  promptTokensUpperBound,
-} from '../../../src/operations/chat/open-text-job.ts';
+import { chargeFor, promptTokensUpperBound } from '../../../src/operations/chat/open-text-job.ts';
 import { createChatAnswer, createRunChat, toWireUsage } from '../../../src/operations/chat/run-chat.ts';
 import type { TextEvent } from '../../../src/providers/text/text-provider.ts';
 import type { Job } from '../../../src/store/store.ts';
@@ -35,7 +31,7 @@ const run = (events: TextEvent[]) =>
       messages: [],
       options: {},
       maxOutputTokens: 9,
-      price: { unit: 'call', price: '0.00' },
+      price: { unit: 'call', price: 0n },
       conversationId: null,
     },
     signal: new AbortController().signal,
@@ -142,14 +138,14 @@ describe('gathering an answer', () => {
 });
 
 describe('the price of a chat', () => {
-  const price = freezePrice({ unit: 'token', input: parseRate('1.05'), output: parseRate('6.30') });
+  const price = { unit: 'token', input: parseRate('1.05'), output: parseRate('6.30') } as const;
 
-  it('is what was used at the frozen rates', () => {
+  it('is what was used at its rates', () => {
     expect(formatUsd(chargeFor(price, { promptTokens: 100, completionTokens: 10 }))).toBe('0.000168');
   });
 
   it('is the price of the call for a SKU priced by call', () => {
-    const byCall = freezePrice({ unit: 'call', price: parseUsd('0.02') });
+    const byCall = { unit: 'call', price: parseUsd('0.02') } as const;
     expect(chargeFor(byCall, { promptTokens: 10 ** 6, completionTokens: 0 })).toBe(parseUsd('0.02'));
   });
 
