@@ -4,7 +4,7 @@ import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
 import type { JobEvent } from '../../jobs/executor.ts';
 import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { Job } from '../../store/store.ts';
-import { toJobError, waitLimit, waitWithProgress } from '../jobs/job-answer.ts';
+import { toJobError, waitForEnd } from '../jobs/job-answer.ts';
 import {
   type AccountCall,
   type Answer,
@@ -94,8 +94,7 @@ export const answerTextJob = async (
 ): Promise<Answer> => {
   if (stream !== null && call.transport === 'rest')
     return streamTextJob({ job, headers, stream }, call, services);
-  const timeoutMs = waitLimit(call.transport, services.config.chatDeadlineMs);
-  const finished = await waitWithProgress({ job, timeoutMs }, call, services);
+  const finished = await waitForEnd({ job, timeoutMs: services.config.chatDeadlineMs }, call, services);
   if (!isTerminal(finished))
     throw new AppError(
       'request_timeout',

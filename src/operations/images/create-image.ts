@@ -12,7 +12,7 @@ import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { customData } from '../custom-data.ts';
-import { toJobAnswer, waitLimit, waitWithProgress, jobSchema } from '../jobs/job-answer.ts';
+import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
 import type { SoldOperation, Services, AccountCall } from '../operation.ts';
 import { createImageExamples } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
@@ -117,8 +117,11 @@ export const createImage: SoldOperation<Input> = {
 
       answer: async ({ job }, request, call, services) => {
         if (request.async) return toJobAnswer(job, 202, services);
-        const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
-        return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+        return toJobAnswer(
+          await waitForEnd({ job, timeoutMs: services.config.imageDeadlineMs }, call, services),
+          200,
+          services,
+        );
       },
     },
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitMsField, waitWithProgress, jobSchema } from './job-answer.ts';
+import { toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
 import { chatJobId, completionExample } from '../chat/chat-examples.ts';
 import { doneImage, failedImage, imageJobId } from '../images/image-examples.ts';
 import { readOperation } from '../read-operation.ts';
@@ -73,7 +73,6 @@ export const getJob = readOperation({
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
     if (job === null)
       throw new AppError('job_not_found', 'This account has no job with that id. Check the id.');
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+    return toJobAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },
 });

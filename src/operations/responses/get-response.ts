@@ -9,7 +9,7 @@ import {
   responseIdHeader,
   responseIdPattern,
 } from './response-object.ts';
-import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
 import { jsonAnswer } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
@@ -50,8 +50,7 @@ export const getResponse = readOperation({
       throw new AppError('response_not_found', 'This account has no response with that id. Check the id.', {
         param: 'response_id',
       });
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    const latest = await waitWithProgress({ job, timeoutMs }, call, services);
+    const latest = await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services);
     return jsonAnswer(asJson(readResponse(latest)), {
       headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
       isSandbox: isSandboxJob(latest),

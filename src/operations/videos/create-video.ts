@@ -1,5 +1,5 @@
 import { accountLimits } from '../../catalog/catalog.ts';
-import type { ModelConfig, DurationRule, Price, ResolutionRate } from '../../catalog/model.ts';
+import type { ModelConfig, DurationRule, Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
@@ -65,19 +65,28 @@ export const createVideo: SoldOperation<VideoInputBody> = {
         const prompt = promptOf(request);
         checkInputs(named, prompt);
         const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
-        const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
-        const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
-        const resolution = request.resolution ?? '720p';
+        const durationSeconds = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+        const video: Video = {
+          prompt,
+          seed: request.seed ?? null,
+          durationSeconds,
+          resolution: request.resolution ?? '720p',
+          ratio: ratioOf(request, { isEdit: durationSeconds === -1, hasInput: named.some(isShape) }),
+          generateAudio: request.generate_audio ?? true,
+          nsfwCheck: request.nsfw_check ?? false,
+          returnLastFrame: request.return_last_frame ?? false,
+          outputFormat: request.output_format === 'mov' ? 'mov' : 'mp4',
+        };
         await assertRoute(services.providers.video(model.sku));
-        const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
+        const least = leastPrice(model, video, hasReferenceVideo);
         if (named.length > 0) await assertAdmissible(least, call, services);
         const inputs = await takeVideoInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        const toOrder = () =>
-          toVideoOrder(
-            { request, prompt, duration, resolution, ratio, inputs },
-            { model, activeVideos: accountLimits(caller, services).activeVideos },
-          );
+        const toOrder = (): MediaJobOrder => ({
+          ...toVideoOrder(model, video, inputs),
+          activeLimit: accountLimits(caller, services).activeVideos,
+          customData: request.custom_data,
+        });
         return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
@@ -86,17 +95,13 @@ export const createVideo: SoldOperation<VideoInputBody> = {
   },
 };
 
+type Video = VideoJobRequest['request'];
+
 /** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
-const leastPrice = (
-  { price, duration: rule }: ModelConfig,
-  order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
-): Nano => {
-  const leastReference = order.duration === -1 ? (rule?.minimum ?? 0) - clipErrorSeconds : clipErrorSeconds;
-  return priceVideo(price, {
-    durationSeconds: order.duration,
-    resolution: order.resolution,
-    referenceSeconds: order.hasReferenceVideo ? [leastReference] : [],
-  }).price;
+const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReferenceVideo: boolean): Nano => {
+  const isEdit = video.durationSeconds === -1;
+  const leastReference = isEdit ? (duration?.minimum ?? 0) - clipErrorSeconds : clipErrorSeconds;
+  return priceVideo(price, { ...video, referenceSeconds: hasReferenceVideo ? [leastReference] : [] }).price;
 };
 
 /** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
@@ -134,40 +139,17 @@ const ratioOf = (
   return asked ?? (hasInput ? 'adaptive' : '16:9');
 };
 
-interface OrderedVideo {
-  request: VideoInputBody;
-  prompt: string;
-  duration: number;
-  resolution: VideoResolution;
-  ratio: VideoRatio;
-  inputs: readonly TakenInput[];
-}
-
 const toVideoOrder = (
-  { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
-  { model, activeVideos }: { model: ModelConfig; activeVideos: number },
-): MediaJobOrder => {
+  model: ModelConfig,
+  video: Video,
+  inputs: readonly TakenInput[],
+): Omit<MediaJobOrder, 'customData'> => {
   const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
-  const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
-  const { price, seconds } = priceVideo(model.price, {
-    durationSeconds: duration,
-    resolution,
-    referenceSeconds,
-  });
-  const generateAudio = request.generate_audio ?? true;
-  const outputFormat = request.output_format === 'mov' ? 'mov' : 'mp4';
+  const { durationSeconds, resolution, ratio, generateAudio, outputFormat } = video;
+  const length = durationSeconds === -1 ? editedLength(referenceSeconds, model.duration) : durationSeconds;
+  const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds });
   const work: VideoJobRequest = {
-    request: {
-      prompt,
-      seed: request.seed ?? null,
-      durationSeconds: duration,
-      resolution,
-      ratio,
-      generateAudio,
-      nsfwCheck: request.nsfw_check ?? false,
-      returnLastFrame: request.return_last_frame ?? false,
-      outputFormat,
-    },
+    request: video,
     inputs: inputs.map(({ role, id, contentType, sizeBytes }) => ({ role, id, contentType, sizeBytes })),
     priceUsd: formatUsd(price),
   };
@@ -179,18 +161,8 @@ const toVideoOrder = (
     output_format: outputFormat,
     billed_seconds: seconds,
   };
-  return {
-    kind: 'video',
-    model: model.sku,
-    price,
-    activeLimit: activeVideos,
-    runsAtOnce: false,
-    maxAttempts,
-    deadlineMs,
-    work,
-    parameters,
-    customData: request.custom_data,
-  };
+  const runsAtOnce = false;
+  return { kind: 'video', model: model.sku, price, runsAtOnce, maxAttempts, deadlineMs, work, parameters };
 };
 
 /** The tolerance for the length of a clip, because containers round lengths. */
@@ -239,35 +211,24 @@ export const billedSeconds = ({
 
 export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
   const { resolution, referenceSeconds } = order;
-  const perSecond = secondPrice(price, { resolution, hasReferenceVideo: referenceSeconds.length > 0 });
+  const perSecond = secondPrice(price, resolution, referenceSeconds.length > 0);
   const seconds = billedSeconds(order);
   return { price: perSecond * BigInt(seconds), seconds };
 };
 
-const secondPrice = (
-  price: Price,
-  { resolution, hasReferenceVideo }: { resolution: VideoResolution; hasReferenceVideo: boolean },
-): Nano => {
-  const rate = rateFor(price, resolution);
+const secondPrice = (price: Price, resolution: VideoResolution, hasReferenceVideo: boolean): Nano => {
+  const rate = price.unit === 'second' ? price.rates.find((one) => one.resolution === resolution) : undefined;
+  if (rate === undefined)
+    throw refuseInput(
+      'resolution',
+      `this model does not make ${resolution}. See its rates in GET /v1/models.`,
+    );
   const perSecond = hasReferenceVideo ? rate.withVideoPrice : rate.price;
   if (perSecond !== null) return perSecond;
   throw refuseInput(
     'resolution',
     `this model takes no reference videos at ${resolution}. See GET /v1/models.`,
   );
-};
-
-const rateFor = (price: Price, resolution: VideoResolution): ResolutionRate => {
-  const rate =
-    price.unit === 'second'
-      ? price.rates.find((candidate) => candidate.resolution === resolution)
-      : undefined;
-  if (rate === undefined)
-    throw refuseInput(
-      'resolution',
-      `this model does not make ${resolution}. See its rates in GET /v1/models.`,
-    );
-  return rate;
 };
 
 /** Returns the length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */

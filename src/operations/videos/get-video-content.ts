@@ -147,7 +147,7 @@ export const refundLostVideo = async (
 const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
   charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
 
-export const contentExpired = (): AppError =>
+const contentExpired = (): AppError =>
   new AppError(
     'content_expired',
     'The content was kept for 23 hours after completion and is gone. Make the video again.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findVideo, toVideoAnswer, videoSchema } from './video-answer.ts';
-import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
 import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
@@ -33,7 +33,6 @@ export const getVideo = readOperation({
   },
   handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    return toVideoAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+    return toVideoAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },
 });
