@@ -4,16 +4,17 @@ import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { findReplay } from '../purchases/prepaid.ts';
-import type {
-  AccountCall,
-  Answer,
-  Call,
-  Idempotency,
-  OpenedJob,
-  Operation,
-  PrepaidSale,
-  Services,
-  X402Sale,
+import {
+  jsonAnswer,
+  type AccountCall,
+  type Answer,
+  type Call,
+  type Idempotency,
+  type OpenedJob,
+  type Operation,
+  type PrepaidSale,
+  type Services,
+  type X402Sale,
 } from './operation.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { validate } from './validate.ts';
@@ -136,15 +137,11 @@ const sellByX402 = async (
   }
   const body =
     made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
-  return {
-    kind: 'json',
-    status: 200,
-    body,
+  return jsonAnswer(body, {
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: sale.isSandbox(services, body),
-    links: [],
     ...withReceipt,
-  };
+  });
 };
 
 /** `result`: the answer that is about to be sold; null: an answer that would be made now. */

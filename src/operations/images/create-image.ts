@@ -5,7 +5,7 @@ import { AppError } from '../../kit/errors.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
 import { insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
@@ -111,38 +111,33 @@ export const createImage: SoldOperation<Input> = {
         if (request.async) await assertRoute(services.providers.image(model.sku));
         const inputs = await takeImageInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        const toOrder = () => toImageOrder({ request, model: model.sku, price, inputs });
+        const work: ImageJobRequest = {
+          prompt: request.prompt,
+          aspectRatio: ratioOf(request),
+          inputs,
+          priceUsd: formatUsd(price),
+        };
+        const toOrder = (): MediaJobOrder => ({
+          kind: 'image',
+          model: model.sku,
+          price,
+          runsAtOnce: !request.async,
+          maxAttempts,
+          deadlineMs: queueDeadlineMs,
+          work,
+          customData: request.custom_data,
+          webhookUrl: request.webhook_url,
+        });
         return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
       answer: async ({ job }, request, call, services) => {
         if (request.async) return toJobAnswer(job, 202, services);
-        return toJobAnswer(
-          await waitForEnd({ job, timeoutMs: services.config.imageDeadlineMs }, call, services),
-          200,
-          services,
-        );
+        const timeoutMs = services.config.imageDeadlineMs;
+        return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
       },
     },
   },
-};
-
-const toImageOrder = ({
-  request,
-  model,
-  price,
-  inputs,
-}: {
-  request: Input;
-  model: string;
-  price: Nano;
-  inputs: ImageJobInput[];
-}): MediaJobOrder => {
-  const { prompt, custom_data: customData, webhook_url: webhookUrl } = request;
-  const work: ImageJobRequest = { prompt, aspectRatio: ratioOf(request), inputs, priceUsd: formatUsd(price) };
-  const deadlineMs = queueDeadlineMs;
-  const runsAtOnce = !request.async;
-  return { kind: 'image', model, price, runsAtOnce, maxAttempts, deadlineMs, work, customData, webhookUrl };
 };
 
 const refuseUnsupported = (
