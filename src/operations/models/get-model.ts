@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { jsonAnswer } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
-import { modelSchema, toPublicModel, getModelExamples } from './public-model.ts';
+import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 
 const input = z.object({ model: z.string().min(1).max(128).describe('A SKU.') });
 
@@ -21,7 +21,14 @@ export const getModel = readOperation({
   docs: {
     answer: 'Model',
     description: null,
-    examples: getModelExamples,
+    examples: [
+      {
+        summary: 'One SKU',
+        parameters: { model: 'textmodel-3.5-flash' },
+        status: 200,
+        answer: exampleModels[0] ?? null,
+      },
+    ],
     wrong: { model: 'x'.repeat(129) },
     headers: {},
     mayBeSandbox: false,

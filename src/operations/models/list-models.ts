@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonAnswer } from '../operation.ts';
 import { readOperation } from '../read-operation.ts';
-import { modelSchema, toPublicModel, listModelsExamples } from './public-model.ts';
+import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 
 const input = z.object({});
 
@@ -21,7 +21,13 @@ export const listModels = readOperation({
   docs: {
     answer: 'ModelList',
     description: null,
-    examples: listModelsExamples,
+    examples: [
+      {
+        summary: 'The SKUs of the account',
+        status: 200,
+        answer: { object: 'list', data: exampleModels },
+      },
+    ],
     wrong: null,
     headers: {},
     mayBeSandbox: false,
