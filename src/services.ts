@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { createCatalogs, accountLimits } from './catalog/catalog.ts';
-import { openRealSales } from './catalog/open-real-sales.ts';
+import { createCatalogs, accountLimits, openRealSales } from './catalog/catalog.ts';
 import { callWithin } from './kit/call-within.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ModelConfig } from './model.ts';
 import type { LimitSettings } from '../limits/limit-settings.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
-import type { RealSales } from './open-real-sales.ts';
+import type { Store } from '../store/store.ts';
 
 /** The SKUs that one account can buy. Each has a price, so nothing can be free by mistake. */
 export interface Catalog {
@@ -112,4 +112,45 @@ export const accountLimits = (
     activeVideos: ownLimits.activeVideos ?? config.activeVideos,
     requestsPerMinute: ownLimits.requestsPerMinute ?? config.requestsPerMinute,
   };
+};
+
+/** Tells whether any gateway on this store sells real models, or ever did. */
+export interface RealSales {
+  /** The store's last answer. Never changes from true to false. */
+  hasBegun(): boolean;
+  /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
+  refresh(): Promise<void>;
+}
+
+/** The name of the secret that notes it. */
+const realModels = 'real-models';
+const askEveryMs = 2_000;
+
+/** If `isSellingReal`, this gateway sells real models, and the store keeps that forever. */
+export const openRealSales = async (
+  store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
+  isSellingReal: boolean,
+  nowMs: () => number = () => performance.now(),
+): Promise<RealSales> => {
+  if (isSellingReal) await store.getOrCreateSecret({ name: realModels, value: 'sold' });
+  let hasBegun = isSellingReal;
+  let askedAt = -Infinity;
+  let asking = Promise.resolve();
+  const ask = async (): Promise<void> => {
+    try {
+      hasBegun ||= (await store.findSecret(realModels)) !== null;
+    } catch (error) {
+      askedAt = -Infinity;
+      throw error;
+    }
+  };
+  const refresh = (): Promise<void> => {
+    if (!hasBegun && nowMs() - askedAt >= askEveryMs) {
+      askedAt = nowMs();
+      asking = ask();
+    }
+    return asking;
+  };
+  await refresh();
+  return { hasBegun: () => hasBegun, refresh };
 };
