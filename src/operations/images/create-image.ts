@@ -193,13 +193,13 @@ const nearestRatio = (size: string): AspectRatio => {
 const logarithmOf = ([width, height]: string[]): number => Math.log(Number(width) / Number(height));
 
 /** The deadline for all images of a request, from the first download to the last saved byte. */
-const deadlineMs = 30_000;
+const inputsDeadlineMs = 30_000;
 /** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
 const atOnce = 4;
 /** The limit of all images of one request. They go upstream in one body. */
 const maxMegabytesTogether = 64;
 
-export interface NamedImage {
+interface NamedImage {
   url: string;
   /** Its field in the request: `image`, `image.3`. */
   param: string;
@@ -217,7 +217,7 @@ const takeImageInputs = async (
   let bytesTogether = 0;
   return takeAll(images, {
     atOnce,
-    deadlineMs,
+    deadlineMs: inputsDeadlineMs,
     tooLate: () => refuseInput('image', 'could not be read in time; send fewer or smaller images'),
     signal,
     discard: (taken) => media.discard(taken.map(({ id }) => id)),
@@ -226,7 +226,7 @@ const takeImageInputs = async (
         kinds: ['image'],
         maxBytes: maxInputBytes.image,
         param,
-        totalMs: deadlineMs,
+        totalMs: inputsDeadlineMs,
         signal: ended,
         accountId,
       });

@@ -45,7 +45,7 @@ export const responseItemSchemas = {
 type ResponseItemType = keyof typeof responseItemSchemas;
 
 /** An item. It is loose because its form depends on its type. */
-export const responseItem = z.looseObject({ type: z.string().nullish() });
+const responseItem = z.looseObject({ type: z.string().nullish() });
 
 export type ResponseItem = z.infer<typeof responseItem>;
 

@@ -10,12 +10,12 @@ import { functionTool, schemaFormat, type ResponseInput } from './response-input
 type WireResponse = OpenAI.Responses.Response;
 
 /** The members of a request that stay readable after the job's end, in wire form. They contain nothing of the prompt. */
-export type KeptParameters = Required<
+type KeptParameters = Required<
   Pick<WireResponse, 'max_output_tokens' | 'metadata' | 'parallel_tool_calls' | 'temperature' | 'top_p'>
 >;
 
 /** All members of a request that its response repeats. */
-export type ShownRequest = KeptParameters &
+type ShownRequest = KeptParameters &
   Required<Pick<WireResponse, 'instructions' | 'text' | 'tool_choice' | 'tools'>>;
 
 /** The part of the request that the job's row keeps while the job runs. */

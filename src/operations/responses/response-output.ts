@@ -132,18 +132,18 @@ export type OutputItem =
   | OpenAI.Responses.ResponseReasoningItem;
 
 /** `extra_content` is beyond OpenAI's type: some upstreams require it back with the call in the next turn. */
-export type FunctionCallItem = OpenAI.Responses.ResponseFunctionToolCall & { extra_content?: JsonObject };
+type FunctionCallItem = OpenAI.Responses.ResponseFunctionToolCall & { extra_content?: JsonObject };
 
 export type ItemEnd = 'completed' | 'incomplete';
 
 /** An output item that is being written. */
-export interface OpenItem {
+interface OpenItem {
   readonly outputIndex: number;
   readonly first: OutputItem;
   close(end: ItemEnd): { events: ResponseEvent[]; item: OutputItem };
 }
 
-export interface CallItem extends OpenItem {
+interface CallItem extends OpenItem {
   add(piece: string, extraContent?: JsonObject): ResponseEvent[];
   /** Returns whether the arguments are a whole JSON object, so that nothing can follow. */
   isWhole(): boolean;
@@ -205,7 +205,7 @@ const isJsonObject = (text: string): boolean => {
   }
 };
 
-export type TextKind = 'content' | 'refusal' | 'reasoning';
+type TextKind = 'content' | 'refusal' | 'reasoning';
 
 type Part =
   | OpenAI.Responses.ResponseOutputText
@@ -238,7 +238,7 @@ const textForms: Record<TextKind, TextForm> = {
   },
 };
 
-export interface TextItem extends OpenItem {
+interface TextItem extends OpenItem {
   readonly kind: 'message' | 'reasoning';
   /** Adds to the last part, or begins a new part when the last one has another kind. */
   add(kind: TextKind, text: string): ResponseEvent[];

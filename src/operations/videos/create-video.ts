@@ -187,7 +187,7 @@ const editedLength = (
 /** The tolerance above a whole second, because containers round their time base. */
 const measuringErrorSeconds = 0.001;
 
-export interface VideoOrder {
+interface VideoOrder {
   /** The length of the output. -1 for an edit. */
   durationSeconds: number;
   resolution: VideoResolution;
