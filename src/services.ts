@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { accountLimits } from './catalog/account-limits.ts';
-import { createCatalogs } from './catalog/catalog.ts';
-import { openRealSales } from './catalog/open-real-sales.ts';
+import { createCatalogs, accountLimits, openRealSales } from './catalog/catalog.ts';
 import { callWithin } from './kit/call-within.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -9,7 +7,7 @@ import type { ModelConfig } from './catalog/model.ts';
 import type { Config } from './config/config.ts';
 import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
-import { ifSold } from './jobs/if-sold.ts';
+import { ifSold } from './jobs/provider-failure.ts';
 import { createJobRunner } from './jobs/job-runner.ts';
 import { outliveOutage } from './jobs/outlive-outage.ts';
 import { createRunChat } from './operations/chat/run-chat.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openRealSales } from '../../src/catalog/open-real-sales.ts';
+import { openRealSales } from '../../src/catalog/catalog.ts';
 import { accountNotices } from '../../src/first-start.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startStubUpstream, type StubUpstream } from '../providers/stub-upstream.ts';

@@ -3,7 +3,7 @@ import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
 import type { LiveJob } from '../../../src/jobs/job-runner.ts';
 import type { AccountCall, ServerSentEvent, Services } from '../../../src/operations/operation.ts';
-import { streamTextJob } from '../../../src/operations/text/answer-text-job.ts';
+import { streamTextJob } from '../../../src/operations/chat/answer-text-job.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { responsesJob } from '../responses/responses-job.ts';
 
@@ -14,9 +14,7 @@ const failed: Job = {
   error: { type: 'server_error', code: 'upstream_error', message: 'It failed.' },
 };
 
-async function* say(data: string): AsyncGenerator<ServerSentEvent, void, void> {
-  yield { data };
-}
+const say = (data: string): ServerSentEvent[] => [{ data }];
 
 /** Streams a job; `waits` are what waiting for its end brings, call by call. */
 const stream = async (live: LiveJob | null, waits: (() => Promise<Job>)[]): Promise<string[]> => {
@@ -31,8 +29,12 @@ const stream = async (live: LiveJob | null, waits: (() => Promise<Job>)[]): Prom
     {
       job: responsesJob,
       headers: { 'x-response-id': 'resp_1' },
-      followLive: () => say('live'),
-      replay: ({ status }) => say(`replay ${status}`),
+      stream: {
+        begin: () => [],
+        add: () => say('piece'),
+        addStored: () => say('stored'),
+        end: ({ status }) => say(status),
+      },
     },
     { signal: new AbortController().signal } as AccountCall,
     { jobs, config: { chatDeadlineMs: 1_000 } } as unknown as Services,
@@ -55,7 +57,7 @@ const lost = (): LiveJob => {
 
 describe('the stream of a text job', () => {
   it('follows a job that ended before its first byte was due', async () => {
-    expect(await stream(ended(Promise.resolve(done)), [])).toEqual(['live']);
+    expect(await stream(ended(Promise.resolve(done)), [])).toEqual(['done']);
   });
 
   it('is a plain refusal when the job failed before its first byte was due', async () => {
@@ -65,18 +67,18 @@ describe('the stream of a text job', () => {
   });
 
   it('waits for the end of a job that this process lost', async () => {
-    expect(await stream(lost(), [() => Promise.resolve(done)])).toEqual(['replay done']);
+    expect(await stream(lost(), [() => Promise.resolve(done)])).toEqual(['stored', 'done']);
   });
 
   it('tells the end of a job that runs elsewhere, however it ends once the stream has begun', async () => {
     const running = () => Promise.resolve(responsesJob);
-    expect(await stream(null, [running, () => Promise.resolve(done)])).toEqual(['replay done']);
-    expect(await stream(null, [running, () => Promise.resolve(failed)])).toEqual(['replay failed']);
+    expect(await stream(null, [running, () => Promise.resolve(done)])).toEqual(['stored', 'done']);
+    expect(await stream(null, [running, () => Promise.resolve(failed)])).toEqual(['stored', 'failed']);
   });
 
   it('ends in its own form when the store cannot be asked any more', async () => {
     const outage = () => Promise.reject(new Error('the store is away'));
-    expect(await stream(null, [() => Promise.resolve(responsesJob), outage])).toEqual(['replay running']);
+    expect(await stream(null, [() => Promise.resolve(responsesJob), outage])).toEqual(['stored', 'running']);
     await expect(stream(null, [outage])).rejects.toThrow('the store is away');
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { instant } from '../../src/operations/instant.ts';
+import { instant } from '../../../src/operations/account/get-usage.ts';
 
 test('every point in time is read as it is written, in any zone', () => {
   const offset = fc.integer({ min: -14 * 60, max: 14 * 60 });

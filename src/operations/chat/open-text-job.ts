@@ -1,11 +1,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ModelConfig } from '../../catalog/model.ts';
+import type { ModelConfig, Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
-import { chargeFor, freezePrice, type FrozenPrice } from '../chat/chat-job.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
-import { leaseMs } from '../../jobs/job-runner.ts';
-import { unitsAffordable, type Nano } from '../../kit/money.ts';
+import { leaseMs } from '../../jobs/job-queue.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
+import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
 import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
 
@@ -29,7 +30,18 @@ export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelC
 
 export interface TextJobTerms {
   maxOutputTokens: number;
-  price: FrozenPrice;
+  /** The price at admission: later changes do not change the job's cost. */
+  price: Price;
+}
+
+/** The parts of a request, by how long they are kept. */
+export interface TextJobParts {
+  /** The job's work. It stays in this process, the only one that runs the job. */
+  work: object;
+  /** The part that the job's row keeps while the job runs. */
+  request?: object;
+  /** The part that stays readable after the job's end. */
+  parameters?: object;
 }
 
 export interface TextJobOrder {
@@ -39,12 +51,7 @@ export interface TextJobOrder {
   promptTokens: number;
   /** The caller's output limit. Null: as much as the balance allows. The SKU's `maxOutputTokens` lowers both. */
   outputLimit: number | null;
-  /** Makes the job's work. It stays in this process, the only one that runs the job. */
-  toWork(terms: TextJobTerms): object;
-  /** Makes the part of the request that the job's row keeps while the job runs. */
-  toRequest?(terms: TextJobTerms): object;
-  /** Makes the part of the request that stays readable after the job's end. */
-  toParameters?(terms: TextJobTerms): object;
+  toParts(terms: TextJobTerms): TextJobParts;
   idempotency: Idempotency | null;
 }
 
@@ -53,7 +60,7 @@ export const leastTextHold = (
   model: ModelConfig,
   { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
 ): Nano =>
-  chargeFor(freezePrice(model.price), {
+  chargeFor(model.price, {
     promptTokens,
     completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
   });
@@ -64,11 +71,11 @@ export const leastTextHold = (
  * and `insufficient_balance`.
  */
 export const openTextJob = async (
-  { kind, model, promptTokens, outputLimit, toWork, toRequest, toParameters, idempotency }: TextJobOrder,
+  { kind, model, promptTokens, outputLimit, toParts, idempotency }: TextJobOrder,
   { caller, memory }: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
-  const price = freezePrice(model.price);
+  const { price } = model;
   const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
 
   let { available } = caller;
@@ -76,7 +83,7 @@ export const openTextJob = async (
     const affordable = outputLimit ?? affordableOutput(model, available - holdFor(0));
     const limit = Math.min(affordable, model.maxOutputTokens);
     const hold = holdFor(Math.max(limit, 1));
-    const terms = { maxOutputTokens: limit, price };
+    const { work, request, parameters } = toParts({ maxOutputTokens: limit, price });
     const now = services.clock.now();
     const opened = await openPrepaid(services, {
       job: {
@@ -90,16 +97,15 @@ export const openTextJob = async (
         leaseUntil: now + leaseMs,
         maxAttempts: 1,
         deadlineAt: now + services.config.chatDeadlineMs,
-        request: toText(toRequest?.(terms)) ?? '',
+        request: request === undefined ? '' : JSON.stringify(request),
         customData: null,
-        parameters: toText(toParameters?.(terms)),
+        parameters: parameters === undefined ? null : JSON.stringify(parameters),
         webhookUrl: null,
       },
       hold,
       idempotency,
     });
-    if (opened.outcome === 'opened')
-      memory.holdUntil(services.jobs.start(opened.job, toWork(terms)).finished);
+    if (opened.outcome === 'opened') memory.holdUntil(services.jobs.start(opened.job, work).finished);
     memory.settleBody(textJobShare);
     if (opened.outcome !== 'insufficient')
       return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
@@ -113,8 +119,63 @@ export const openTextJob = async (
   }
 };
 
-const toText = (value: object | undefined): string | null =>
-  value === undefined ? null : JSON.stringify(value);
-
 const affordableOutput = (model: ModelConfig, budget: Nano): number =>
   model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;
+
+/** Returns the cost of `usage`. Throws TypeError for a price by the second. */
+export const chargeFor = (
+  price: Price,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): Nano => {
+  switch (price.unit) {
+    case 'call':
+      return price.price;
+    case 'token':
+      return priceAtRates([
+        { units: usage.promptTokens, rate: price.input },
+        { units: usage.completionTokens, rate: price.output },
+      ]);
+    case 'second':
+      throw new TypeError('text is not priced by the second');
+  }
+};
+
+/** Every message costs these beside its text: role and separators. */
+const tokensPerMessage = 16;
+
+/**
+ * Returns an upper bound of the prompt's tokens in linear time: a token has at least one UTF-8 byte. It is far above the
+ * true number for plain text, which makes the hold larger, but not the charge. `tokensPerMedia` is the bound of a picture,
+ * and the minimum of a sound.
+ */
+export const promptTokensUpperBound = (
+  request: { messages: TextMessage[]; options: JsonObject },
+  tokensPerMedia: number,
+): number => {
+  let tokens = Buffer.byteLength(JSON.stringify(request.options));
+  for (const { content, ...rest } of request.messages) {
+    tokens += tokensPerMessage + Buffer.byteLength(JSON.stringify(rest));
+    tokens += contentTokens(content, tokensPerMedia);
+  }
+  return tokens;
+};
+
+const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
+  if (content === undefined || content === null) return 0;
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0);
+};
+
+/** Speech has 750 bytes a second or more (Opus), a third more in base64, and models count 32 tokens a second or fewer. */
+const audioLengthPerToken = 24;
+
+const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
+  switch (part['type']) {
+    case 'image_url':
+      return tokensPerMedia;
+    case 'input_audio':
+      return Math.max(tokensPerMedia, Math.ceil(JSON.stringify(part).length / audioLengthPerToken));
+    default:
+      return Buffer.byteLength(JSON.stringify(part));
+  }
+};

@@ -1,38 +1,60 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createChatAccumulator, toWireUsage } from '../../../src/operations/chat/chat-completion.ts';
-import { chargeFor, freezePrice, promptTokensUpperBound } from '../../../src/operations/chat/chat-job.ts';
+import type { JobEvent } from '../../../src/jobs/executor.ts';
+import { silentLog } from '../../../src/kit/log.ts';
 import { formatUsd, parseRate, parseUsd } from '../../../src/kit/money.ts';
+import { chargeFor, promptTokensUpperBound } from '../../../src/operations/chat/open-text-job.ts';
+import { createChatAnswer, createRunChat, toWireUsage } from '../../../src/operations/chat/run-chat.ts';
 import type { TextEvent } from '../../../src/providers/text/text-provider.ts';
+import type { Job } from '../../../src/store/store.ts';
+import { responsesJob } from '../responses/responses-job.ts';
 
+const chatJob: Job = { ...responsesJob, kind: 'chat' };
 const usage = { promptTokens: 3, completionTokens: 4, cachedTokens: null, reasoningTokens: null };
-const gather = (events: TextEvent[], isLegacyCall = false) => {
-  const answer = createChatAccumulator({ isLegacyCall });
-  for (const event of events) answer.add(event);
-  return answer.complete();
+const gather = (pieces: JobEvent[], isLegacyCall = false) => {
+  const answer = createChatAnswer({ isLegacyCall });
+  for (const piece of pieces) answer.add(piece);
+  return answer.message();
 };
+
+/** Runs a chat job whose upstream answers these events. */
+const run = (events: TextEvent[]) =>
+  createRunChat({
+    routesFor: () => ({
+      async *stream() {
+        yield* events;
+      },
+    }),
+    log: silentLog,
+  })(chatJob, {
+    work: {
+      messages: [],
+      options: {},
+      maxOutputTokens: 9,
+      price: { unit: 'call', price: 0n },
+      conversationId: null,
+    },
+    signal: new AbortController().signal,
+    emit: () => undefined,
+    record: () => Promise.resolve(),
+  });
 
 describe('gathering an answer', () => {
   it('joins text in order', () => {
-    const complete = gather([
+    const message = gather([
       { type: 'content', text: 'Hel' },
       { type: 'content', text: 'lo' },
-      { type: 'finish', reason: 'stop' },
-      { type: 'usage', usage },
     ]);
-    expect(complete?.message).toEqual({ role: 'assistant', content: 'Hello', refusal: null });
-    expect(complete?.finishReason).toBe('stop');
+    expect(message).toEqual({ role: 'assistant', content: 'Hello', refusal: null });
   });
 
   it('joins tool calls by index, with null content', () => {
-    const complete = gather([
+    const message = gather([
       { type: 'tool_call', index: 1, id: 'b', name: 'second', arguments: '{}' },
       { type: 'tool_call', index: 0, id: 'a', name: 'first', arguments: '{"x"' },
       { type: 'tool_call', index: 0, arguments: ':1}' },
-      { type: 'usage', usage },
-      { type: 'finish', reason: 'tool_calls' },
     ]);
-    expect(complete?.message).toMatchObject({
+    expect(message).toMatchObject({
       content: null,
       tool_calls: [
         { id: 'a', type: 'function', function: { name: 'first', arguments: '{"x":1}' } },
@@ -42,24 +64,23 @@ describe('gathering an answer', () => {
   });
 
   it('answers a legacy function call in its own member', () => {
-    const complete = gather(
-      [
-        { type: 'tool_call', index: 0, id: 'a', name: 'f', arguments: '{}' },
-        { type: 'finish', reason: 'function_call' },
-        { type: 'usage', usage },
-      ],
-      true,
-    );
-    expect(complete?.message['function_call']).toEqual({ name: 'f', arguments: '{}' });
+    const message = gather([{ type: 'tool_call', index: 0, id: 'a', name: 'f', arguments: '{}' }], true);
+    expect(message['function_call']).toEqual({ name: 'f', arguments: '{}' });
   });
 
-  it('is not complete without finish and usage', () => {
-    expect(gather([{ type: 'content', text: 'x' }])).toBeNull();
-    expect(gather([{ type: 'finish', reason: 'stop' }])).toBeNull();
+  it('needs finish and usage, in any order', async () => {
+    await expect(run([{ type: 'content', text: 'x' }])).rejects.toThrow('without finish and usage');
+    await expect(run([{ type: 'finish', reason: 'stop' }])).rejects.toThrow('without finish and usage');
+    await expect(
+      run([
+        { type: 'usage', usage },
+        { type: 'finish', reason: 'length' },
+      ]),
+    ).resolves.toMatchObject({ result: { choices: [{ finish_reason: 'length' }] } });
   });
 
   it('refuses an answer without an end', () => {
-    const answer = createChatAccumulator({ isLegacyCall: false });
+    const answer = createChatAnswer({ isLegacyCall: false });
     const text = 'x'.repeat(1024 * 1024);
     expect(() => {
       for (let index = 0; index < 9; index += 1) answer.add({ type: 'content', text });
@@ -67,7 +88,7 @@ describe('gathering an answer', () => {
   });
 
   it('keeps what comes beside the words up to a length, and the words whole', () => {
-    const answer = createChatAccumulator({ isLegacyCall: false });
+    const answer = createChatAnswer({ isLegacyCall: false });
     const token = { token: 'x'.repeat(1024 * 1024), logprob: 0, bytes: null, top_logprobs: [] };
     const piece = {
       type: 'content' as const,
@@ -83,21 +104,16 @@ describe('gathering an answer', () => {
     ]);
     const late = { type: 'content' as const, text: '', extras: { annotations: [{ type: 'late' }] } };
     expect(answer.add(late)).toEqual({ type: 'content', text: '' });
-    answer.add({ type: 'finish', reason: 'stop' });
-    answer.add({ type: 'usage', usage });
-    const complete = answer.complete();
-    expect(complete?.message).toEqual({ role: 'assistant', content: 'x'.repeat(9), refusal: null });
-    expect(complete?.logprobs).toEqual({ content: Array.from({ length: 7 }, () => token), refusal: null });
+    expect(answer.message()).toEqual({ role: 'assistant', content: 'x'.repeat(9), refusal: null });
+    expect(answer.logprobs()).toEqual({ content: Array.from({ length: 7 }, () => token), refusal: null });
   });
 
   it('has null content when it was spoken alone, and joins sound by its bytes', () => {
-    const complete = gather([
+    const message = gather([
       { type: 'content', text: '', extras: { audio: { id: 'a', data: 'YQ==' } } },
       { type: 'content', text: '', extras: { audio: { data: 'Yg==', transcript: 'ab', expires_at: 9 } } },
-      { type: 'finish', reason: 'stop' },
-      { type: 'usage', usage },
     ]);
-    expect(complete?.message).toEqual({
+    expect(message).toEqual({
       role: 'assistant',
       content: null,
       refusal: null,
@@ -122,14 +138,14 @@ describe('gathering an answer', () => {
 });
 
 describe('the price of a chat', () => {
-  const price = freezePrice({ unit: 'token', input: parseRate('1.05'), output: parseRate('6.30') });
+  const price = { unit: 'token', input: parseRate('1.05'), output: parseRate('6.30') } as const;
 
-  it('is what was used at the frozen rates', () => {
+  it('is what was used at its rates', () => {
     expect(formatUsd(chargeFor(price, { promptTokens: 100, completionTokens: 10 }))).toBe('0.000168');
   });
 
   it('is the price of the call for a SKU priced by call', () => {
-    const byCall = freezePrice({ unit: 'call', price: parseUsd('0.02') });
+    const byCall = { unit: 'call', price: parseUsd('0.02') } as const;
     expect(chargeFor(byCall, { promptTokens: 10 ** 6, completionTokens: 0 })).toBe(parseUsd('0.02'));
   });
 
