@@ -5,7 +5,6 @@ import type { TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
 import { outputLimitField, toRequestBody, type OutputLimitField } from './request-body.ts';
-import { toProviderFailure } from './to-provider-failure.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
@@ -24,17 +23,13 @@ export const createOpenAiText = ({
   stream: async function* (request, { signal }) {
     const reader = createChunkReader();
     const sent: string[] = [];
-    try {
-      for await (const chunk of chunks(client, toRequestBody(request, limitField), signal)) {
-        for (const event of reader.read(chunk)) {
-          sent.push(textOf(event));
-          yield event;
-        }
+    const body = JSON.stringify(toRequestBody(request, limitField));
+    for await (const chunk of client.stream('/chat/completions', { body, signal })) {
+      for (const event of reader.read(chunk)) {
+        sent.push(textOf(event));
+        yield event;
       }
-    } catch (error) {
-      throw await toProviderFailure(error, signal);
     }
-    // The client ends an aborted stream without an error.
     signal.throwIfAborted();
     const reason = reader.finishReason();
     if (reason === null)
@@ -45,16 +40,6 @@ export const createOpenAiText = ({
     yield { type: 'usage', usage: reader.usage() ?? (await countUsage({ request, sent, counter, signal })) };
   },
 });
-
-/** Returns the raw chunks. The package's types promise more than upstreams send. */
-const chunks = async function* (
-  client: OpenAiClient,
-  body: Record<string, unknown>,
-  signal: AbortSignal,
-): AsyncGenerator {
-  const api = await client.open();
-  yield* await api.post<AsyncIterable<unknown>>('/chat/completions', { body, stream: true, signal });
-};
 
 const textOf = (event: TextEvent): string => {
   if (event.type === 'tool_call') return `${event.name ?? ''}${event.arguments}`;
