@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { listDirectory } from '../../../kit/list-directory.ts';
 import { ignoreEnoent } from '../../../kit/ignore-enoent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
-import type { FilmPlan } from './film-plan.ts';
-import type { FilmImage } from './plan-film.ts';
+import type { FilmImage, FilmPlan } from './plan-film.ts';
 
 /** A task, with all that another process needs to continue it. */
 export interface FilmTask {
@@ -17,6 +16,8 @@ export interface FilmTask {
 const idPattern = /^[0-9A-Za-z]{20,64}$/;
 const taskFile = 'task.json';
 const problemFile = 'problem.txt';
+
+export type FilmFolders = ReturnType<typeof createFilmFolders>;
 
 /** The files of the sandbox's films, one folder for each task. */
 export const createFilmFolders = (directory: string) => {

@@ -3,10 +3,27 @@ import { ProviderError } from '../../provider-error.ts';
 import { measureVideo } from '../../video/measure-video.ts';
 import { ratioProportion } from '../../video/ratio-proportion.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
-import { videoSize } from '../../video/video-size.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
+import { videoSize, type VideoSize } from '../../video/video-size.ts';
 import { excerpt } from '../compose-text.ts';
-import type { FilmPlan, Shot } from './film-plan.ts';
+import type { PictureRequest } from '../pictures/draw-picture.ts';
+import { sandboxHolder } from '../sandbox-holder.ts';
+
+/** One still of a film. */
+export type Shot = { kind: 'card' } | { kind: 'image'; /** A name in the film's folder. */ file: string };
+
+/** The plan of a film, without its input images. Plain JSON. */
+export interface FilmPlan extends VideoSize {
+  /** The number of pictures. The length is this divided by `fps`. */
+  frames: number;
+  fps: number;
+  codec: 'h264' | 'hevc';
+  container: 'mp4' | 'mov';
+  hasSound: boolean;
+  hasLastFrame: boolean;
+  /** In order, all of the same length. */
+  shots: Shot[];
+  card: Pick<PictureRequest, 'caption' | 'seed'>;
+}
 
 /** An input image of a film, stored beside its plan. */
 export interface FilmImage {
@@ -104,13 +121,13 @@ const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
 };
 
 const shotsOf = (images: readonly LoadedImage[]): Shot[] => {
-  const ofRole = (role: VideoInput['role'], place: 'begin' | 'between' | 'end'): Shot[] =>
-    images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', place, file }));
+  const ofRole = (role: VideoInput['role']): Shot[] =>
+    images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', file }));
   return [
-    ...ofRole('first_frame', 'begin'),
-    ...ofRole('reference_image', 'between'),
+    ...ofRole('first_frame'),
+    ...ofRole('reference_image'),
     { kind: 'card' },
-    ...ofRole('last_frame', 'end'),
+    ...ofRole('last_frame'),
   ];
 };
 
