@@ -53,7 +53,9 @@ export const createSandboxVideo = ({
   const assertEncoder = memoizeAsync(() => loadOrRefuse(loadEncoder));
   const queue = createFilmQueue({ folders, assertEncoder, log });
   const removals = createRemovals((id) =>
-    folders.remove(id).catch((error: unknown) => log.error({ err: error, film: id }, 'a film was not removed')),
+    folders
+      .remove(id)
+      .catch((error: unknown) => log.error({ err: error, film: id }, 'a film was not removed')),
   );
   const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
   const sweepSometimes = throttle<void>(sweepEveryMs, () => {

@@ -1,14 +1,13 @@
 import { newId } from '../../kit/ids.ts';
 import { downloadResult, largestResult, resultBody } from '../video/download-result.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
-import { ratioProportion } from '../video/ratio-proportion.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
 import { toContent } from '../video/to-content.ts';
 import { toPollFailure } from '../upstream-failure.ts';
 import { leaveBody } from '../upstream.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
-import { videoSize } from '../video/video-size.ts';
+import { ratioProportion, videoSize } from '../video/video-size.ts';
 
 /** Many services take bodies of 20 MB at most; base64 makes a third more of an image. */
 const maxInlineBytes = 12 * 1024 ** 2;

@@ -60,7 +60,7 @@ export const encodeFilm = async (
     for (const [index, still] of stills.entries()) {
       const picture = pictureOf(still, plan);
       // Shots of whole pictures that add up to the film.
-      for (const end = Math.floor(((index + 1) * frames) / stills.length); made < end; ) {
+      for (const end = Math.floor(((index + 1) * frames) / stills.length); made < end;) {
         picture.setTimestamp(made / fps);
         await pictures.add(picture);
         made += 1;

@@ -6,7 +6,7 @@ import { decodeImage, ImageError, withSharp } from '../../image/decode-image.ts'
 import { ProviderError } from '../../provider-error.ts';
 import type { ThreadPool } from '../../../kit/threads/thread-pool.ts';
 import type { DrawTask } from '../pictures/worker.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
+import { sandboxHolder } from '../pictures/edit-pictures.ts';
 import type { FilmEncoding } from './encode-film.ts';
 import type { FilmOutcome, FilmReport } from './encode-worker.ts';
 import type { FilmPlan, Shot } from './plan-film.ts';
@@ -94,10 +94,10 @@ const makeStill = async (shot: Shot, { plan, folder, draw, signal }: MakeFilmOpt
 
 const toPng = (still: Uint8Array, { plan, signal }: MakeFilmOptions): Promise<Buffer> => {
   const raw = { width: plan.width, height: plan.height, channels: 4 } as const;
-  return withSharp(
-    (sharp) => sharp(still, { raw }).removeAlpha().png({ compressionLevel: 3 }).toBuffer(),
-    { signal, accountId: sandboxHolder },
-  );
+  return withSharp((sharp) => sharp(still, { raw }).removeAlpha().png({ compressionLevel: 3 }).toBuffer(), {
+    signal,
+    accountId: sandboxHolder,
+  });
 };
 
 /**

@@ -1,12 +1,11 @@
 import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import { measureVideo } from '../../video/measure-video.ts';
-import { ratioProportion } from '../../video/ratio-proportion.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
-import { videoSize, type VideoSize } from '../../video/video-size.ts';
+import { ratioProportion, videoSize, type VideoSize } from '../../video/video-size.ts';
 import { excerpt } from '../compose-text.ts';
 import type { PictureRequest } from '../pictures/draw-picture.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
+import { sandboxHolder } from '../pictures/edit-pictures.ts';
 
 /** One still of a film. */
 export type Shot = { kind: 'card' } | { kind: 'image'; /** A name in the film's folder. */ file: string };
@@ -123,12 +122,7 @@ const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
 const shotsOf = (images: readonly LoadedImage[]): Shot[] => {
   const ofRole = (role: VideoInput['role']): Shot[] =>
     images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', file }));
-  return [
-    ...ofRole('first_frame'),
-    ...ofRole('reference_image'),
-    { kind: 'card' },
-    ...ofRole('last_frame'),
-  ];
+  return [...ofRole('first_frame'), ...ofRole('reference_image'), { kind: 'card' }, ...ofRole('last_frame')];
 };
 
 const captionOf = ({ prompt, inputs }: VideoRequest): string => {
