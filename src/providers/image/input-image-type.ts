@@ -1,5 +1,3 @@
-import { textAt } from '../video/text-at.ts';
-
 /** Returns the type of an image by its first bytes; null unless it is PNG, JPEG, WebP, GIF or AVIF. */
 export const inputImageType = (bytes: Uint8Array): string | null => {
   const usual = imageContentType(bytes);
@@ -35,3 +33,7 @@ export const imageContentType = (bytes: Uint8Array): string | null => {
 
 const startsWith = (bytes: Uint8Array, offset: number, magic: readonly number[]): boolean =>
   magic.every((byte, index) => bytes[offset + index] === byte);
+
+/** Returns bytes as text, one character each; shorter at the end of the bytes. */
+export const textAt = (bytes: Uint8Array, start: number, end: number): string =>
+  String.fromCharCode(...bytes.subarray(start, end));

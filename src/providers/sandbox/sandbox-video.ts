@@ -31,7 +31,7 @@ export interface SandboxVideo extends VideoProvider {
 const idLength = 32;
 const keptMs = 24 * 3_600_000;
 const sweepEveryMs = 3_600_000;
-/** A fetched film is kept this long, so that it can be fetched again. */
+/** A fetched film is kept this long or until the next sweep, so that it can be fetched again. */
 const fetchedMs = 600_000;
 /** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;
@@ -52,11 +52,6 @@ export const createSandboxVideo = ({
   const folders = createFilmFolders(directory);
   const assertEncoder = memoizeAsync(() => loadOrRefuse(loadEncoder));
   const queue = createFilmQueue({ folders, assertEncoder, log });
-  const removals = createRemovals((id) =>
-    folders
-      .remove(id)
-      .catch((error: unknown) => log.error({ err: error, film: id }, 'a film was not removed')),
-  );
   const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
   const sweepSometimes = throttle<void>(sweepEveryMs, () => {
     sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
@@ -117,14 +112,11 @@ export const createSandboxVideo = ({
         throw new ProviderError('the sandbox has not made this video yet', { failure: 'retry_same' });
       return {
         contentType: contentTypes[part === 'video' ? plan.container : 'png'],
-        body: readFilm(folders.path(id, file), () => removals.add(id)),
+        body: readFilm(folders.path(id, file), () => folders.expire(id, clock.now() - keptMs + fetchedMs)),
       };
     },
     sweep,
-    close: () => {
-      removals.close();
-      return queue.close();
-    },
+    close: () => queue.close(),
   };
 };
 
@@ -137,22 +129,6 @@ const loadOrRefuse = async (loadEncoder: () => Promise<unknown>): Promise<void> 
       { failure: 'retry_other', code: 'upstream_unavailable', cause: error },
     );
   }
-};
-
-/** Removes films some time after they were last fetched. */
-const createRemovals = (remove: (id: string) => Promise<void>) => {
-  const timers = new Map<string, NodeJS.Timeout>();
-  return {
-    add: (id: string): void => {
-      clearTimeout(timers.get(id));
-      const timer = setTimeout(() => {
-        timers.delete(id);
-        void remove(id);
-      }, fetchedMs);
-      timers.set(id, timer.unref());
-    },
-    close: (): void => timers.forEach((timer) => clearTimeout(timer)),
-  };
 };
 
 /** Returns the report that the triggers ask for after `waitedMs`; null when the film is made as usual. */
@@ -186,9 +162,9 @@ const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png
 
 const readFilm = async function* (
   file: string,
-  onRead: () => void,
+  onRead: () => Promise<unknown>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const handle = await open(file, 'r');
   yield* createReadStream('', { fd: handle });
-  onRead();
+  await onRead();
 };

@@ -7,7 +7,7 @@ import { namedInputs, promptOf, videoInput as contract } from '../../../src/oper
 import { createOutbound } from '../../../src/http/create-outbound.ts';
 import type { Outbound } from '../../../src/http/outbound.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
-import { videoContentType } from '../../../src/providers/video/video-content-type.ts';
+import { videoContentType } from '../../../src/providers/video/content-type.ts';
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
 import { createUpstream, type Upstream } from '../../../src/providers/upstream.ts';
 import { createResellerVideo } from '../../../src/providers/videos/reseller-video.ts';
