@@ -33,18 +33,26 @@ const fromComplaint = (
   complaint: Complaint,
   { status, headers }: { status: number | undefined; headers: AnswerHead['headers'] },
 ): ProviderError => {
-  const explanation = isModeration(complaint) ? moderationExplanation(complaint.message) : undefined;
-  const [failure, code] = explanation === undefined ? classify(complaint, status) : moderated;
+  const message = `the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`;
+  if (isModeration(complaint)) return refusal(message, complaint);
+  const [failure, code] = classify(complaint, status);
   const restMs = restMsIn(headers);
-  return new ProviderError(`the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`, {
+  return new ProviderError(message, {
     failure,
     code,
-    ...(explanation === undefined || explanation === '' ? {} : { explanation }),
     ...(restMs === undefined ? {} : { retryAfterMs: restMs }),
   });
 };
 
-const moderated = ['fatal', 'content_policy_violation'] as const;
+/** Makes the failure of a request that a content policy refused. */
+const refusal = (message: string, complaint: Complaint): ProviderError => {
+  const explanation = moderationExplanation(complaint.message);
+  return new ProviderError(message, {
+    failure: 'fatal',
+    code: 'content_policy_violation',
+    ...(explanation === '' ? {} : { explanation }),
+  });
+};
 
 const classify = (
   { code, type }: Complaint,
@@ -77,7 +85,7 @@ const ourAccount =
 export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
   const { status, value } = answer;
   const complaint = complaintIn(value) ?? nothing;
-  if (isTaskModeration(complaint)) return refused(complaint);
+  if (isModeration(complaint)) return fromComplaint(complaint, answer);
   if (maybeBegun.has(status))
     return new ProviderError(`the upstream answered ${status}, and may have begun: ${forLog(complaint)}`, {
       failure: 'ambiguous',
@@ -102,9 +110,10 @@ export const toPollFailure = ({ status, value }: { status: number; value?: unkno
 /** Maps the error of a failed task to the failure for the customer. */
 export const toTaskFailure = (error: unknown): ProviderError => {
   const complaint = complaintIn({ error }) ?? nothing;
-  if (isTaskModeration(complaint)) return refused(complaint);
+  const message = `the upstream's task failed: ${forLog(complaint)}`;
+  if (isModeration(complaint)) return refusal(message, complaint);
   const isOurRequest = /^invalid_?(?:parameter|value|request)/i.test(complaint.code ?? '');
-  return new ProviderError(`the upstream's task failed: ${forLog(complaint)}`, {
+  return new ProviderError(message, {
     failure: 'fatal',
     code: isOurRequest ? 'invalid_parameter' : 'upstream_error',
   });
@@ -121,24 +130,15 @@ const moderationCodes = new Set([
   'content_blocked',
   'safety_violation',
 ]);
+/** Parts of such codes of ModelArk. */
+const moderationPart = /Sensitive|RiskDetection|PolicyViolation/;
+
 const isModeration = ({ code, type }: Complaint): boolean =>
-  moderationCodes.has(code ?? '') || moderationCodes.has(type ?? '');
+  moderationCodes.has(code ?? '') || moderationCodes.has(type ?? '') || moderationPart.test(code ?? '');
 
-/** Video services have codes of their own. */
-const isTaskModeration = (complaint: Complaint): boolean =>
-  isModeration(complaint) || /Sensitive|RiskDetection|PolicyViolation/.test(complaint.code ?? '');
-
-const videoUpstreams = /byteplus|volc|\bark\b|modelark|doubao|seedance/i;
-
-const refused = (complaint: Complaint): ProviderError => {
-  const explanation = moderationExplanation(complaint.message);
-  const isShown = explanation !== '' && !videoUpstreams.test(explanation);
-  return new ProviderError(`the upstream refused the request: ${forLog(complaint)}`, {
-    failure: 'fatal',
-    code: 'content_policy_violation',
-    ...(isShown ? { explanation } : {}),
-  });
-};
+/** Sentences with one of these say nothing to the customer, or too much. */
+const notForCustomers =
+  /https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
 
 const maxExplanationLength = 500;
 
@@ -146,10 +146,7 @@ const maxExplanationLength = 500;
 const moderationExplanation = (message: string): string =>
   (message.slice(0, 4 * maxExplanationLength).match(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*/gu) ?? [])
     .map((sentence) => sentence.trim())
-    .filter(
-      (sentence) =>
-        !/https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support/i.test(sentence),
-    )
+    .filter((sentence) => !notForCustomers.test(sentence))
     .join(' ')
     .slice(0, maxExplanationLength)
     .toWellFormed();

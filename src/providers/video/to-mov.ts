@@ -1,6 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { newId } from '../../kit/ids.ts';
 import { removeOldFiles } from '../../kit/remove-old-files.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -44,7 +45,7 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
     const task = { from: join(directory, `${name}.mp4`), to: join(directory, `${name}.mov`) };
     await mkdir(directory, { recursive: true });
     try {
-      await write(task.from, source, signal);
+      await pipeline(source, createWriteStream(task.from, { flags: 'wx', mode: 0o600 }), { signal });
       await remux(task, signal);
       await rm(task.from);
       for await (const chunk of createReadStream(task.to, { signal })) yield chunk;
@@ -76,16 +77,4 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
     sweep: () => removeOldFiles(directory, abandonedMs),
     close: () => pool.close(),
   };
-};
-
-const write = async (file: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> => {
-  const handle = await open(file, 'wx', 0o600);
-  try {
-    for await (const chunk of source) {
-      signal.throwIfAborted();
-      await handle.writeFile(chunk);
-    }
-  } finally {
-    await handle.close();
-  }
 };
