@@ -20,7 +20,6 @@ export const createModelarkVideo = (options: TaskVideoOptions): VideoProvider =>
     {
       url: tasksUrl(options.baseUrl),
       toBody,
-      progressOf: () => null,
       hasVideo: ({ content }) => content?.video_url !== undefined,
       open: async (part, { read, signal }) => {
         // The addresses are valid for a day and are signed anew with every answer.

@@ -4,26 +4,20 @@ import { promptText } from '../tokens/prompt-text.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { outputLimitField, toRequestBody, type OutputLimitField } from './request-body.ts';
+import { toRequestBody } from './request-body.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
   /** Counts the tokens of the prompt and the answer when the upstream reports no usage. */
   counter: TokenCounter;
-  /** Default by the host: `max_completion_tokens` for OpenAI and Azure, otherwise `max_tokens`. */
-  limitField?: OutputLimitField;
 }
 
 /** Text by streaming chat completions of an OpenAI-compatible upstream. */
-export const createOpenAiText = ({
-  client,
-  counter,
-  limitField = outputLimitField(client.baseUrl),
-}: OpenAiTextOptions): TextProvider => ({
+export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => ({
   stream: async function* (request, { signal }) {
     const reader = createChunkReader();
     const sent: string[] = [];
-    const body = JSON.stringify(toRequestBody(request, limitField));
+    const body = JSON.stringify(toRequestBody(request, client.baseUrl));
     for await (const chunk of client.stream('/chat/completions', { body, signal })) {
       for (const event of reader.read(chunk)) {
         sent.push(textOf(event));

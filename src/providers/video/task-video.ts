@@ -43,8 +43,6 @@ export interface TaskApi {
   toBody(request: VideoRequest, signal: AbortSignal): Promise<JsonBody>;
   /** Headers for one start. */
   headers?(): Record<string, string>;
-  /** Returns the progress of a task that is not finished, 0 to 100; null where the upstream does not tell. */
-  progressOf(task: VideoTask): number | null;
   /** Tells whether a succeeded task has a video. Absent: it always has. */
   hasVideo?(task: VideoTask): boolean;
   /** Opens a part of a finished task; null for a last frame that the upstream did not make. */
@@ -82,7 +80,7 @@ export const createTaskVideo = (
       case 'processing':
       case 'running':
       case 'in_progress':
-        return { state: 'pending', progress: api.progressOf(task) };
+        return { state: 'pending', progress: task.progress ?? null };
       case 'succeeded':
       case 'completed':
         return api.hasVideo?.(task) === false ? failed('a finished task has no video') : { state: 'done' };

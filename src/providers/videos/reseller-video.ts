@@ -43,7 +43,6 @@ export const createResellerVideo = (options: TaskVideoOptions): VideoProvider =>
       url: `${options.baseUrl.replace(/\/v1$/, '')}/v1/videos`,
       toBody,
       headers: () => ({ 'idempotency-key': newId() }),
-      progressOf: ({ progress = 0 }) => progress,
       open: async (part, task) => {
         const body = await openBytes(part, task);
         const content = body === null ? null : await toContent(part, body);

@@ -194,7 +194,7 @@ describe('the report of a reseller’s video', () => {
     ],
     [
       { status: 'in_progress', progress: 'half' },
-      { state: 'pending', progress: 0 },
+      { state: 'pending', progress: null },
     ],
     [{ status: 'rendering' }, { state: 'pending', progress: null }],
     [{ status: 'completed', progress: 100 }, { state: 'done' }],
