@@ -25,19 +25,9 @@ export interface SweepsOptions {
   checkEveryMs?: number;
 }
 
-export interface Sweeps {
-  /**
-   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
-   * and when it answers again.
-   */
-  begin(signal: AbortSignal): Promise<void>;
-  /** Returns the result of the last check of the media storage. */
-  place(): PlaceState;
-}
-
 export type PlaceState = 'unknown' | 'ready' | 'unavailable';
 
-/** Removes expired data in the background: bytes, unfinished writes, rows. */
+/** Removes expired data in the background: bytes, unfinished writes, rows. Also checks the media storage. */
 export const createSweeps = ({
   store,
   files,
@@ -45,7 +35,7 @@ export const createSweeps = ({
   clock,
   log,
   checkEveryMs = 30_000,
-}: SweepsOptions): Sweeps => {
+}: SweepsOptions) => {
   let place: PlaceState = 'unknown';
 
   const checkPlace = async (signal: AbortSignal): Promise<void> => {
@@ -62,6 +52,10 @@ export const createSweeps = ({
     }
   };
 
+  /**
+   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
+   * and when it answers again.
+   */
   const begin = async (signal: AbortSignal): Promise<void> => {
     const every = (intervalMs: number, what: string, work: () => Promise<unknown>): Promise<void> =>
       repeat({ what, intervalMs, signal, log, work: async () => void (await work()) });
@@ -88,7 +82,7 @@ export const createSweeps = ({
       ),
     ]);
   };
-  return { begin, place: () => place };
+  return { begin, /** Returns the result of the last check of the media storage. */ place: () => place };
 };
 
 const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {

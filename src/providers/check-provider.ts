@@ -1,10 +1,9 @@
+import { createHttpClient } from '../http/http-client.ts';
 import type { Log } from '../kit/log.ts';
 import { definitionOf } from './index.ts';
 import type { ProviderConfig } from './provider.ts';
-import { createUpstream } from './upstream.ts';
 
-const ms = 5_000;
-const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms, totalMs: ms };
+const timeoutMs = 5_000;
 
 /** Says what is wrong and what to do; null when nothing is known to be wrong. */
 const troubleOf = (status: number, setting: string): string | null => {
@@ -34,9 +33,14 @@ export const checkProvider = async (
       { provider: name, url: `${origin}${pathname}`, ...facts },
       `the provider ${name} ${trouble} (causeway.yaml)`,
     );
-  const upstream = createUpstream({ apiKey, timeouts });
+  const http = createHttpClient({ connectMs: timeoutMs });
   try {
-    const { status } = await upstream.open(url, { limits: { totalBytes: Infinity }, signal });
+    const { status } = await http.send(url, {
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      timeouts: { totalMs: timeoutMs },
+      signal,
+      limits: () => ({ totalBytes: Infinity }),
+    });
     const trouble = troubleOf(status, setting);
     if (trouble !== null) warn(trouble, { status });
   } catch (error) {
@@ -45,6 +49,6 @@ export const checkProvider = async (
       err: error,
     });
   } finally {
-    await upstream.close();
+    await http.close();
   }
 };

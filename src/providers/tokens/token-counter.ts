@@ -3,18 +3,14 @@ import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
 import { sliceText } from './slices.ts';
 
+export type TokenCounter = ReturnType<typeof createTokenCounter>;
+
 /**
  * Counts tokens (o200k_base) in a worker thread, as loading the vocabulary alone takes 0.2 s. A text above
  * 131,072 UTF-16 units is estimated from an evenly spread sample of that size. A count is never above the
  * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
  */
-export interface TokenCounter {
-  /** Returns the number of tokens of each text. Throws only the signal's reason. */
-  count(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
-  close(): Promise<void>;
-}
-
-export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
+export const createTokenCounter = ({ log }: { log: Log }) => {
   const pool = createThreadPool<string[][], number[]>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
@@ -23,7 +19,8 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
     maxHeapMb: 512,
   });
   return {
-    count: async (texts, signal) => {
+    /** Returns the number of tokens of each text. Throws only the signal's reason. */
+    count: async (texts: readonly string[], signal: AbortSignal): Promise<number[]> => {
       const sliced = texts.map(sliceText);
       try {
         const counts = await pool.run(

@@ -14,21 +14,12 @@ export interface RemuxTask {
   to: string;
 }
 
-export interface MovMaker {
-  /**
-   * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
-   * the folder and in a thread, with bounded memory. The body throws ProviderError.
-   */
-  toMov(content: VideoContent, signal: AbortSignal): VideoContent;
-  /** Removes the files that a killed process left behind. */
-  sweep(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** No remux takes this long. */
 const abandonedMs = 24 * 3_600_000;
 
-export const createMovMaker = ({ directory }: { directory: string }): MovMaker => {
+export type MovMaker = ReturnType<typeof createMovMaker>;
+
+export const createMovMaker = ({ directory }: { directory: string }) => {
   const pool = createThreadPool<RemuxTask, void>({
     file: new URL('./remux/worker.ts', import.meta.url),
     size: 1,
@@ -70,10 +61,15 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
   };
 
   return {
-    toMov: (content, signal) =>
+    /**
+     * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
+     * the folder and in a thread, with bounded memory. The body throws ProviderError.
+     */
+    toMov: (content: VideoContent, signal: AbortSignal): VideoContent =>
       content.contentType === 'video/quicktime'
         ? content
         : { contentType: 'video/quicktime', body: convert(content.body, signal) },
+    /** Removes the files that a killed process left behind. */
     sweep: () => removeOldFiles(directory, abandonedMs),
     close: () => pool.close(),
   };
