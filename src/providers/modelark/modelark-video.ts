@@ -1,8 +1,7 @@
 import { ProviderError } from '../provider-error.ts';
-import { downloadResult } from '../video/download-result.ts';
+import { downloadResult, toContent } from '../video/result-content.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
-import { toContent } from '../video/to-content.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
 import { escapeFlags } from './escape-flags.ts';
 import { tasksUrl } from './tasks-url.ts';

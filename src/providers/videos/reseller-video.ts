@@ -1,8 +1,7 @@
 import { newId } from '../../kit/ids.ts';
-import { downloadResult, largestResult, resultBody } from '../video/download-result.ts';
+import { downloadResult, largestResult, resultBody, toContent } from '../video/result-content.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
-import { toContent } from '../video/to-content.ts';
 import { toPollFailure } from '../upstream-failure.ts';
 import { leaveBody } from '../upstream.ts';
 import { ProviderError } from '../provider-error.ts';

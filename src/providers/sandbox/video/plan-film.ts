@@ -1,6 +1,6 @@
 import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
-import { measureVideo } from '../../video/measure-video.ts';
+import { measureVideo, type VideoMeasure } from '../../video/measure-video.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
 import { ratioProportion, videoSize, type VideoSize } from '../../video/video-size.ts';
 import { excerpt } from '../compose-text.ts';
@@ -92,30 +92,25 @@ const proportionOf = async (bytes: Uint8Array, signal: AbortSignal): Promise<num
   }
 };
 
-interface Clip {
-  seconds: number;
-  proportion: number;
-}
-
 /** Measures the reference video when its length or shape is needed. */
 const measureClip = async (
   { inputs, durationSeconds, ratio }: VideoRequest,
   signal: AbortSignal,
-): Promise<Clip | null> => {
+): Promise<VideoMeasure | null> => {
   const input = inputs.find(({ role }) => role === 'reference_video');
   const isEdit = durationSeconds === -1;
-  const isNeeded = isEdit || (ratio === 'adaptive' && input !== undefined);
-  if (!isNeeded) return null;
-  const measure = input === undefined ? null : await measureVideo(await input.load(signal), signal);
-  if (measure !== null) return { seconds: measure.seconds, proportion: measure.width / measure.height };
-  if (isEdit) throw unusable('there is no reference video to edit, or its length cannot be read');
-  return null;
+  const isNeeded = isEdit || ratio === 'adaptive';
+  const measure =
+    isNeeded && input !== undefined ? await measureVideo(await input.load(signal), signal) : null;
+  if (isEdit && measure === null)
+    throw unusable('there is no reference video to edit, or its length cannot be read');
+  return measure;
 };
 
 /** Returns the proportion of the first frame, of another image, or of the reference video. */
-const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
+const adapted = (images: readonly LoadedImage[], clip: VideoMeasure | null): number => {
   const image = images.find(({ role }) => role === 'first_frame') ?? images[0];
-  const proportion = image?.proportion ?? clip?.proportion ?? defaultProportion;
+  const proportion = image?.proportion ?? (clip === null ? defaultProportion : clip.width / clip.height);
   return Math.min(widest, Math.max(1 / widest, proportion));
 };
 
