@@ -3,6 +3,7 @@ import { randomBase62 } from '../kit/ids.ts';
 import type { MediaRole, Store } from '../store/store.ts';
 import type { MediaFiles, ReadMediaOptions } from './media-files.ts';
 import { extensionOf } from './media-types.ts';
+import type { VideoInput } from '../providers/video/video-provider.ts';
 
 /** Base62 characters. Whoever knows the id in a result URL may read the bytes. */
 const idLength = 43;
@@ -77,3 +78,17 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
     usedSince: () => files.usedSince(),
   };
 };
+
+/** Converts a saved input to the adapters' form. `load` throws if its bytes are gone. */
+export const toVideoInput =
+  (library: Pick<MediaLibrary, 'read' | 'urlOf'>) =>
+  ({ role, id, contentType }: Pick<VideoInput, 'role' | 'contentType'> & { id: string }): VideoInput => ({
+    role,
+    contentType,
+    url: library.urlOf({ id, contentType }),
+    load: async (signal) => {
+      const stream = await library.read(id);
+      if (stream === null) throw new Error(`the bytes of input ${id} are gone`);
+      return Buffer.concat(await stream.toArray({ signal }));
+    },
+  });

@@ -16,26 +16,23 @@ export interface UpstreamAnswer extends AnswerHead {
   value: unknown;
 }
 
-/**
- * An HTTP service with its key and connections. Any status is an answer, and redirects are not followed. Throws
- * ProviderError, or the signal's reason.
- */
-export interface Upstream {
-  /** Reads a whole answer, of at most `maxBytes` (by default 4 MB). */
-  ask(url: string, request: UpstreamRequest & { maxBytes?: number }): Promise<UpstreamAnswer>;
-  /** The body must be read to its end or destroyed. It fails with OutboundError, or the signal's reason. */
-  open(url: string, request: UpstreamRequest & { limits: BodyLimits }): Promise<HttpAnswer>;
-  close(): Promise<void>;
-}
-
 const usualBytes = 4 * 1024 ** 2;
 
-/** Creates an upstream with connect, first byte, idle and total time-outs. */
-export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey' | 'timeouts'>): Upstream => {
+export type Upstream = ReturnType<typeof createUpstream>;
+
+/**
+ * An HTTP service with its key and connections, and with connect, first byte, idle and total time-outs. Any status is an
+ * answer, and redirects are not followed. Throws ProviderError, or the signal's reason.
+ */
+export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey' | 'timeouts'>) => {
   const http = createHttpClient(timeouts);
   const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 
-  const open: Upstream['open'] = async (url, { body, headers, signal, limits }) => {
+  /** The body must be read to its end or destroyed. It fails with OutboundError, or the signal's reason. */
+  const open = async (
+    url: string,
+    { body, headers, signal, limits }: UpstreamRequest & { limits: BodyLimits },
+  ): Promise<HttpAnswer> => {
     try {
       return await http.send(url, {
         method: body === undefined ? 'GET' : 'POST',
@@ -52,13 +49,17 @@ export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey'
 
   return {
     open,
-    ask: async (url, { maxBytes = usualBytes, ...request }) =>
+    /** Reads a whole answer, of at most `maxBytes` (by default 4 MB). */
+    ask: async (
+      url: string,
+      { maxBytes = usualBytes, ...request }: UpstreamRequest & { maxBytes?: number },
+    ): Promise<UpstreamAnswer> =>
       readAnswer(await open(url, { ...request, limits: { totalBytes: maxBytes } })),
     close: () => http.close(),
   };
 };
 
-/** Reads the rest of an answer. Throws like `Upstream`. */
+/** Reads the rest of an answer. Throws ProviderError, or the signal's reason. */
 export const readAnswer = async ({ status, headers, body }: HttpAnswer): Promise<UpstreamAnswer> => {
   try {
     const text = await body.text();

@@ -11,25 +11,18 @@ import {
   type UpstreamRequest,
 } from '../upstream.ts';
 
-/** An OpenAI-compatible service. Throws ProviderError, or the signal's reason. */
-export interface OpenAiClient {
-  /** With the version part, as in `https://api.openai.com/v1`. */
-  baseUrl: string;
-  /** Posts JSON, or a body with a content type of its own. Returns the JSON of the answer; undefined when it is none. */
-  post(path: string, request: UpstreamRequest): Promise<unknown>;
-  /** Posts JSON and yields the JSON of each event up to `[DONE]`, as it was sent. */
-  stream(path: string, request: UpstreamRequest): AsyncGenerator<unknown, void, undefined>;
-  close(): Promise<void>;
-}
-
 const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
 /** An image in base64 is a third longer than itself. */
 const answerBytes = 48 * megabyte;
 
-export const createOpenAiClient = (
-  config: Pick<RemoteConfig, 'baseUrl' | 'apiKey' | 'timeouts'>,
-): OpenAiClient => {
+export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
+
+/**
+ * An OpenAI-compatible service. `baseUrl` has the version part, as in `https://api.openai.com/v1`. Throws ProviderError, or
+ * the signal's reason.
+ */
+export const createOpenAiClient = (config: Pick<RemoteConfig, 'baseUrl' | 'apiKey' | 'timeouts'>) => {
   const { baseUrl } = config;
   const upstream = createUpstream(config);
   const toRequest = (request: UpstreamRequest): UpstreamRequest => ({
@@ -38,7 +31,8 @@ export const createOpenAiClient = (
   });
   return {
     baseUrl,
-    post: async (path, request) => {
+    /** Posts JSON, or a body with a content type of its own. Returns the JSON of the answer; undefined when it is none. */
+    post: async (path: string, request: UpstreamRequest): Promise<unknown> => {
       const answer = await upstream.ask(`${baseUrl}${path}`, {
         ...toRequest(request),
         maxBytes: answerBytes,
@@ -46,7 +40,11 @@ export const createOpenAiClient = (
       if (!isSuccess(answer)) throw toStatusFailure(answer);
       return answer.value;
     },
-    stream: async function* (path, request) {
+    /** Posts JSON and yields the JSON of each event up to `[DONE]`, as it was sent. */
+    stream: async function* (
+      path: string,
+      request: UpstreamRequest,
+    ): AsyncGenerator<unknown, void, undefined> {
       const answer = await upstream.open(`${baseUrl}${path}`, { ...toRequest(request), limits: eventLimits });
       if (!isSuccess(answer)) throw toStatusFailure(await readAnswer(answer));
       const { body, headers } = answer;
