@@ -10,13 +10,13 @@ export interface RepeatOptions {
   work: () => Promise<void> | void;
 }
 
-/** Runs `work` now, and again `intervalMs` after each end, until `signal` aborts. Logs failures. */
+/** Runs `work` now, and again `intervalMs` after each end, until `signal` aborts. Logs failures before the abort. */
 export const repeat = async ({ what, intervalMs, signal, log, work }: RepeatOptions): Promise<void> => {
   while (!signal.aborted) {
     try {
       await work();
     } catch (error) {
-      log.error({ err: error }, `${what} failed`);
+      if (!signal.aborted) log.error({ err: error }, `${what} failed`);
     }
     await pause(intervalMs, signal);
   }

@@ -227,6 +227,15 @@ describe('a film of the sandbox', () => {
     expect(await probe(bytes)).toMatchObject({ seconds: 2, width: 480, height: 480 });
   });
 
+  it('is removed soon after it was fetched', async () => {
+    const { provider, task } = await film();
+    await provider.sweep();
+    expect(await readdir(directory)).toContain(task);
+    now += 11 * 60_000;
+    await provider.sweep();
+    expect(await readdir(directory)).not.toContain(task);
+  });
+
   it('has no last frame to fetch when none was asked for', async () => {
     const { provider, task } = await film();
     expect(await fetchPart(provider, task, 'last_frame')).toBeNull();

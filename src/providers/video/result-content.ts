@@ -1,7 +1,11 @@
 import type { Readable } from 'node:stream';
 import { OutboundError, type Outbound } from '../../http/outbound.ts';
+import { peekStream } from '../../kit/peek-stream.ts';
+import { imageContentType } from '../image/input-image-type.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
+import { videoContentType } from './content-type.ts';
+import type { VideoContent } from './video-provider.ts';
 
 /** The largest results that are taken over from an upstream. */
 export const largestResult = { video: 2 * 1024 ** 3, last_frame: 64 * 1024 ** 2 };
@@ -43,3 +47,18 @@ const toResultFailure = (error: unknown): unknown =>
         cause: error,
       })
     : error;
+
+/** The bytes that are enough to tell a type. */
+const headBytes = 12;
+
+/** Reads the type of a file from its first bytes. Returns null for a file of another kind, and reads no more of it. */
+export const toContent = async (
+  part: 'video' | 'last_frame',
+  source: AsyncIterable<Uint8Array>,
+): Promise<VideoContent | null> => {
+  const { head, body, close } = await peekStream(source, headBytes);
+  const contentType = part === 'video' ? videoContentType(head) : imageContentType(head);
+  if (contentType !== null) return { contentType, body };
+  await close();
+  return null;
+};
