@@ -103,10 +103,9 @@ export const evmFamily: NetworkFamily = {
     },
   }),
 
-  findOutcome: async ({ payload: { payload }, requirements, transaction }, { rpc, signal }) => {
+  findOutcome: async (payment, { rpc, signal }) => {
     const { findEvmOutcome } = await import('./evm-outcome.ts');
-    const order = { payload: toEvmPayload(payload), requirements };
-    return findEvmOutcome(createEvmChain(rpc, signal), order, transaction);
+    return findEvmOutcome(createEvmChain(rpc, signal), payment, payment.transaction);
   },
   readTransaction: async (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
   readFunds: async ({ source, asset }, { rpc, signal }) => {
