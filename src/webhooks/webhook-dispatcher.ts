@@ -110,7 +110,7 @@ const createSlots = ({ total, perAccount, perHost, perReceiver }: Shares) => {
     /** Returns the deliveries that got a slot, by event. Those under way (`running`) have one. */
     enter: (
       deliveries: readonly Delivery[],
-      running: ReadonlyMap<string, unknown>,
+      running: { has(eventId: string): boolean },
     ): Map<string, { due: Delivery; release: Release }> => {
       const entered = new Map<string, { due: Delivery; release: Release }>();
       for (const due of scheduler.order(deliveries)) {
@@ -121,6 +121,32 @@ const createSlots = ({ total, perAccount, perHost, perReceiver }: Shares) => {
       }
       for (const { due } of entered.values()) scheduler.take(due);
       return entered;
+    },
+  };
+};
+
+/** The deliveries under way in this process. */
+const createDeliveries = (sender: Sender) => {
+  const running = new Map<string, Promise<void>>();
+  return {
+    has: (eventId: string): boolean => running.has(eventId),
+    /** Begins to deliver an event. Calls `onEnd` however it ends. */
+    start: (event: WebhookEvent, receiver: Receiver, onEnd: () => void): void => {
+      const sent = deliver(sender, event, receiver)
+        .catch((error: unknown) => {
+          if (sender.signal.aborted) return;
+          // Nothing is recorded: the lease of the event ends, and it is sent again.
+          sender.log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
+        })
+        .finally(() => {
+          running.delete(event.id);
+          onEnd();
+        });
+      running.set(event.id, sent);
+    },
+    /** Waits at most `timeoutMs` until all have ended. */
+    untilEnded: async (timeoutMs: number): Promise<void> => {
+      await Promise.race([Promise.allSettled(running.values()), pause(timeoutMs)]);
     },
   };
 };
@@ -140,30 +166,19 @@ export const createWebhookDispatcher = ({
   const { store, clock, log } = options;
   const owner = randomUUID();
   const slots = createSlots(sending);
-  /** The deliveries under way, by event. */
-  const running = new Map<string, Promise<void>>();
   const draining = new AbortController();
   const ended = new AbortController();
-  const { signal } = ended;
-  const sender: Sender = { timeoutMs: 10_000, random: Math.random, ...options, owner, signal };
+  const deliveries = createDeliveries({
+    timeoutMs: 10_000,
+    random: Math.random,
+    ...options,
+    owner,
+    signal: ended.signal,
+  });
   let claiming: Promise<void> = Promise.resolve();
   /** Ends the pause between two looks for due events. */
   let waking = new AbortController();
   const wake = (): void => waking.abort();
-
-  const start = (event: WebhookEvent, receiver: Receiver, release: Release): void => {
-    const sent = deliver(sender, event, receiver)
-      .catch((error: unknown) => {
-        // Nothing is recorded: the lease of the event ends, and it is sent again.
-        if (!signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
-      })
-      .finally(() => {
-        running.delete(event.id);
-        release();
-        wake();
-      });
-    running.set(event.id, sent);
-  };
 
   /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
   const startSome = async (): Promise<boolean> => {
@@ -171,8 +186,8 @@ export const createWebhookDispatcher = ({
     const now = clock.now();
     const waiting = (await store.listDueWebhooks(now)).map(withHost);
     // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
-    const lapsed = waiting.filter(({ id }) => running.has(id));
-    const entered = slots.enter(waiting, running);
+    const lapsed = waiting.filter(({ id }) => deliveries.has(id));
+    const entered = slots.enter(waiting, deliveries);
     const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
     if (ids.length === 0) return false;
     try {
@@ -181,7 +196,10 @@ export const createWebhookDispatcher = ({
         const slot = entered.get(event.id);
         if (slot === undefined || draining.signal.aborted) continue;
         entered.delete(event.id);
-        start(event, slot.due, slot.release);
+        deliveries.start(event, slot.due, () => {
+          slot.release();
+          wake();
+        });
       }
       // Empty when another process was faster.
       return claimed.length > 0;
@@ -214,9 +232,9 @@ export const createWebhookDispatcher = ({
       draining.abort();
       wake();
       await claiming;
-      await Promise.race([Promise.allSettled(running.values()), pause(timeoutMs)]);
+      await deliveries.untilEnded(timeoutMs);
       ended.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled(running.values()), pause(lastWordsMs)]);
+      await deliveries.untilEnded(lastWordsMs);
     },
   };
 };

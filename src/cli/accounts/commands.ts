@@ -151,14 +151,14 @@ const accountJson = (account: Account): JsonObject => ({
 
 const accountTable = (accounts: readonly Account[]): string =>
   formatTable(
-    ['ACCOUNT', 'STATUS', 'SANDBOX', { right: 'BALANCE USD' }, { right: 'HELD USD' }, 'CREATED', 'NAME'],
-    accounts.map(({ id, status, isSandbox, balance, held, createdAt, name }) => [
-      id,
-      status,
-      isSandbox,
-      formatUsd(balance - held),
-      formatUsd(held),
-      toIso(createdAt),
-      name,
-    ]),
+    {
+      ACCOUNT: 'id',
+      STATUS: 'status',
+      SANDBOX: 'sandbox',
+      'BALANCE USD': { right: 'balance_usd' },
+      'HELD USD': { right: 'held_usd' },
+      CREATED: 'created_at',
+      NAME: 'name',
+    },
+    accounts.map(accountJson),
   );

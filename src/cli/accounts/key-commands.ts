@@ -113,6 +113,6 @@ const apiKeyJson = (key: ApiKey): JsonObject => ({
 
 const apiKeyTable = (keys: readonly ApiKey[]): string =>
   formatTable(
-    ['KEY ID', 'KEY', 'CREATED', 'REVOKED', 'LABEL'],
-    keys.map((key) => [key.id, key.display, toIso(key.createdAt), isoOrNull(key.revokedAt), key.label]),
+    { 'KEY ID': 'id', KEY: 'display', CREATED: 'created_at', REVOKED: 'revoked_at', LABEL: 'label' },
+    keys.map(apiKeyJson),
   );

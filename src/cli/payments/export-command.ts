@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { isoOrNull } from '../../kit/clock.ts';
-import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import type { CommandContext } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
@@ -8,13 +7,13 @@ import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
 import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
-import { maxRefunds, readTokens } from './views.ts';
+import { maxRefunds, openPaymentViews, type PaymentViews } from './views.ts';
 
 const pageSize = 100;
 
 interface Source {
   store: Store;
-  findToken: FindToken;
+  views: PaymentViews;
 }
 
 const columns = [
@@ -32,12 +31,10 @@ const columns = [
 ];
 
 /** Formats the `columns`. An amount is a decimal of the token, or whole smallest units of an unknown token. */
-const toLine = async (payment: Payment, { store, findToken }: Source): Promise<string> => {
+const toLine = async (payment: Payment, { store, views }: Source): Promise<string> => {
   const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const settled = refunds.filter(({ state }) => state === 'settled');
-  const token = findToken(payment);
-  const toAmount = (amount: bigint): string =>
-    token === null ? amount.toString() : formatTokenAmount(amount, token.decimals);
+  const toAmount = (amount: bigint): string => views.tokenAmount({ ...payment, amount }) ?? amount.toString();
   return csvLine([
     isoOrNull(payment.settledAt) ?? '',
     payment.network,
@@ -82,9 +79,10 @@ export const addExportCommand = (payments: Command, context: CommandContext): vo
   addDayOptions(exporting)
     .option('--output <file>', 'write to this new file, which only you can read')
     .action((options: DayOptions, command: Command) =>
-      context.run(async ({ store, clock, config, writePart }) => {
+      context.run(async (session) => {
+        const { store, clock, writePart } = session;
         const days = toDays(options, clock.now());
-        const source = { store, findToken: await readTokens({ config }) };
+        const source = { store, views: await openPaymentViews(session) };
         return exportRows('payments', {
           command,
           writePart,

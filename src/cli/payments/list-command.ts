@@ -2,10 +2,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { findKnownNetwork } from '../../purchases/token-amount.ts';
 import { paymentStates } from '../../store/payment-states.ts';
 import type { Payment, PaymentPosition, PaymentState, Store } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { Answer, CommandContext, Session } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
 import { readCount } from '../read-arguments.ts';
-import { createPaymentViews, maxRefunds, readTokens, requirePayment } from './views.ts';
+import { maxRefunds, openPaymentViews, paymentTable, refundTable, requirePayment } from './views.ts';
 
 const maxListed = 2_000;
 const pageSize = 200;
@@ -28,24 +28,18 @@ interface ListOptions {
 
 type Wanted = Parameters<Store['listPayments']>[0];
 
-interface Listed {
-  payments: Payment[];
-  hasMore: boolean;
-}
-
 const positionOf = ({ createdAt, identity }: Payment): PaymentPosition => ({ createdAt, identity });
 
-/** Reads page by page, so that no read of the store is large. */
-const listPayments = async (store: Store, wanted: Wanted): Promise<Listed> => {
+/** Lists at most `limit` payments. Reads page by page, so that no read of the store is large. */
+const readPayments = async (store: Store, wanted: Wanted): Promise<Payment[]> => {
   const payments: Payment[] = [];
   for (;;) {
-    const limit = Math.min(pageSize, wanted.limit + 1 - payments.length);
+    const limit = Math.min(pageSize, wanted.limit - payments.length);
     const last = payments.at(-1);
     const before = last === undefined ? wanted.before : positionOf(last);
     const page = await store.listPayments({ ...wanted, before, limit });
     payments.push(...page);
-    if (payments.length > wanted.limit) return { payments: payments.slice(0, wanted.limit), hasMore: true };
-    if (page.length < limit) return { payments, hasMore: false };
+    if (page.length < limit || payments.length === wanted.limit) return payments;
   }
 };
 
@@ -53,18 +47,38 @@ const newestFirst = (one: Payment, other: Payment): number =>
   other.createdAt - one.createdAt || (one.identity < other.identity ? 1 : -1);
 
 /** Lists payments that should have ended by themselves: with an unknown outcome, or settling for too long. */
-const listStuck = async (store: Store, wanted: Wanted, now: number): Promise<Listed> => {
+const readStuck = async (store: Store, wanted: Wanted, now: number): Promise<Payment[]> => {
   const among = (...states: PaymentState[]): PaymentState[] =>
     states.filter((state) => wanted.states?.includes(state) ?? true);
   const settling = { states: among('produced', 'broadcasting'), updatedBefore: now - stuckAfterMs };
-  const found = [
-    await listPayments(store, { ...wanted, states: among('unknown') }),
-    await listPayments(store, { ...wanted, ...settling }),
-  ];
-  const stuck = found.flatMap(({ payments }) => payments).toSorted(newestFirst);
+  const unknown = await readPayments(store, { ...wanted, states: among('unknown') });
+  return [...unknown, ...(await readPayments(store, { ...wanted, ...settling }))].toSorted(newestFirst);
+};
+
+const listPayments = async (session: Session, options: ListOptions): Promise<Answer> => {
+  const { state: states, network, stuck: isStuck, limit } = options;
+  const { store, clock } = session;
+  const views = await openPaymentViews(session);
+  const before =
+    options.before === undefined ? undefined : positionOf(await requirePayment(store, options.before));
+  const wanted = { states, network, before, limit: limit + 1 };
+  const found = await (isStuck ? readStuck(store, wanted, clock.now()) : readPayments(store, wanted));
+  const payments = found.slice(0, limit);
+  const hasMore = found.length > limit;
+  const refunds = isStuck ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];
   return {
-    payments: stuck.slice(0, wanted.limit),
-    hasMore: stuck.length > wanted.limit || found.some(({ hasMore }) => hasMore),
+    json: {
+      payments: payments.map(views.paymentJson),
+      ...(isStuck ? { refunds: refunds.map(views.refundJson) } : {}),
+      has_more: hasMore,
+    },
+    text: [
+      payments.length === 0 ? 'There are no such payments.' : paymentTable(payments, views),
+      ...(refunds.length === 0 ? [] : ['Open refunds:', refundTable(refunds, views)]),
+    ].join('\n\n'),
+    remark: hasMore
+      ? `There are more: raise --limit, or continue with --before ${payments.at(-1)?.identity}`
+      : undefined,
   };
 };
 
@@ -82,35 +96,7 @@ export const addListCommand = (payments: Command, context: CommandContext): void
     .option('--stuck', 'only those that need a look, and open refunds')
     .option('--before <payment>', 'only those older than this one: the next page')
     .option('--limit <count>', 'list at most this many', readCount(maxListed), 100)
-    .action(({ state, network, stuck: isStuck, before, limit }: ListOptions) =>
-      context.run(async ({ store, clock, config }) => {
-        const views = createPaymentViews(await readTokens({ config }));
-        const wanted = {
-          states: state,
-          network,
-          before: before === undefined ? undefined : positionOf(await requirePayment(store, before)),
-          limit,
-        };
-        const { payments, hasMore } = await (isStuck
-          ? listStuck(store, wanted, clock.now())
-          : listPayments(store, wanted));
-        const refunds = isStuck ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];
-        return {
-          json: {
-            payments: payments.map(views.paymentJson),
-            ...(isStuck ? { refunds: refunds.map(views.refundJson) } : {}),
-            has_more: hasMore,
-          },
-          text: [
-            payments.length === 0 ? 'There are no such payments.' : views.paymentTable(payments),
-            ...(refunds.length === 0 ? [] : ['Open refunds:', views.refundTable(refunds)]),
-          ].join('\n\n'),
-          remark: hasMore
-            ? `There are more: raise --limit, or continue with --before ${payments.at(-1)?.identity}`
-            : undefined,
-        };
-      }),
-    );
+    .action((options: ListOptions) => context.run((session) => listPayments(session, options)));
   addExamples(list, [
     'causeway payments list',
     'causeway payments list --stuck',

@@ -63,40 +63,53 @@ interface Checked {
   notConfigured: Map<string, number>;
 }
 
+/** Reads all open payments, newest first, page by page. */
+const readOpen = async function* (store: Session['store']): AsyncGenerator<Payment> {
+  let before: PaymentPosition | undefined;
+  for (;;) {
+    const page = await store.listPayments({ states: openStates, before, limit: pageSize });
+    yield* page;
+    before = page.at(-1);
+    if (before === undefined || page.length < pageSize) return;
+  }
+};
+
 /** Checks at most `limit` open payments, newest first. Throws the error of a check after the other checks. */
 const checkPayments = async (
   { store }: Session,
   { gate, networks, limit }: { gate: X402Gate; networks: Networks; limit: number },
 ): Promise<Checked> => {
   const checked: Checked = { examined: 0, open: [], inProgress: 0, notConfigured: new Map() };
+  const { notConfigured } = checked;
+  const isConfigured = ({ network }: Payment): boolean => {
+    if (networks.some((configured) => configured.network === network)) return true;
+    notConfigured.set(network, (notConfigured.get(network) ?? 0) + 1);
+    return false;
+  };
+  const choose = async function* (): AsyncGenerator<Payment> {
+    let left = limit;
+    for await (const payment of readOpen(store)) {
+      if (left === 0) return;
+      if (!isConfigured(payment)) continue;
+      left -= 1;
+      yield payment;
+    }
+  };
   const check = async ({ identity }: Payment): Promise<void> => {
     const payment = await gate.reconcileOne({ identity, transaction: null });
     if (payment === null) checked.inProgress += 1;
     else checked.examined += 1;
     if (payment !== null && openStates.includes(payment.state)) checked.open.push(payment);
   };
-  const isConfigured = ({ network }: Payment): boolean => {
-    if (networks.some((configured) => configured.network === network)) return true;
-    checked.notConfigured.set(network, (checked.notConfigured.get(network) ?? 0) + 1);
-    return false;
-  };
 
-  let before: PaymentPosition | undefined;
-  let left = limit;
   const errors: unknown[] = [];
-  for (;;) {
-    const page = await store.listPayments({ states: openStates, before, limit: pageSize });
-    const queue = page.filter(isConfigured).slice(0, left);
-    left -= queue.length;
-    const work = async (): Promise<void> => {
-      for (let payment = queue.shift(); payment !== undefined; payment = queue.shift())
-        await check(payment).catch((error: unknown) => errors.push(error));
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize || left === 0) break;
-    before = { createdAt: last.createdAt, identity: last.identity };
-  }
+  const noteError = (error: unknown): void => void errors.push(error);
+  const chosen = choose();
+  const work = async (): Promise<void> => {
+    for (let next = await chosen.next(); next.done !== true; next = await chosen.next())
+      await check(next.value).catch(noteError);
+  };
+  await Promise.all(Array.from({ length: concurrency }, () => work().catch(noteError)));
   if (errors.length > 0) throw errors[0];
   return checked;
 };
@@ -124,14 +137,20 @@ const checkAll = (session: Session, limit: number): Promise<Answer> =>
   withGate(session, async (gate, networks) => {
     const checked = await checkPayments(session, { gate, networks, limit });
     const { signal } = new AbortController();
-    const refunds = await createRefundUpkeep({ ...session, networks })({ limit, signal });
+    const upkeep = await createRefundUpkeep({ ...session, networks })({ limit, signal });
+    const refunds = upkeep.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason }));
     const openRefunds = refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
-    const { examined, open } = checked;
+    const open = checked.open.map(({ identity, state, reason }) => ({ payment: identity, state, reason }));
     const isOpen = open.length > 0 || openRefunds.some(({ outcome }) => outcome === 'open');
+    const { examined } = checked;
     const resolved = examined - open.length;
-    const openRows = [
-      ...open.map(({ identity, state, reason }) => [identity, state, reason]),
-      ...openRefunds.map(({ refund, outcome, reason }) => [`refund ${refund.id}`, outcome, reason]),
+    const rows = [
+      ...open,
+      ...openRefunds.map(({ refund, outcome, reason }) => ({
+        payment: `refund ${refund}`,
+        state: outcome,
+        reason,
+      })),
     ];
     return {
       json: {
@@ -140,14 +159,15 @@ const checkAll = (session: Session, limit: number): Promise<Answer> =>
         left: open.length,
         in_progress: checked.inProgress,
         not_configured: Object.fromEntries(checked.notConfigured),
-        open: open.map(({ identity, state, reason }) => ({ payment: identity, state, reason })),
-        refunds: refunds.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason })),
+        open,
+        refunds,
       },
       text: [
         `Checked ${examined} payments: ${resolved} have ended, and ${open.length} are still open.`,
         refunds.length > 0 &&
           `Checked ${refunds.length} refunds: ${refunds.length - openRefunds.length} have ended, and ${openRefunds.length} are still open.`,
-        openRows.length > 0 && formatTable(['PAYMENT OR REFUND', 'STATE', 'REASON'], openRows),
+        rows.length > 0 &&
+          formatTable({ 'PAYMENT OR REFUND': 'payment', STATE: 'state', REASON: 'reason' }, rows),
       ]
         .filter((line) => line !== false)
         .join('\n'),

@@ -4,7 +4,7 @@ import type { CommandContext } from '../command-context.ts';
 import { CommandError, requireFound } from '../command-error.ts';
 import { addExamples, exampleId } from '../examples.ts';
 import { readCount, readUuid } from '../read-arguments.ts';
-import { createPaymentViews, readTokens, requirePayment } from './views.ts';
+import { openPaymentViews, refundTable, requirePayment } from './views.ts';
 
 const maxListed = 10_000;
 
@@ -59,16 +59,16 @@ export const addRefundsCommand = (payments: Command, context: CommandContext): v
     )
     .option('--limit <count>', 'list at most this many', readCount(maxListed), 1_000)
     .action((given: string | undefined, options: RefundsOptions) =>
-      context.run(async ({ store, config }) => {
+      context.run(async (session) => {
         const { all, limit } = options;
-        const { refundJson, refundTable } = createPaymentViews(await readTokens({ config }));
-        const found = await findRefunds(store, { ...options, given });
+        const views = await openPaymentViews(session);
+        const found = await findRefunds(session.store, { ...options, given });
         const listed = found.slice(0, limit);
         const hasMore = found.length > limit;
         const next = all === true ? `, or continue with --before ${listed.at(-1)?.id}` : '.';
         return {
-          json: { refunds: listed.map(refundJson), has_more: hasMore },
-          text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed),
+          json: { refunds: listed.map(views.refundJson), has_more: hasMore },
+          text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed, views),
           remark: hasMore ? `There are more: raise --limit${next}` : undefined,
         };
       }),
@@ -91,8 +91,9 @@ export const addCancelRefundCommand = (payments: Command, context: CommandContex
     )
     .argument('<refund>', 'id of the refund', readUuid)
     .action((id: string) =>
-      context.run(async ({ store, clock, config }) => {
-        const { refundJson } = createPaymentViews(await readTokens({ config }));
+      context.run(async (session) => {
+        const { store, clock } = session;
+        const { refundJson } = await openPaymentViews(session);
         const set = { reason: 'canceled' };
         const now = clock.now();
         const canceled = await store.advanceRefund({ id, from: ['planned'], to: 'failed', set, now });

@@ -1,40 +1,15 @@
 import type { Command } from 'commander';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { Payment } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { Answer, CommandContext, Session } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
-import { createPaymentViews, maxRefunds, readTokens, requirePayment, type PaymentViews } from './views.ts';
-
-const factsOf = (payment: Payment, { amountText }: PaymentViews): [string, string | null][] => [
-  ['payment', payment.identity],
-  ['state', payment.state],
-  ['amount', amountText(payment)],
-  ['network', payment.network],
-  ['asset', payment.asset],
-  ['payer', payment.payer],
-  ['paid to', payment.payTo],
-  ['transaction', payment.transaction],
-  ['reason', payment.reason],
-  ['facilitator', payment.facilitator],
-  ['payment id', payment.paymentId],
-  ['created', toIso(payment.createdAt)],
-  ['changed', toIso(payment.updatedAt)],
-  ['settled', isoOrNull(payment.settledAt)],
-  ['next check', isoOrNull(payment.checkAt)],
-  ['leased until', isoOrNull(payment.leaseUntil)],
-  ['stored answer', payment.result === null ? null : `${Buffer.byteLength(payment.result)} bytes`],
-];
-
-interface PaymentStory {
-  happened: string;
-  advice: string;
-}
+import { maxRefunds, openPaymentViews, refundTable, requirePayment } from './views.ts';
 
 const askChain = 'The gateway asks the chain again by itself; "causeway payments reconcile" asks now.';
 
 /** Tells in whole sentences how far a payment got and what the operator can do. */
-const tellPayment = (payment: Payment, now: number): PaymentStory => {
+const tellPayment = (payment: Payment, now: number): { happened: string; advice: string } => {
   const { state, leaseUntil, transaction } = payment;
   const because = payment.reason === null ? '' : ` (${payment.reason})`;
   const sent = transaction === null ? 'Its transaction is not known.' : `Its transaction is ${transaction}.`;
@@ -45,10 +20,7 @@ const tellPayment = (payment: Payment, now: number): PaymentStory => {
     case 'reserved':
     case 'verified':
       return {
-        happened:
-          state === 'reserved'
-            ? 'The proof was received and is being verified. Nothing was charged.'
-            : 'The proof is valid, and the answer is being produced. Nothing was charged.',
+        happened: `${state === 'reserved' ? 'The proof was received and is being verified' : 'The proof is valid, and the answer is being produced'}. Nothing was charged.`,
         advice: unlessLeased(
           'The process that worked on it ended: the gateway releases the proof, and its buyer can send it again.',
         ),
@@ -110,35 +82,40 @@ export const addShowCommand = (payments: Command, context: CommandContext): void
       '<payment>',
       'its identity, its transaction, or the beginning of either, as "payments list" shows it',
     )
-    .action((given: string) =>
-      context.run(async ({ store, clock, config }) => {
-        const views = createPaymentViews(await readTokens({ config }));
-        const payment = await requirePayment(store, given);
-        const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
-        const { happened, advice } = tellPayment(payment, clock.now());
-        return {
-          json: {
-            payment: {
-              ...views.paymentJson(payment),
-              check_at: isoOrNull(payment.checkAt),
-              lease_until: isoOrNull(payment.leaseUntil),
-              terms: JSON.parse(payment.requirements),
-              result_bytes: payment.result === null ? null : Buffer.byteLength(payment.result),
-            },
-            refunds: refunds.map(views.refundJson),
-            happened,
-            advice,
-          },
-          text: [
-            formatTable(['FIELD', 'VALUE'], factsOf(payment, views)),
-            `${happened}\n${advice}`,
-            refunds.length === 0 ? 'It has no refunds.' : views.refundTable(refunds),
-          ].join('\n\n'),
-        };
-      }),
-    );
+    .action((given: string) => context.run((session) => showPayment(session, given)));
   addExamples(show, [
     'causeway payments show 0x5f3c9a1e',
     'causeway payments show 0x5f3c9a1e --json | jq .advice',
   ]);
+};
+
+const showPayment = async (session: Session, given: string): Promise<Answer> => {
+  const { store, clock } = session;
+  const views = await openPaymentViews(session);
+  const payment = await requirePayment(store, given);
+  const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+  const { happened, advice } = tellPayment(payment, clock.now());
+  const facts = {
+    ...views.paymentJson(payment),
+    check_at: isoOrNull(payment.checkAt),
+    lease_until: isoOrNull(payment.leaseUntil),
+    result_bytes: payment.result === null ? null : Buffer.byteLength(payment.result),
+  };
+  const rows = Object.entries({ ...facts, amount: views.amountText(payment) });
+  return {
+    json: {
+      payment: { ...facts, terms: JSON.parse(payment.requirements) },
+      refunds: refunds.map(views.refundJson),
+      happened,
+      advice,
+    },
+    text: [
+      formatTable(
+        { FIELD: 'field', VALUE: 'value' },
+        rows.map(([name, value]) => ({ field: name.replaceAll('_', ' '), value })),
+      ),
+      `${happened}\n${advice}`,
+      refunds.length === 0 ? 'It has no refunds.' : refundTable(refunds, views),
+    ].join('\n\n'),
+  };
 };

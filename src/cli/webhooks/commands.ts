@@ -181,19 +181,19 @@ const attemptJson = (attempt: WebhookAttempt): JsonObject => ({
 
 const webhookTable = (webhooks: readonly WebhookEvent[]): string =>
   formatTable(
-    ['EVENT', 'STATE', { right: 'ATTEMPTS' }, 'NEXT', 'CREATED', 'HOST'],
-    webhooks.map((webhook) => [
-      webhook.id,
-      webhook.state,
-      webhook.attempts,
-      isoOrNull(webhook.nextAttemptAt),
-      toIso(webhook.createdAt),
-      URL.parse(webhook.url)?.host ?? null,
-    ]),
+    {
+      EVENT: 'event_id',
+      STATE: 'state',
+      ATTEMPTS: { right: 'attempts' },
+      NEXT: 'next_attempt_at',
+      CREATED: 'created_at',
+      HOST: 'host',
+    },
+    webhooks.map((webhook) => ({ ...webhookJson(webhook), host: URL.parse(webhook.url)?.host })),
   );
 
 const attemptTable = (attempts: readonly WebhookAttempt[]): string =>
   formatTable(
-    ['ATTEMPT', { right: 'TOOK MS' }, 'STATUS', 'FAILURE'],
-    attempts.map(({ at, durationMs, httpStatus, failure }) => [toIso(at), durationMs, httpStatus, failure]),
+    { ATTEMPT: 'at', 'TOOK MS': { right: 'duration_ms' }, STATUS: 'http_status', FAILURE: 'failure' },
+    attempts.map(attemptJson),
   );

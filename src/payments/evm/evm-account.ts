@@ -109,6 +109,38 @@ const createNonceMemory = () => {
   };
 };
 
+const createTransactionSigner = (privateKey: Hex, chainId: number) => {
+  const account = privateKeyToAccount(privateKey);
+  return {
+    address: account.address,
+    sign: async (call: SignedCall): Promise<Signed> => {
+      const raw = await account.signTransaction({ type: 'eip1559', chainId, ...call });
+      return { raw, transaction: keccak256(raw) };
+    },
+  };
+};
+
+/** A gap in the nonces of an account. `isStuck`: the transactions in it offer too little, and are replaced too. */
+interface NonceGap extends Omit<EvmSending, 'beforeBroadcast'> {
+  fees: EvmFees;
+  isStuck: boolean;
+}
+
+/** Sends empty transactions from `next` on to the nonce `end`. */
+const sendFillers = async (
+  { address, sign }: ReturnType<typeof createTransactionSigner>,
+  { next: first, end }: { next: number; end: number },
+  { chain, fees, isStuck }: NonceGap,
+): Promise<void> => {
+  let next = first;
+  for (let filled = 0; next < end && filled < maxFillers; filled += 1) {
+    const empty = { to: address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
+    // A transaction that has this nonce after all stays, unless it offers less.
+    await broadcast(chain, (await sign(empty)).raw);
+    next = Math.max(next + 1, isStuck ? 0 : await chain.getNonce(address, 'pending'));
+  }
+};
+
 export type EvmAccount = ReturnType<typeof createEvmAccount>;
 
 /**
@@ -125,19 +157,16 @@ export const createEvmAccount = (options: {
   waitMs: number;
 }) => {
   const { chainId } = options;
-  const account = privateKeyToAccount(options.privateKey);
+  const signer = createTransactionSigner(options.privateKey, chainId);
+  const { address, sign } = signer;
   const nonces = createNonceMemory();
   const enqueue = createAccountQueue({
-    lease: options.accountLeaseOf(`eip155:${chainId}:${account.address.toLowerCase()}`),
+    lease: options.accountLeaseOf(`eip155:${chainId}:${address.toLowerCase()}`),
     waitMs: options.waitMs,
     // The next nonce may be used.
     onBreak: nonces.forget,
   });
 
-  const sign = async (call: SignedCall): Promise<Signed> => {
-    const raw = await account.signTransaction({ type: 'eip1559', chainId, ...call });
-    return { raw, transaction: keccak256(raw) };
-  };
   const storeAndSend = async (
     { transaction, raw }: { transaction: string; raw: string },
     { chain, signal, beforeBroadcast }: EvmSending,
@@ -151,7 +180,7 @@ export const createEvmAccount = (options: {
     for (let attempt = 1; ; attempt += 1) {
       sending.signal.throwIfAborted();
       const endSending = nonces.beginSending();
-      const nonce = nonces.next() ?? (await sending.chain.getNonce(account.address, 'pending'));
+      const nonce = nonces.next() ?? (await sending.chain.getNonce(address, 'pending'));
       const signed = await sign({ ...call, nonce });
       const result = await storeAndSend(signed, sending);
       endSending(result === 'accepted' ? nonce : null);
@@ -172,7 +201,7 @@ export const createEvmAccount = (options: {
   };
 
   return {
-    address: account.address,
+    address,
     send: (call: EvmCall, sending: EvmSending) => enqueue(sending.signal, () => sendNext(call, sending)),
     /** Sends a transaction again that was signed earlier. */
     resend: (transaction: string, raw: string, sending: EvmSending) =>
@@ -188,28 +217,13 @@ export const createEvmAccount = (options: {
       }),
     /**
      * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at
-     * `nonce` can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its
-     * nonce this way is signed again at the next request.
+     * `nonce` can be mined. A settlement that loses its nonce this way is signed again at the next request.
      */
-    fillGap: (
-      nonce: number,
-      {
-        chain,
-        signal,
-        fees,
-        isStuck,
-      }: Omit<EvmSending, 'beforeBroadcast'> & { fees: EvmFees; isStuck: boolean },
-    ) =>
-      enqueue(signal, async () => {
-        let next = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
+    fillGap: (nonce: number, gap: NonceGap) =>
+      enqueue(gap.signal, async () => {
+        const next = await gap.chain.getNonce(address, gap.isStuck ? 'latest' : 'pending');
         if (next < nonce) nonces.forget();
-        for (let filled = 0; next < nonce && filled < maxFillers; filled += 1) {
-          const empty = { to: account.address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
-          // A transaction that has this nonce after all stays, unless it offers less.
-          await broadcast(chain, (await sign(empty)).raw);
-          const following = isStuck ? next + 1 : await chain.getNonce(account.address, 'pending');
-          next = Math.max(next + 1, following);
-        }
+        await sendFillers(signer, { next, end: nonce }, gap);
       }),
     /** Makes the next sending ask the chain for the nonce: a transaction was not seen to land. */
     forgetNonce: nonces.doubt,
