@@ -10,7 +10,7 @@ type Columns = Readonly<Record<string, string | { right: string }>>;
 const toText = (cell: unknown): string => {
   if (cell === null || cell === undefined) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  return sanitizeCell(String(cell));
+  return sanitizeCell(typeof cell === 'string' ? cell : JSON.stringify(cell));
 };
 
 /** Formats documents in aligned columns below their titles. No line ends in spaces. */

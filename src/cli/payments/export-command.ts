@@ -1,12 +1,11 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { isoOrNull } from '../../kit/clock.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
-import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
+import { dayOptions, toDays, type DayOptions, type Days } from './days.ts';
 import { maxRefunds, openPaymentViews, type PaymentViews } from './views.ts';
 
 const pageSize = 100;
@@ -66,33 +65,26 @@ const writeRows = async (source: Source, days: Days, write: Write): Promise<numb
   }
 };
 
-/** Adds `payments export`. */
-export const addExportCommand = (payments: Command, context: CommandContext): void => {
-  const exporting = payments
-    .command('export')
-    .summary('write settled payments as CSV')
-    .description(
-      'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A ' +
-        'field that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go ' +
-        'to stdout.',
-    );
-  addDayOptions(exporting)
-    .option('--output <file>', 'write to this new file, which only you can read')
-    .action((options: DayOptions, command: Command) =>
-      context.run(async (session) => {
-        const { store, clock, writePart } = session;
-        const days = toDays(options, clock.now());
-        const source = { store, views: await openPaymentViews(session) };
-        return exportRows('payments', {
-          command,
-          writePart,
-          writeRows: (write) => writeRows(source, days, write),
-          describe: (count) => `${count} payments.`,
-        });
-      }),
-    );
-  addExamples(exporting, [
+export const exportCommand: CommandDefinition<[DayOptions, Command]> = {
+  name: 'export',
+  summary: 'write settled payments as CSV',
+  description:
+    'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A field ' +
+    'that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go to stdout.',
+  examples: [
     'causeway payments export --from 2026-10-01 --to 2026-10-31 --output october.csv',
     'causeway payments export | head',
-  ]);
+  ],
+  options: [...dayOptions, new Option('--output <file>', 'write to this new file, which only you can read')],
+  run: async (session, options, command) => {
+    const { store, clock, writePart } = session;
+    const days = toDays(options, clock.now());
+    const source = { store, views: await openPaymentViews(session) };
+    return exportRows('payments', {
+      command,
+      writePart,
+      writeRows: (write) => writeRows(source, days, write),
+      describe: (count) => `${count} payments.`,
+    });
+  },
 };

@@ -1,13 +1,10 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { findKnownNetwork } from '../../purchases/token-amount.ts';
 import { paymentStates } from '../../store/payment-states.ts';
 import type { Payment, PaymentPosition, PaymentState, Store } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
-import { readCount } from '../read-arguments.ts';
+import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { maxRefunds, openPaymentViews, paymentTable, refundTable, requirePayment } from './views.ts';
 
-const maxListed = 2_000;
 const pageSize = 200;
 const stuckAfterMs = 15 * 60_000;
 
@@ -55,52 +52,49 @@ const readStuck = async (store: Store, wanted: Wanted, now: number): Promise<Pay
   return [...unknown, ...(await readPayments(store, { ...wanted, ...settling }))].toSorted(newestFirst);
 };
 
-const listPayments = async (session: Session, options: ListOptions): Promise<Answer> => {
-  const { state: states, network, stuck: isStuck, limit } = options;
-  const { store, clock } = session;
-  const views = await openPaymentViews(session);
-  const before =
-    options.before === undefined ? undefined : positionOf(await requirePayment(store, options.before));
-  const wanted = { states, network, before, limit: limit + 1 };
-  const found = await (isStuck ? readStuck(store, wanted, clock.now()) : readPayments(store, wanted));
-  const payments = found.slice(0, limit);
-  const hasMore = found.length > limit;
-  const refunds = isStuck ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];
-  return {
-    json: {
-      payments: payments.map(views.paymentJson),
-      ...(isStuck ? { refunds: refunds.map(views.refundJson) } : {}),
-      has_more: hasMore,
-    },
-    text: [
-      payments.length === 0 ? 'There are no such payments.' : paymentTable(payments, views),
-      ...(refunds.length === 0 ? [] : ['Open refunds:', refundTable(refunds, views)]),
-    ].join('\n\n'),
-    remark: hasMore
-      ? `There are more: raise --limit, or continue with --before ${payments.at(-1)?.identity}`
-      : undefined,
-  };
-};
-
-/** Adds `payments list`. */
-export const addListCommand = (payments: Command, context: CommandContext): void => {
-  const list = payments
-    .command('list')
-    .summary('list payments')
-    .description(
-      'Lists payments, newest first. With --stuck, only payments that should have ended, because their outcome is ' +
-        'unknown or they have been settling for more than 15 minutes; and the open refunds.',
-    )
-    .addOption(new Option('--state <state...>', 'only those in these states').choices(paymentStates))
-    .option('--network <network>', 'only those on this network, such as base', readNetwork)
-    .option('--stuck', 'only those that need a look, and open refunds')
-    .option('--before <payment>', 'only those older than this one: the next page')
-    .option('--limit <count>', 'list at most this many', readCount(maxListed), 100)
-    .action((options: ListOptions) => context.run((session) => listPayments(session, options)));
-  addExamples(list, [
+export const listCommand: CommandDefinition<[ListOptions]> = {
+  name: 'list',
+  summary: 'list payments',
+  description:
+    'Lists payments, newest first. With --stuck, only payments that should have ended, because their outcome is ' +
+    'unknown or they have been settling for more than 15 minutes; and the open refunds.',
+  examples: [
     'causeway payments list',
     'causeway payments list --stuck',
     'causeway payments list --state unknown broadcasting --network base --json',
     'causeway payments list --before 0x5f3c9a1e',
-  ]);
+  ],
+  options: [
+    new Option('--state <state...>', 'only those in these states').choices(paymentStates),
+    new Option('--network <network>', 'only those on this network, such as base').argParser(readNetwork),
+    new Option('--stuck', 'only those that need a look, and open refunds'),
+    new Option('--before <payment>', 'only those older than this one: the next page'),
+    limitOption(2_000, 100),
+  ],
+  run: async (session, options) => {
+    const { state: states, network, stuck: isStuck, limit } = options;
+    const { store, clock } = session;
+    const views = await openPaymentViews(session);
+    const before =
+      options.before === undefined ? undefined : positionOf(await requirePayment(store, options.before));
+    const wanted = { states, network, before, limit: limit + 1 };
+    const found = await (isStuck ? readStuck(store, wanted, clock.now()) : readPayments(store, wanted));
+    const payments = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const refunds = isStuck ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];
+    return {
+      json: {
+        payments: payments.map(views.paymentJson),
+        ...(isStuck ? { refunds: refunds.map(views.refundJson) } : {}),
+        has_more: hasMore,
+      },
+      text: [
+        payments.length === 0 ? 'There are no such payments.' : paymentTable(payments, views),
+        ...(refunds.length === 0 ? [] : ['Open refunds:', refundTable(refunds, views)]),
+      ].join('\n\n'),
+      remark: hasMore
+        ? `There are more: raise --limit, or continue with --before ${payments.at(-1)?.identity}`
+        : undefined,
+    };
+  },
 };

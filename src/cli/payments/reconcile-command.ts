@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { newId } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -7,17 +7,15 @@ import { networkFamilies } from '../../payments/families.ts';
 import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
 import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';
 import type { Payment, PaymentPosition, PaymentState } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
+import type { Answer, Session } from '../command-context.ts';
+import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { addExamples } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
-import { readCount } from '../read-arguments.ts';
 import { refundNotPossible } from './refund-context.ts';
 import { requirePayment } from './views.ts';
 
 type Networks = Config['x402']['networks'];
 
-const maxLimit = 10_000;
 const pageSize = 200;
 /** Each check waits for a chain. */
 const concurrency = 8;
@@ -195,32 +193,33 @@ const checkOne = (session: Session, payment: Payment, transaction: string | null
     };
   });
 
-/** Adds `payments reconcile`. */
-export const addReconcileCommand = (payments: Command, context: CommandContext): void => {
-  const reconcile = payments
-    .command('reconcile')
-    .summary('ask the chains now for the outcome of open payments and refunds')
-    .description(
-      'Asks the chains now for the outcome of open payments, also before their next check is due, and of sent refunds. ' +
-        'The gateway does the same by itself from time to time. The command sends nothing, and leaves payments on ' +
-        'networks alone that are not configured. It reads the settings of the gateway, its keys included. The gateway ' +
-        'may run meanwhile. The command ends with 1 if a checked payment or refund is still open.',
-    )
-    .argument('[payment]', 'only this one: its identity, its transaction, or the beginning of either')
-    .option('--transaction <id>', 'the transaction of that payment, if you have found it on the chain')
-    .option('--limit <count>', 'check at most this many', readCount(maxLimit), 1_000)
-    .action((given: string | undefined, { limit, transaction }: { limit: number; transaction?: string }) =>
-      context.run(async (session) => {
-        if (given !== undefined)
-          return checkOne(session, await requirePayment(session.store, given), transaction ?? null);
-        if (transaction !== undefined)
-          throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
-        return checkAll(session, limit);
-      }),
-    );
-  addExamples(reconcile, [
+export const reconcileCommand: CommandDefinition<
+  [string | undefined, { limit: number; transaction?: string }]
+> = {
+  name: 'reconcile',
+  summary: 'ask the chains now for the outcome of open payments and refunds',
+  description:
+    'Asks the chains now for the outcome of open payments, also before their next check is due, and of sent refunds. ' +
+    'The gateway does the same by itself from time to time. The command sends nothing, and leaves payments on networks ' +
+    'alone that are not configured. It reads the settings of the gateway, its keys included. The gateway may run ' +
+    'meanwhile. The command ends with 1 if a checked payment or refund is still open.',
+  examples: [
     'causeway payments reconcile',
     'causeway payments reconcile 0x5f3c9a1e --transaction 0x0d2e...77',
     'causeway payments reconcile --json | jq .left',
-  ]);
+  ],
+  arguments: [
+    new Argument('[payment]', 'only this one: its identity, its transaction, or the beginning of either'),
+  ],
+  options: [
+    new Option('--transaction <id>', 'the transaction of that payment, if you have found it on the chain'),
+    limitOption(10_000, 1_000, 'check'),
+  ],
+  run: async (session, given, { limit, transaction }) => {
+    if (given !== undefined)
+      return checkOne(session, await requirePayment(session.store, given), transaction ?? null);
+    if (transaction !== undefined)
+      throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
+    return checkAll(session, limit);
+  },
 };

@@ -1,8 +1,7 @@
-import type { Command } from 'commander';
+import { Argument } from 'commander';
 import { isoOrNull, toIso } from '../../kit/clock.ts';
 import type { Payment } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { formatTable } from '../format-table.ts';
 import { maxRefunds, openPaymentViews, refundTable, requirePayment } from './views.ts';
 
@@ -69,53 +68,47 @@ const tellPayment = (payment: Payment, now: number): { happened: string; advice:
   }
 };
 
-/** Adds `payments show`. */
-export const addShowCommand = (payments: Command, context: CommandContext): void => {
-  const show = payments
-    .command('show')
-    .summary('show a payment, its story and its refunds')
-    .description(
-      'Shows a payment without its proof and the sold answer, tells how far it got and what can be done, and lists its ' +
-        'refunds.',
-    )
-    .argument(
+export const showCommand: CommandDefinition<[string]> = {
+  name: 'show',
+  summary: 'show a payment, its story and its refunds',
+  description:
+    'Shows a payment without its proof and the sold answer, tells how far it got and what can be done, and lists its ' +
+    'refunds.',
+  examples: ['causeway payments show 0x5f3c9a1e', 'causeway payments show 0x5f3c9a1e --json | jq .advice'],
+  arguments: [
+    new Argument(
       '<payment>',
       'its identity, its transaction, or the beginning of either, as "payments list" shows it',
-    )
-    .action((given: string) => context.run((session) => showPayment(session, given)));
-  addExamples(show, [
-    'causeway payments show 0x5f3c9a1e',
-    'causeway payments show 0x5f3c9a1e --json | jq .advice',
-  ]);
-};
-
-const showPayment = async (session: Session, given: string): Promise<Answer> => {
-  const { store, clock } = session;
-  const views = await openPaymentViews(session);
-  const payment = await requirePayment(store, given);
-  const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
-  const { happened, advice } = tellPayment(payment, clock.now());
-  const facts = {
-    ...views.paymentJson(payment),
-    check_at: isoOrNull(payment.checkAt),
-    lease_until: isoOrNull(payment.leaseUntil),
-    result_bytes: payment.result === null ? null : Buffer.byteLength(payment.result),
-  };
-  const rows = Object.entries({ ...facts, amount: views.amountText(payment) });
-  return {
-    json: {
-      payment: { ...facts, terms: JSON.parse(payment.requirements) },
-      refunds: refunds.map(views.refundJson),
-      happened,
-      advice,
-    },
-    text: [
-      formatTable(
-        { FIELD: 'field', VALUE: 'value' },
-        rows.map(([name, value]) => ({ field: name.replaceAll('_', ' '), value })),
-      ),
-      `${happened}\n${advice}`,
-      refunds.length === 0 ? 'It has no refunds.' : refundTable(refunds, views),
-    ].join('\n\n'),
-  };
+    ),
+  ],
+  run: async (session, given) => {
+    const { store, clock } = session;
+    const views = await openPaymentViews(session);
+    const payment = await requirePayment(store, given);
+    const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
+    const { happened, advice } = tellPayment(payment, clock.now());
+    const facts = {
+      ...views.paymentJson(payment),
+      check_at: isoOrNull(payment.checkAt),
+      lease_until: isoOrNull(payment.leaseUntil),
+      result_bytes: payment.result === null ? null : Buffer.byteLength(payment.result),
+    };
+    const rows = Object.entries({ ...facts, amount: views.amountText(payment) });
+    return {
+      json: {
+        payment: { ...facts, terms: JSON.parse(payment.requirements) },
+        refunds: refunds.map(views.refundJson),
+        happened,
+        advice,
+      },
+      text: [
+        formatTable(
+          { FIELD: 'field', VALUE: 'value' },
+          rows.map(([name, value]) => ({ field: name.replaceAll('_', ' '), value })),
+        ),
+        `${happened}\n${advice}`,
+        refunds.length === 0 ? 'It has no refunds.' : refundTable(refunds, views),
+      ].join('\n\n'),
+    };
+  },
 };

@@ -1,11 +1,9 @@
-import type { Command } from 'commander';
 import type { JsonObject } from '../../kit/json.ts';
 import { findKnownNetwork, formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { PaymentSum } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { formatTable } from '../format-table.ts';
-import { addDayOptions, toDay, toDays, type DayOptions } from './days.ts';
+import { dayOptions, toDay, toDays, type DayOptions } from './days.ts';
 import { openPaymentViews } from './views.ts';
 
 /** Dollars are summed in 10^-18, which is exact for every token. */
@@ -94,52 +92,48 @@ const toTable = (rows: readonly Row[], byNetwork: readonly [string, Total][], al
   ]);
 };
 
-const sumUp = async (session: Session, options: DayOptions): Promise<Answer> => {
-  const { store, clock } = session;
-  const days = toDays(options, clock.now());
-  const { findToken } = await openPaymentViews(session);
-  const rows = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
-  const byNetwork = [...Map.groupBy(rows, ({ sum }) => sum.network)].flatMap(
-    ([network, ofNetwork]): [string, Total][] => {
-      const totals = ofNetwork.flatMap(({ total }) => total ?? []);
-      return totals.length === 0 ? [] : [[network, addTotals(totals)]];
-    },
-  );
-  const all = addTotals(byNetwork.map(([, total]) => total));
-  const leftOut = rows.filter(({ total }) => total === null);
-  const period = { from: toDay(days.from), to: toDay(days.to - 1) };
-  return {
-    json: {
-      ...period,
-      sums: rows.map(sumJson),
-      by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
-      total: totalJson(all),
-      left_out: leftOut.map(sumJson),
-    },
-    text:
-      rows.length === 0
-        ? `Nothing was settled or refunded from ${period.from} to ${period.to}.`
-        : toTable(rows, byNetwork, all),
-    ...(leftOut.length > 0
-      ? { remark: `The totals leave out ${leftOut.length} rows of unknown tokens.`, exitCode: 1 }
-      : {}),
-  };
-};
-
-/** Adds `payments sums`. */
-export const addSumsCommand = (payments: Command, context: CommandContext): void => {
-  const sums = payments
-    .command('sums')
-    .summary('sum up payments and refunds by network and day')
-    .description(
-      'Sums up settled payments and settled refunds by network and by day in UTC: a payment on the day of its ' +
-        'settlement, a refund on the day when it became final. One token counts as one US dollar. The totals leave out ' +
-        'unknown tokens, and then the command ends with 1.',
-    );
-  addDayOptions(sums).action((options: DayOptions) => context.run((session) => sumUp(session, options)));
-  addExamples(sums, [
+export const sumsCommand: CommandDefinition<[DayOptions]> = {
+  name: 'sums',
+  summary: 'sum up payments and refunds by network and day',
+  description:
+    'Sums up settled payments and settled refunds by network and by day in UTC: a payment on the day of its ' +
+    'settlement, a refund on the day when it became final. One token counts as one US dollar. The totals leave out ' +
+    'unknown tokens, and then the command ends with 1.',
+  examples: [
     'causeway payments sums',
     'causeway payments sums --from 2026-10-01 --to 2026-10-31',
     'causeway payments sums --json | jq -r .total.net_usd',
-  ]);
+  ],
+  options: dayOptions,
+  run: async (session, options) => {
+    const { store, clock } = session;
+    const days = toDays(options, clock.now());
+    const { findToken } = await openPaymentViews(session);
+    const rows = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
+    const byNetwork = [...Map.groupBy(rows, ({ sum }) => sum.network)].flatMap(
+      ([network, ofNetwork]): [string, Total][] => {
+        const totals = ofNetwork.flatMap(({ total }) => total ?? []);
+        return totals.length === 0 ? [] : [[network, addTotals(totals)]];
+      },
+    );
+    const all = addTotals(byNetwork.map(([, total]) => total));
+    const leftOut = rows.filter(({ total }) => total === null);
+    const period = { from: toDay(days.from), to: toDay(days.to - 1) };
+    return {
+      json: {
+        ...period,
+        sums: rows.map(sumJson),
+        by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
+        total: totalJson(all),
+        left_out: leftOut.map(sumJson),
+      },
+      text:
+        rows.length === 0
+          ? `Nothing was settled or refunded from ${period.from} to ${period.to}.`
+          : toTable(rows, byNetwork, all),
+      ...(leftOut.length > 0
+        ? { remark: `The totals leave out ${leftOut.length} rows of unknown tokens.`, exitCode: 1 }
+        : {}),
+    };
+  },
 };
