@@ -8,7 +8,7 @@ import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../st
 import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
 import { delayAfter } from './retry-schedule.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
-import { createFairScheduler, receiverKey, type Receiver } from './fair-scheduler.ts';
+import { createFairScheduler, receiverKey, type FairScheduler, type Receiver } from './fair-scheduler.ts';
 
 /**
  * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The last
@@ -69,21 +69,34 @@ const nextState = (outcome: Outcome): Pick<WebhookAttemptInput, 'state' | 'nextA
     : { state: 'pending', nextAttemptAt: now + delay };
 };
 
-interface Sender extends Omit<WebhookDispatcherOptions, 'sending' | 'pollMs'> {
+interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
   /** The name of this process in leases. */
   owner: string;
   timeoutMs: number;
+  pollMs: number;
   random: () => number;
+  limiter: ReturnType<typeof createFairShareLimiter>;
+  scheduler: FairScheduler;
+  /** The deliveries under way, by event. */
+  running: Map<string, Promise<void>>;
+  draining: AbortController;
   /** Aborts the deliveries under way. */
-  signal: AbortSignal;
+  ended: AbortController;
+  /** Ends the pause between two looks for due events. */
+  waking: AbortController;
 }
 
 /** Sends one event, and records the answer and what follows from it. */
-const deliver = async (sender: Sender, event: WebhookEvent, { host, accountId }: Receiver): Promise<void> => {
-  const { store, clock, log, owner, random } = sender;
+const deliver = async (
+  dispatch: Dispatch,
+  event: WebhookEvent,
+  { host, accountId }: Receiver,
+): Promise<void> => {
+  const { store, clock, log, owner, random } = dispatch;
   const at = clock.now();
   const secrets = await ensureWebhookSecret(store, accountId);
-  const answer = await sendWebhook(event, { ...sender, secrets, now: at });
+  const { signal } = dispatch.ended;
+  const answer = await sendWebhook(event, { ...dispatch, secrets, now: at, signal });
   if (answer === null) return;
   const { httpStatus, failure } = answer;
   const now = clock.now();
@@ -91,64 +104,88 @@ const deliver = async (sender: Sender, event: WebhookEvent, { host, accountId }:
   const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
   const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
   const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
+  const refused = { ...facts, httpStatus, failure };
   if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
   else if (next.state === 'exhausted')
-    log.warn({ ...facts, httpStatus, failure }, 'a webhook failed for the last time; it can be redelivered');
+    log.warn(refused, 'a webhook failed for the last time; it can be redelivered');
   else if (next.state === 'stopped')
     log.info(facts, 'the receiver of a webhook answered 410 and gets it no more');
 };
 
-/** Hands out the slots for deliveries within the shares of their receivers, in the order of their turns. */
-const createSlots = ({ total, perAccount, perHost, perReceiver }: Shares) => {
-  const limiter = createFairShareLimiter({
-    total,
-    perOwner: { account: perAccount, host: perHost, receiver: perReceiver },
-  });
-  const scheduler = createFairScheduler();
-  return {
-    hasFree: (): boolean => limiter.free > 0,
-    /** Returns the deliveries that got a slot, by event. Those under way (`running`) have one. */
-    enter: (
-      deliveries: readonly Delivery[],
-      running: { has(eventId: string): boolean },
-    ): Map<string, { due: Delivery; release: Release }> => {
-      const entered = new Map<string, { due: Delivery; release: Release }>();
-      for (const due of scheduler.order(deliveries)) {
-        if (running.has(due.id)) continue;
-        const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
-        const release = limiter.tryAcquire(owners);
-        if (release !== null) entered.set(due.id, { due, release });
-      }
-      for (const { due } of entered.values()) scheduler.take(due);
-      return entered;
-    },
-  };
+const start = (dispatch: Dispatch, event: WebhookEvent, { due, release }: Slot): void => {
+  const { running, ended, log } = dispatch;
+  const sent = deliver(dispatch, event, due)
+    .catch((error: unknown) => {
+      // Nothing is recorded: the lease of the event ends, and it is sent again.
+      if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
+    })
+    .finally(() => {
+      running.delete(event.id);
+      release();
+      dispatch.waking.abort();
+    });
+  running.set(event.id, sent);
 };
 
-/** The deliveries under way in this process. */
-const createDeliveries = (sender: Sender) => {
-  const running = new Map<string, Promise<void>>();
-  return {
-    has: (eventId: string): boolean => running.has(eventId),
-    /** Begins to deliver an event. Calls `onEnd` however it ends. */
-    start: (event: WebhookEvent, receiver: Receiver, onEnd: () => void): void => {
-      const sent = deliver(sender, event, receiver)
-        .catch((error: unknown) => {
-          if (sender.signal.aborted) return;
-          // Nothing is recorded: the lease of the event ends, and it is sent again.
-          sender.log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
-        })
-        .finally(() => {
-          running.delete(event.id);
-          onEnd();
-        });
-      running.set(event.id, sent);
-    },
-    /** Waits at most `timeoutMs` until all have ended. */
-    untilEnded: async (timeoutMs: number): Promise<void> => {
-      await Promise.race([Promise.allSettled(running.values()), pause(timeoutMs)]);
-    },
-  };
+/** A delivery with a slot among those that run. */
+interface Slot {
+  due: Delivery;
+  release: Release;
+}
+
+/** Takes slots for deliveries within the shares of their receivers, in the order of their turns. */
+const takeSlots = (
+  { limiter, scheduler, running }: Dispatch,
+  deliveries: readonly Delivery[],
+): Map<string, Slot> => {
+  const slots = new Map<string, Slot>();
+  for (const due of scheduler.order(deliveries)) {
+    if (running.has(due.id)) continue;
+    const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
+    const release = limiter.tryAcquire(owners);
+    if (release !== null) slots.set(due.id, { due, release });
+  }
+  for (const { due } of slots.values()) scheduler.take(due);
+  return slots;
+};
+
+/** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
+const startSome = async (dispatch: Dispatch): Promise<boolean> => {
+  const { store, clock, limiter, owner, running, draining } = dispatch;
+  if (limiter.free === 0) return false;
+  const now = clock.now();
+  const waiting = (await store.listDueWebhooks(now)).map(withHost);
+  // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
+  const lapsed = waiting.filter(({ id }) => running.has(id));
+  const slots = takeSlots(dispatch, waiting);
+  const ids = [...lapsed.map(({ id }) => id), ...slots.keys()];
+  if (ids.length === 0) return false;
+  try {
+    const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
+    for (const event of claimed) {
+      const slot = slots.get(event.id);
+      if (slot === undefined || draining.signal.aborted) continue;
+      slots.delete(event.id);
+      start(dispatch, event, slot);
+    }
+    // Empty when another process was faster.
+    return claimed.length > 0;
+  } finally {
+    for (const { release } of slots.values()) release();
+  }
+};
+
+const startAgainAndAgain = async (dispatch: Dispatch): Promise<void> => {
+  const { signal } = dispatch.draining;
+  while (!signal.aborted) {
+    dispatch.waking = new AbortController();
+    try {
+      while (!signal.aborted && (await startSome(dispatch)));
+    } catch (error) {
+      dispatch.log.error({ err: error }, 'claiming webhooks failed');
+    }
+    await pause(dispatch.pollMs, dispatch.waking.signal);
+  }
 };
 
 export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
@@ -159,82 +196,41 @@ export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
  * other processes may take those that wait for a share.
  */
 export const createWebhookDispatcher = ({
-  sending = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
-  pollMs = 1_000,
+  sending: { total, ...shares } = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
   ...options
 }: WebhookDispatcherOptions) => {
-  const { store, clock, log } = options;
-  const owner = randomUUID();
-  const slots = createSlots(sending);
-  const draining = new AbortController();
-  const ended = new AbortController();
-  const deliveries = createDeliveries({
+  const { perAccount: account, perHost: host, perReceiver: receiver } = shares;
+  const dispatch: Dispatch = {
     timeoutMs: 10_000,
+    pollMs: 1_000,
     random: Math.random,
     ...options,
-    owner,
-    signal: ended.signal,
-  });
+    owner: randomUUID(),
+    limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
+    scheduler: createFairScheduler(),
+    running: new Map(),
+    draining: new AbortController(),
+    ended: new AbortController(),
+    waking: new AbortController(),
+  };
+  const untilSent = (timeoutMs: number) =>
+    Promise.race([Promise.allSettled(dispatch.running.values()), pause(timeoutMs)]);
   let claiming: Promise<void> = Promise.resolve();
-  /** Ends the pause between two looks for due events. */
-  let waking = new AbortController();
-  const wake = (): void => waking.abort();
-
-  /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
-  const startSome = async (): Promise<boolean> => {
-    if (!slots.hasFree()) return false;
-    const now = clock.now();
-    const waiting = (await store.listDueWebhooks(now)).map(withHost);
-    // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
-    const lapsed = waiting.filter(({ id }) => deliveries.has(id));
-    const entered = slots.enter(waiting, deliveries);
-    const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
-    if (ids.length === 0) return false;
-    try {
-      const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
-      for (const event of claimed) {
-        const slot = entered.get(event.id);
-        if (slot === undefined || draining.signal.aborted) continue;
-        entered.delete(event.id);
-        deliveries.start(event, slot.due, () => {
-          slot.release();
-          wake();
-        });
-      }
-      // Empty when another process was faster.
-      return claimed.length > 0;
-    } finally {
-      for (const { release } of entered.values()) release();
-    }
-  };
-
-  const startAgainAndAgain = async (): Promise<void> => {
-    while (!draining.signal.aborted) {
-      waking = new AbortController();
-      try {
-        while (!draining.signal.aborted && (await startSome()));
-      } catch (error) {
-        log.error({ err: error }, 'claiming webhooks failed');
-      }
-      await pause(pollMs, waking.signal);
-    }
-  };
-
   return {
     /** Begins to deliver due events. */
     begin: (): void => {
-      claiming = startAgainAndAgain();
+      claiming = startAgainAndAgain(dispatch);
     },
     /** Tells that an event has just become due in this process. */
-    wake,
+    wake: (): void => dispatch.waking.abort(),
     /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
     drain: async (timeoutMs: number): Promise<void> => {
-      draining.abort();
-      wake();
+      dispatch.draining.abort();
+      dispatch.waking.abort();
       await claiming;
-      await deliveries.untilEnded(timeoutMs);
-      ended.abort(new Error('the process is ending'));
-      await deliveries.untilEnded(lastWordsMs);
+      await untilSent(timeoutMs);
+      dispatch.ended.abort(new Error('the process is ending'));
+      await untilSent(lastWordsMs);
     },
   };
 };

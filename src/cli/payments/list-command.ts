@@ -1,11 +1,17 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { findKnownNetwork } from '../../purchases/token-amount.ts';
 import { paymentStates } from '../../store/payment-states.ts';
-import type { Payment, PaymentPosition, PaymentState, Store } from '../../store/store.ts';
+import type { Payment, PaymentState, Store } from '../../store/store.ts';
 import { limitOption, type CommandDefinition } from '../command-definition.ts';
-import { maxRefunds, openPaymentViews, paymentTable, refundTable, requirePayment } from './views.ts';
+import {
+  maxRefunds,
+  openPaymentViews,
+  paymentTable,
+  readPayments,
+  refundTable,
+  requirePayment,
+} from './views.ts';
 
-const pageSize = 200;
 const stuckAfterMs = 15 * 60_000;
 
 const readNetwork = (text: string): string => {
@@ -23,33 +29,27 @@ interface ListOptions {
   limit: number;
 }
 
-type Wanted = Parameters<Store['listPayments']>[0];
+type Wanted = Parameters<typeof readPayments>[1];
 
-const positionOf = ({ createdAt, identity }: Payment): PaymentPosition => ({ createdAt, identity });
-
-/** Lists at most `limit` payments. Reads page by page, so that no read of the store is large. */
-const readPayments = async (store: Store, wanted: Wanted): Promise<Payment[]> => {
+const readFirst = async (store: Store, wanted: Wanted, limit: number): Promise<Payment[]> => {
   const payments: Payment[] = [];
-  for (;;) {
-    const limit = Math.min(pageSize, wanted.limit - payments.length);
-    const last = payments.at(-1);
-    const before = last === undefined ? wanted.before : positionOf(last);
-    const page = await store.listPayments({ ...wanted, before, limit });
-    payments.push(...page);
-    if (page.length < limit || payments.length === wanted.limit) return payments;
+  for await (const payment of readPayments(store, wanted)) {
+    payments.push(payment);
+    if (payments.length === limit) break;
   }
+  return payments;
 };
 
 const newestFirst = (one: Payment, other: Payment): number =>
   other.createdAt - one.createdAt || (one.identity < other.identity ? 1 : -1);
 
 /** Lists payments that should have ended by themselves: with an unknown outcome, or settling for too long. */
-const readStuck = async (store: Store, wanted: Wanted, now: number): Promise<Payment[]> => {
+const readStuck = async (store: Store, wanted: Wanted, limit: number, now: number): Promise<Payment[]> => {
   const among = (...states: PaymentState[]): PaymentState[] =>
     states.filter((state) => wanted.states?.includes(state) ?? true);
   const settling = { states: among('produced', 'broadcasting'), updatedBefore: now - stuckAfterMs };
-  const unknown = await readPayments(store, { ...wanted, states: among('unknown') });
-  return [...unknown, ...(await readPayments(store, { ...wanted, ...settling }))].toSorted(newestFirst);
+  const unknown = await readFirst(store, { ...wanted, states: among('unknown') }, limit);
+  return [...unknown, ...(await readFirst(store, { ...wanted, ...settling }, limit))].toSorted(newestFirst);
 };
 
 export const listCommand: CommandDefinition<[ListOptions]> = {
@@ -75,10 +75,12 @@ export const listCommand: CommandDefinition<[ListOptions]> = {
     const { state: states, network, stuck: isStuck, limit } = options;
     const { store, clock } = session;
     const views = await openPaymentViews(session);
-    const before =
-      options.before === undefined ? undefined : positionOf(await requirePayment(store, options.before));
-    const wanted = { states, network, before, limit: limit + 1 };
-    const found = await (isStuck ? readStuck(store, wanted, clock.now()) : readPayments(store, wanted));
+    const last = options.before === undefined ? undefined : await requirePayment(store, options.before);
+    const before = last && { createdAt: last.createdAt, identity: last.identity };
+    const wanted = { states, network, before };
+    const found = await (isStuck
+      ? readStuck(store, wanted, limit + 1, clock.now())
+      : readFirst(store, wanted, limit + 1));
     const payments = found.slice(0, limit);
     const hasMore = found.length > limit;
     const refunds = isStuck ? await store.listRefunds({ payment: null, limit: maxRefunds }) : [];

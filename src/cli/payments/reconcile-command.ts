@@ -6,17 +6,16 @@ import { configuredNetwork } from '../../payments/core/networks.ts';
 import { networkFamilies } from '../../payments/families.ts';
 import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
 import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';
-import type { Payment, PaymentPosition, PaymentState } from '../../store/store.ts';
+import type { Payment, PaymentState } from '../../store/store.ts';
 import type { Answer, Session } from '../command-context.ts';
 import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
 import { formatTable } from '../format-table.ts';
 import { refundNotPossible } from './refund-context.ts';
-import { requirePayment } from './views.ts';
+import { readPayments, requirePayment } from './views.ts';
 
 type Networks = Config['x402']['networks'];
 
-const pageSize = 200;
 /** Each check waits for a chain. */
 const concurrency = 8;
 
@@ -61,17 +60,6 @@ interface Checked {
   notConfigured: Map<string, number>;
 }
 
-/** Reads all open payments, newest first, page by page. */
-const readOpen = async function* (store: Session['store']): AsyncGenerator<Payment> {
-  let before: PaymentPosition | undefined;
-  for (;;) {
-    const page = await store.listPayments({ states: openStates, before, limit: pageSize });
-    yield* page;
-    before = page.at(-1);
-    if (before === undefined || page.length < pageSize) return;
-  }
-};
-
 /** Checks at most `limit` open payments, newest first. Throws the error of a check after the other checks. */
 const checkPayments = async (
   { store }: Session,
@@ -79,35 +67,25 @@ const checkPayments = async (
 ): Promise<Checked> => {
   const checked: Checked = { examined: 0, open: [], inProgress: 0, notConfigured: new Map() };
   const { notConfigured } = checked;
-  const isConfigured = ({ network }: Payment): boolean => {
-    if (networks.some((configured) => configured.network === network)) return true;
-    notConfigured.set(network, (notConfigured.get(network) ?? 0) + 1);
-    return false;
-  };
-  const choose = async function* (): AsyncGenerator<Payment> {
-    let left = limit;
-    for await (const payment of readOpen(store)) {
-      if (left === 0) return;
-      if (!isConfigured(payment)) continue;
-      left -= 1;
-      yield payment;
-    }
-  };
-  const check = async ({ identity }: Payment): Promise<void> => {
+  const configured = new Set(networks.map(({ network }) => network));
+  const queue: string[] = [];
+  for await (const { identity, network } of readPayments(store, { states: openStates })) {
+    if (!configured.has(network)) notConfigured.set(network, (notConfigured.get(network) ?? 0) + 1);
+    else if (queue.length < limit) queue.push(identity);
+    else break;
+  }
+  const check = async (identity: string): Promise<void> => {
     const payment = await gate.reconcileOne({ identity, transaction: null });
     if (payment === null) checked.inProgress += 1;
     else checked.examined += 1;
     if (payment !== null && openStates.includes(payment.state)) checked.open.push(payment);
   };
-
   const errors: unknown[] = [];
-  const noteError = (error: unknown): void => void errors.push(error);
-  const chosen = choose();
   const work = async (): Promise<void> => {
-    for (let next = await chosen.next(); next.done !== true; next = await chosen.next())
-      await check(next.value).catch(noteError);
+    for (let identity = queue.shift(); identity !== undefined; identity = queue.shift())
+      await check(identity).catch((error: unknown) => errors.push(error));
   };
-  await Promise.all(Array.from({ length: concurrency }, () => work().catch(noteError)));
+  await Promise.all(Array.from({ length: concurrency }, work));
   if (errors.length > 0) throw errors[0];
   return checked;
 };

@@ -132,6 +132,9 @@ const reasonTexts: Record<string, string> = {
   not_confirmed: 'the chain has not confirmed it yet',
   revert_not_final: 'it failed, in a block that is not final yet',
   failure_not_final: 'it failed, in a block that is not final yet',
+  receipt_not_shown: 'it is in a block, and the node does not show its receipt yet',
+  status_not_shown: 'it has landed, and the node does not show its status yet',
+  node_is_behind: 'the node is behind the chain; set the RPC of another one',
   transfer_not_logged: 'its receipt shows no such transfer; look at the transaction',
   no_landmark:
     'another transaction took its place, and the node cannot prove that this one is lost, as no transaction of the payment is known',

@@ -7,64 +7,68 @@ import { maxRefunds, openPaymentViews, refundTable, requirePayment } from './vie
 
 const askChain = 'The gateway asks the chain again by itself; "causeway payments reconcile" asks now.';
 
+interface PaymentStory {
+  happened: string;
+  advice: string;
+}
+
+const nothingToDo = 'There is nothing to do.';
+
 /** Tells in whole sentences how far a payment got and what the operator can do. */
-const tellPayment = (payment: Payment, now: number): { happened: string; advice: string } => {
-  const { state, leaseUntil, transaction } = payment;
+const tellPayment = (payment: Payment, now: number): PaymentStory => {
+  const { state, leaseUntil, transaction, isUnchecked } = payment;
   const because = payment.reason === null ? '' : ` (${payment.reason})`;
   const sent = transaction === null ? 'Its transaction is not known.' : `Its transaction is ${transaction}.`;
-  const isLeased = leaseUntil !== null && leaseUntil > now;
-  const unlessLeased = (advice: string): string =>
-    isLeased ? `A process works on it and has the lease until ${toIso(leaseUntil)}.` : advice;
+  const told = (happened: string, advice: string): PaymentStory => ({ happened, advice });
+  /** What a process works on needs no advice. */
+  const toldUnlessLeased = (happened: string, advice: string): PaymentStory =>
+    leaseUntil !== null && leaseUntil > now
+      ? told(happened, `A process works on it and has the lease until ${toIso(leaseUntil)}.`)
+      : told(happened, advice);
+  const abandoned =
+    'The process that worked on it ended: the gateway releases the proof, and its buyer can send it again.';
   switch (state) {
     case 'reserved':
+      return toldUnlessLeased(
+        'The proof was received and is being verified. Nothing was charged.',
+        abandoned,
+      );
     case 'verified':
-      return {
-        happened: `${state === 'reserved' ? 'The proof was received and is being verified' : 'The proof is valid, and the answer is being produced'}. Nothing was charged.`,
-        advice: unlessLeased(
-          'The process that worked on it ended: the gateway releases the proof, and its buyer can send it again.',
-        ),
-      };
+      return toldUnlessLeased(
+        'The proof is valid, and the answer is being produced. Nothing was charged.',
+        abandoned,
+      );
     case 'produced':
-      return {
-        happened: 'The answer is stored, but not charged for yet.',
-        advice: unlessLeased(
-          'Its buyer gets the answer, and is charged, by sending the same proof again; otherwise it expires by itself.',
-        ),
-      };
+      return toldUnlessLeased(
+        'The answer is stored, but not charged for yet.',
+        'Its buyer gets the answer, and is charged, by sending the same proof again; otherwise it expires by itself.',
+      );
     case 'broadcasting':
-      return {
-        happened: `The settlement has begun and may have been sent. ${sent}`,
-        advice: unlessLeased(askChain),
-      };
+      return toldUnlessLeased(`The settlement has begun and may have been sent. ${sent}`, askChain);
     case 'unknown':
-      return {
-        happened: `The buyer may have been charged, or may still be${because}. ${sent}`,
-        advice: askChain,
-      };
+      return told(`The buyer may have been charged, or may still be${because}. ${sent}`, askChain);
     case 'settled':
     case 'delivered': {
-      const settled = payment.isUnchecked
+      const settled = isUnchecked
         ? 'A facilitator says that the payment is settled. No node of the chain has confirmed that so far.'
         : 'The chain has the payment.';
       const answered =
         state === 'settled'
           ? 'The store has no record that its buyer was answered; the same proof gets the answer.'
           : 'Its buyer was answered.';
-      return {
-        happened: `${settled} ${answered}`,
-        advice: payment.isUnchecked ? askChain : 'It can be refunded: "causeway payments refund".',
-      };
+      const refundable = 'It can be refunded: "causeway payments refund".';
+      return told(`${settled} ${answered}`, isUnchecked ? askChain : refundable);
     }
     case 'rejected':
-      return {
-        happened: `The proof was refused${because}. Nothing was charged.`,
-        advice: 'There is nothing to do. The same proof may be sent again.',
-      };
+      return told(
+        `The proof was refused${because}. Nothing was charged.`,
+        `${nothingToDo} The same proof may be sent again.`,
+      );
     case 'failed':
-      return {
-        happened: `The settlement failed${because}. It is proven that the buyer was not charged.`,
-        advice: 'There is nothing to do. The buyer can pay again.',
-      };
+      return told(
+        `The settlement failed${because}. It is proven that the buyer was not charged.`,
+        `${nothingToDo} The buyer can pay again.`,
+      );
   }
 };
 

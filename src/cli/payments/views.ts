@@ -29,6 +29,25 @@ export const requirePayment = async (store: Store, given: string): Promise<Payme
   return payment;
 };
 
+const pageSize = 200;
+
+type Wanted = Parameters<Store['listPayments']>[0];
+
+/** Reads payments, newest first, page by page, so that no read of the store is large. */
+export const readPayments = async function* (
+  store: Store,
+  wanted: Omit<Wanted, 'limit'>,
+): AsyncGenerator<Payment> {
+  let before = wanted.before;
+  for (;;) {
+    const page: Payment[] = await store.listPayments({ ...wanted, before, limit: pageSize });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    before = { createdAt: last.createdAt, identity: last.identity };
+  }
+};
+
 interface AssetAmount {
   network: string;
   asset: string;

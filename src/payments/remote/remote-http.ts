@@ -31,8 +31,6 @@ const readBody = async (answer: HttpAnswer): Promise<unknown> => {
   }
 };
 
-export type RemoteHttp = ReturnType<typeof createRemoteHttp>;
-
 /**
  * Sends single requests to the facilitator at `url`, without retries. A request with a body is a POST. Redirects are
  * answers, not ways: proof and signature are meant for this facilitator only. `sign`: null leaves requests unsigned.
