@@ -91,16 +91,20 @@ export const showCommand: CommandDefinition<[string]> = {
     const payment = await requirePayment(store, given);
     const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
     const { happened, advice } = tellPayment(payment, clock.now());
+    const bytes = payment.result === null ? null : Buffer.byteLength(payment.result);
     const facts = {
       ...views.paymentJson(payment),
       check_at: isoOrNull(payment.checkAt),
       lease_until: isoOrNull(payment.leaseUntil),
-      result_bytes: payment.result === null ? null : Buffer.byteLength(payment.result),
     };
-    const rows = Object.entries({ ...facts, amount: views.amountText(payment) });
+    const rows = Object.entries({
+      ...facts,
+      amount: views.amountText(payment),
+      stored_answer: bytes && `${bytes} bytes`,
+    });
     return {
       json: {
-        payment: { ...facts, terms: JSON.parse(payment.requirements) },
+        payment: { ...facts, terms: JSON.parse(payment.requirements), result_bytes: bytes },
         refunds: refunds.map(views.refundJson),
         happened,
         advice,
