@@ -8,14 +8,14 @@ interface CommandTexts {
   /** One line in the list of commands. */
   summary: string;
   description: string;
-  /** Commands that work as they stand. */
-  examples: readonly string[];
-  /** Stands below the examples. */
-  appendix?: string;
 }
 
 /** A command on the store. `Given`: the values of its arguments, then its options, then commander's own command. */
 export interface CommandDefinition<Given extends unknown[]> extends CommandTexts {
+  /** Commands that work as they stand. */
+  examples: readonly [string, ...string[]];
+  /** Stands below the examples. */
+  appendix?: string;
   arguments?: readonly Argument[];
   options?: readonly Option[];
   /** Creates a missing embedded store. */
@@ -23,27 +23,36 @@ export interface CommandDefinition<Given extends unknown[]> extends CommandTexts
   run: (session: Session, ...given: Given) => Promise<Answer>;
 }
 
+/** Commands below one word. The help of the group shows the first example of each. */
 export interface CommandGroup extends CommandTexts {
   alias?: string;
-  commands: readonly (CommandGroup | CommandDefinition<never[]>)[];
+  commands: readonly Definition[];
 }
+
+type Definition = CommandGroup | CommandDefinition<never[]>;
+
+const examplesOf = (definition: Definition): readonly string[] =>
+  'commands' in definition
+    ? definition.commands.flatMap((command) => examplesOf(command)[0] ?? [])
+    : definition.examples;
 
 /** Adds commands below `parent`, with their help texts. */
 export const addCommands = (
   parent: Command,
-  definitions: CommandGroup['commands'],
+  definitions: readonly Definition[],
   context: CommandContext,
 ): void => {
   for (const definition of definitions) {
-    const { name, summary, description, examples, appendix } = definition;
-    const command = addExamples(parent.command(name).summary(summary).description(description), examples);
-    if (appendix !== undefined) command.addHelpText('after', appendix);
+    const { name, summary, description } = definition;
+    const command = parent.command(name).summary(summary).description(description);
+    addExamples(command, examplesOf(definition));
     if ('commands' in definition) {
       if (definition.alias !== undefined) command.alias(definition.alias);
       addCommands(command, definition.commands, context);
       continue;
     }
-    const { run, isNewAllowed } = definition;
+    const { appendix, run, isNewAllowed } = definition;
+    if (appendix !== undefined) command.addHelpText('after', appendix);
     for (const argument of definition.arguments ?? []) command.addArgument(argument);
     for (const option of definition.options ?? []) command.addOption(option);
     command.action((...given: unknown[]) =>

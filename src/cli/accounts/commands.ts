@@ -137,6 +137,5 @@ export const accountCommands: CommandGroup = {
   alias: 'account',
   summary: 'create, approve, suspend and list accounts; set their terms',
   description: 'Creates, approves, suspends and lists the accounts of customers, and sets their own terms.',
-  examples: ['causeway accounts create --name "Acme Ltd" --approved', 'causeway accounts list'],
   commands: [create, approve, suspend, list, termsCommands],
 };

@@ -96,9 +96,5 @@ export const keyCommands: CommandGroup = {
   name: 'keys',
   summary: 'issue, revoke and list API keys',
   description: 'Issues, revokes and lists the API keys of an account.',
-  examples: [
-    `causeway keys issue ${exampleAccount} --label production`,
-    `causeway keys list ${exampleAccount}`,
-  ],
   commands: [issue, revoke, list],
 };

@@ -147,7 +147,6 @@ const ledger: CommandGroup = {
   name: 'ledger',
   summary: 'prove that the books are right',
   description: 'Proves that the books are right.',
-  examples: ['causeway ledger check'],
   commands: [check],
 };
 

@@ -114,9 +114,5 @@ export const termsCommands: CommandGroup = {
   description:
     'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
     'gateway hold for everything that its terms leave out.',
-  examples: [
-    `causeway accounts terms show ${exampleAccount}`,
-    `causeway accounts terms set ${exampleAccount} --file terms.yaml`,
-  ],
   commands: [show, set, clear],
 };

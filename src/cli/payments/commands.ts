@@ -13,11 +13,6 @@ export const paymentCommands: CommandGroup = {
   description:
     'Lists, shows and sums up x402 payments, asks the chains for their outcome, and refunds them. A payment is named by ' +
     'its identity, its transaction, or the beginning of either.',
-  examples: [
-    'causeway payments list --stuck',
-    'causeway payments sums',
-    'causeway payments refund 0x5f3c9a1e --amount 0.05 --yes',
-  ],
   commands: [
     listCommand,
     showCommand,

@@ -171,6 +171,5 @@ export const webhookCommands: CommandGroup = {
     'Lists, shows and redelivers the webhooks that announce the end of image jobs, and rotates the secrets that sign ' +
     'them. A webhook is pending until the receiver acknowledges it (delivered), answers 410 (stopped), or fails at ' +
     'every attempt (exhausted).',
-  examples: ['causeway webhooks list --state exhausted', `causeway webhooks redeliver ${exampleId}`],
   commands: [list, show, redeliver, rotateSecret],
 };

@@ -82,42 +82,54 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
 export const readSender = (rawTransaction: string): Promise<Hex> =>
   recoverTransactionAddress({ serializedTransaction: `0x02${rawTransaction.slice(4)}` });
 
-/** Remembers the next nonce of an account while nothing speaks against it. */
-const createNonceMemory = () => {
-  let next: number | null = null;
-  /** Counts the reasons to doubt `next`, so that a sending under way does not restore a doubted one. */
-  let doubts = 0;
-  /** The doubts after which the chain was asked twice: the first answer may be in a gap, below nonces that are used. */
-  let doubtsCleared = 0;
-  return {
-    next: (): number | null => next,
-    forget: (): void => {
-      next = null;
-    },
-    doubt: (): void => {
-      doubts += 1;
-      next = null;
-    },
-    /** Returns a function that ends the sending. It takes the nonce that a node accepted; null for none. */
-    beginSending: () => {
-      const before = doubts;
-      return (accepted: number | null): void => {
-        if (accepted !== null && doubtsCleared === before && doubts === before) next = accepted + 1;
-        doubtsCleared = before;
-      };
-    },
-  };
+/**
+ * After a transaction was not seen to land, so many sendings ask the chain for their nonces: one may be under way, and
+ * the next answer may be in a gap, below nonces that are used.
+ */
+const doubtfulSendings = 2;
+
+/** The keys of an account, and the next nonce as far as it is known. */
+interface Signer {
+  address: Hex;
+  sign: (call: SignedCall) => Promise<Signed>;
+  /** Null: the chain is asked. */
+  nextNonce: number | null;
+  /** So many of the next sendings ask the chain, whatever they find. */
+  doubtful: number;
+}
+
+/** Passes a transaction to `beforeBroadcast`, which stores it, and only then sends it. */
+const storeAndSend = async (
+  signer: Signer,
+  { transaction, raw }: { transaction: string; raw: string },
+  { chain, signal, beforeBroadcast }: EvmSending,
+) => {
+  signal.throwIfAborted();
+  await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
+  signer.nextNonce = null;
+  return broadcast(chain, raw);
 };
 
-const createTransactionSigner = (privateKey: Hex, chainId: number) => {
-  const account = privateKeyToAccount(privateKey);
-  return {
-    address: account.address,
-    sign: async (call: SignedCall): Promise<Signed> => {
-      const raw = await account.signTransaction({ type: 'eip1559', chainId, ...call });
-      return { raw, transaction: keccak256(raw) };
-    },
-  };
+/** Sends a transaction with the next nonce. */
+const sendNext = async (signer: Signer, call: EvmCall, sending: EvmSending): Promise<EvmSent & Signed> => {
+  for (let attempt = 1; ; attempt += 1) {
+    sending.signal.throwIfAborted();
+    const nonce = signer.nextNonce ?? (await sending.chain.getNonce(signer.address, 'pending'));
+    const signed = await signer.sign({ ...call, nonce });
+    const result = await storeAndSend(signer, signed, sending);
+    if (result === 'accepted' && signer.doubtful === 0) signer.nextNonce = nonce + 1;
+    signer.doubtful = Math.max(0, signer.doubtful - 1);
+    if (result !== 'nonce_used' && result !== 'nonce_in_pool') return { ...signed, result };
+    // Another sender of this account was faster, so the node did not take this transaction.
+    if (attempt === maxSignatures) return { ...signed, result: 'refused' };
+  }
+};
+
+/** Sends a transaction whose nonce is given. `dead`: that nonce is used, so it can never land. */
+const sendSigned = async (...sending: Parameters<typeof storeAndSend>): Promise<BroadcastResult | 'dead'> => {
+  const result = await storeAndSend(...sending);
+  if (result === 'nonce_in_pool') return 'refused';
+  return result === 'nonce_used' ? 'dead' : result;
 };
 
 /** A gap in the nonces of an account. `isStuck`: the transactions in it offer too little, and are replaced too. */
@@ -126,13 +138,11 @@ interface NonceGap extends Omit<EvmSending, 'beforeBroadcast'> {
   isStuck: boolean;
 }
 
-/** Sends empty transactions from `next` on to the nonce `end`. */
-const sendFillers = async (
-  { address, sign }: ReturnType<typeof createTransactionSigner>,
-  { next: first, end }: { next: number; end: number },
-  { chain, fees, isStuck }: NonceGap,
-): Promise<void> => {
-  let next = first;
+/** Sends empty transactions for the nonces before `end`. */
+const fillGap = async (signer: Signer, end: number, { chain, fees, isStuck }: NonceGap): Promise<void> => {
+  const { address, sign } = signer;
+  let next = await chain.getNonce(address, isStuck ? 'latest' : 'pending');
+  if (next < end) signer.nextNonce = null;
   for (let filled = 0; next < end && filled < maxFillers; filled += 1) {
     const empty = { to: address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
     // A transaction that has this nonce after all stays, unless it offers less.
@@ -144,9 +154,8 @@ const sendFillers = async (
 export type EvmAccount = ReturnType<typeof createEvmAccount>;
 
 /**
- * One funded account that sends transactions, one at a time. Each is signed, its hash and bytes are passed to
- * `beforeBroadcast`, and only then it is sent. The methods throw RpcOutage or RpcRefusal when they failed before anything
- * was signed, the signal's reason, the errors of `beforeBroadcast`, and when too many settlements wait.
+ * One funded account that sends transactions, one at a time. The methods throw RpcOutage or RpcRefusal when they failed
+ * before anything was signed, the signal's reason, the errors of `beforeBroadcast`, and when too many settlements wait.
  */
 export const createEvmAccount = (options: {
   privateKey: Hex;
@@ -156,56 +165,29 @@ export const createEvmAccount = (options: {
   /** The longest wait for other processes that send from the account. */
   waitMs: number;
 }) => {
-  const { chainId } = options;
-  const signer = createTransactionSigner(options.privateKey, chainId);
-  const { address, sign } = signer;
-  const nonces = createNonceMemory();
+  const { chainId, waitMs } = options;
+  const account = privateKeyToAccount(options.privateKey);
+  const { address } = account;
+  const sign = async (call: SignedCall): Promise<Signed> => {
+    const raw = await account.signTransaction({ type: 'eip1559', chainId, ...call });
+    return { raw, transaction: keccak256(raw) };
+  };
+  const signer: Signer = { address, sign, nextNonce: null, doubtful: 0 };
   const enqueue = createAccountQueue({
     lease: options.accountLeaseOf(`eip155:${chainId}:${address.toLowerCase()}`),
-    waitMs: options.waitMs,
-    // The next nonce may be used.
-    onBreak: nonces.forget,
+    waitMs,
+    // Another process may have used the nonce.
+    onBreak: () => {
+      signer.nextNonce = null;
+    },
   });
-
-  const storeAndSend = async (
-    { transaction, raw }: { transaction: string; raw: string },
-    { chain, signal, beforeBroadcast }: EvmSending,
-  ) => {
-    signal.throwIfAborted();
-    await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
-    nonces.forget();
-    return broadcast(chain, raw);
-  };
-  const sendNext = async (call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }> => {
-    for (let attempt = 1; ; attempt += 1) {
-      sending.signal.throwIfAborted();
-      const endSending = nonces.beginSending();
-      const nonce = nonces.next() ?? (await sending.chain.getNonce(address, 'pending'));
-      const signed = await sign({ ...call, nonce });
-      const result = await storeAndSend(signed, sending);
-      endSending(result === 'accepted' ? nonce : null);
-      const { transaction } = signed;
-      if (result !== 'nonce_used' && result !== 'nonce_in_pool') return { transaction, result };
-      // Another sender of this account was faster, so the node did not take this transaction.
-      if (attempt === maxSignatures) return { transaction, result: 'refused' };
-    }
-  };
-  /** Sends a transaction whose nonce is given. `dead`: that nonce is used, so it can never land. */
-  const sendSigned = async (
-    signed: { transaction: string; raw: string },
-    sending: EvmSending,
-  ): Promise<BroadcastResult | 'dead'> => {
-    const result = await storeAndSend(signed, sending);
-    if (result === 'nonce_in_pool') return 'refused';
-    return result === 'nonce_used' ? 'dead' : result;
-  };
-
   return {
     address,
-    send: (call: EvmCall, sending: EvmSending) => enqueue(sending.signal, () => sendNext(call, sending)),
+    send: (call: EvmCall, sending: EvmSending) =>
+      enqueue(sending.signal, () => sendNext(signer, call, sending)),
     /** Sends a transaction again that was signed earlier. */
     resend: (transaction: string, raw: string, sending: EvmSending) =>
-      enqueue(sending.signal, () => sendSigned({ transaction, raw }, sending)),
+      enqueue(sending.signal, () => sendSigned(signer, { transaction, raw }, sending)),
     /**
      * Sends the same call with the same nonce and other fees. It is `dead` too when the transaction that should be
      * replaced has landed.
@@ -213,19 +195,17 @@ export const createEvmAccount = (options: {
     replace: (call: SignedCall, sending: EvmSending) =>
       enqueue(sending.signal, async () => {
         const signed = await sign(call);
-        return { transaction: signed.transaction, result: await sendSigned(signed, sending) };
+        return { transaction: signed.transaction, result: await sendSigned(signer, signed, sending) };
       }),
     /**
      * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at
      * `nonce` can be mined. A settlement that loses its nonce this way is signed again at the next request.
      */
-    fillGap: (nonce: number, gap: NonceGap) =>
-      enqueue(gap.signal, async () => {
-        const next = await gap.chain.getNonce(address, gap.isStuck ? 'latest' : 'pending');
-        if (next < nonce) nonces.forget();
-        await sendFillers(signer, { next, end: nonce }, gap);
-      }),
-    /** Makes the next sending ask the chain for the nonce: a transaction was not seen to land. */
-    forgetNonce: nonces.doubt,
+    fillGap: (nonce: number, gap: NonceGap) => enqueue(gap.signal, () => fillGap(signer, nonce, gap)),
+    /** Makes the next sendings ask the chain for the nonce: a transaction was not seen to land. */
+    doubtNonce: (): void => {
+      signer.doubtful = doubtfulSendings;
+      signer.nextNonce = null;
+    },
   };
 };

@@ -3,7 +3,7 @@ import { readSender, readSignedCall, type EvmAccount, type EvmSending } from './
 import type { MinedTransaction } from './evm-authorization.ts';
 import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
 import { isSameHex } from './evm-payload.ts';
-import { newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
+import { findMined, newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
 
 /** Beyond so many the oldest are forgotten, and seem new: they wait longer than they need. */
 const maxRemembered = 10_000;
@@ -89,17 +89,6 @@ const sendForAnother = async (
   return { transactions: [transaction], result: isLost ? 'abandoned' : result };
 };
 
-const findMined = async (
-  transactions: readonly string[],
-  { chain }: EvmSending,
-): Promise<MinedTransaction | null> => {
-  for (const transaction of transactions) {
-    const receipt = await chain.getReceipt(transaction);
-    if (receipt !== null) return { transaction, receipt };
-  }
-  return null;
-};
-
 /**
  * Resumes a transaction that was signed, and perhaps sent, earlier. Null when it can never land, or is another
  * account's and does not land; then the payment can be settled again, as the contract takes an authorization once.
@@ -115,14 +104,14 @@ export const resumeEvmTransaction = async (
     result: 'accepted' | 'refused' | 'uncertain' = 'accepted',
   ): EvmCallRecord => ({ ...newCallRecord(), sent: { transaction, result }, receipt });
 
-  const landed = await findMined([earlier.transaction], sending);
+  const landed = await findMined(sending.chain, [earlier.transaction]);
   if (landed !== null) return toRecord(landed);
   const isOurs = isSameHex(await readSender(earlier.rawTransaction), account.address);
   const { transactions, result } = await (isOurs
     ? sendAgain(earlier, context)
     : sendForAnother(earlier, context));
   if (result === 'dead' || result === 'abandoned') {
-    const mined = await findMined(transactions, sending);
+    const mined = await findMined(sending.chain, transactions);
     return mined && toRecord(mined);
   }
   const mined =

@@ -30,6 +30,18 @@ const selectorCharacters = 10;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
 
+/** Finds the first of the transactions that has a receipt. Throws RpcOutage or RpcRefusal. */
+export const findMined = async (
+  chain: EvmChain,
+  transactions: readonly string[],
+): Promise<MinedTransaction | null> => {
+  for (const transaction of transactions) {
+    const receipt = await chain.getReceipt(transaction);
+    if (receipt !== null) return { transaction, receipt };
+  }
+  return null;
+};
+
 /** Asks until one of the transactions has a receipt; null when the signal ended the wait. */
 export const waitForEvmReceipt = async (
   chain: EvmChain,
@@ -37,11 +49,9 @@ export const waitForEvmReceipt = async (
   signal: AbortSignal,
 ): Promise<MinedTransaction | null> => {
   for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
-    for (const transaction of transactions) {
-      // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
-      const receipt = await chain.getReceipt(transaction).catch(() => null);
-      if (receipt !== null) return { transaction, receipt };
-    }
+    // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
+    const mined = await findMined(chain, transactions).catch(() => null);
+    if (mined !== null) return mined;
     if (!(await waitFor(pauseMs, signal))) return null;
   }
   return null;

@@ -63,7 +63,7 @@ const judge = async (
   const { chain } = site.chainWithin(site.timeouts.queryMs);
   const verdict = await judgeSettlement(order, { ...evidence, chain });
   // A transaction that was not seen to land may have left its nonce free.
-  if (verdict.outcome === 'unknown') site.account.forgetNonce();
+  if (verdict.outcome === 'unknown') site.account.doubtNonce();
   return verdict;
 };
 
