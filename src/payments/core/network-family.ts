@@ -105,8 +105,6 @@ export interface RefundOptions {
   rpc: JsonRpc;
   /** Epoch milliseconds. */
   now: () => number;
-  /** EVM: the time between two looks before a transaction is called dead, in milliseconds. */
-  secondLookMs?: number;
 }
 
 /** A wallet that was generated. Beside the address it holds the key, under a name of the family's own. */

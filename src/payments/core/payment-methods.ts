@@ -1,13 +1,10 @@
 import type { FacilitatorConfig } from '../x402-settings.ts';
-import { ConfigError } from '../../kit/errors.ts';
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from './challenge.ts';
-import { defaultFacilitatorTimeouts, type Facilitator, type FacilitatorTimeouts } from './facilitator.ts';
+import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './facilitator.ts';
 import { createFacilitatorGroup } from '../remote/facilitator-group.ts';
 import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
 import { createLocalFacilitator } from './local-facilitator.ts';
-import { createRemoteFacilitator, type RemoteFacilitator } from '../remote/remote-facilitator.ts';
-import { createRemoteOutcome } from '../remote/remote-outcome.ts';
 import type { AccountLease, PaymentAsset, PaymentNetwork } from './network-family.ts';
 import { configuredNetwork } from './networks.ts';
 import { withSelfCheck } from './self-check.ts';
@@ -36,42 +33,6 @@ export interface PaymentMethodsOptions {
   /** Allows the word of a facilitator elsewhere to count while no node of the chain answers. */
   takesUnchecked: boolean;
 }
-
-type RemoteConfig = Extract<FacilitatorConfig, { kind: 'remote' }>;
-
-const createRemote = (
-  network: PaymentNetwork,
-  { endpoints }: RemoteConfig,
-  options: PaymentMethodsOptions & { rpc: JsonRpc; timeouts: FacilitatorTimeouts },
-): Facilitator => {
-  const { rpc, log, now, timeouts, onTrouble = () => undefined } = options;
-  const outcome = createRemoteOutcome({
-    network,
-    rpc,
-    timeouts,
-    takesUnchecked: options.takesUnchecked,
-    now,
-  });
-  const [first, ...others] = endpoints.map((endpoint): RemoteFacilitator =>
-    createRemoteFacilitator({
-      ...endpoint,
-      network,
-      outcome,
-      timeouts,
-      log: log.child({ network: network.id }),
-      now,
-      onTrouble,
-    }),
-  );
-  if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');
-  return createFacilitatorGroup({
-    family: network.family,
-    members: [first, ...others],
-    outcome,
-    timeouts,
-    now,
-  });
-};
 
 /** Reads the balance of an account that pays. Null when the node does not answer. */
 const createReadFunds =
@@ -108,7 +69,13 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
             privateKey: settings.privateKey,
             address: () => `${options.publicUrl()}/x402`,
           })
-        : createRemote(network, settings, shared);
+        : createFacilitatorGroup({
+            ...shared,
+            network,
+            endpoints: settings.endpoints,
+            log: options.log.child({ network: id }),
+            onTrouble: options.onTrouble ?? (() => undefined),
+          });
     return {
       network,
       payTo,

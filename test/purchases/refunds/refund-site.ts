@@ -158,7 +158,6 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
         rpcUrl,
         rpcTimeoutMs,
         now: clock.now,
-        secondLookMs: 20,
       });
       const refunding = createRefunding({
         store,
