@@ -10,7 +10,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: 'test/outside-services.ts',
+    globalSetup: ['test/outside-services.ts', 'test/data-template.ts'],
     pool: 'forks',
     // Most of a test's time is spent waiting: for a child process, a database, a lease.
     maxWorkers: availableParallelism() + 2,
