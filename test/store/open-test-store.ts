@@ -6,13 +6,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { postgresEngine } from '../../src/store/migrations/engine.ts';
 import { migrations } from '../../src/store/migrations/migrations.ts';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { layStore } from '../data-template.ts';
-import { hasService, postgresUrl } from '../outside-services.ts';
-
-export type StoreKind = Store['kind'];
+import { hasService } from '../outside-services.ts';
+import { openStoreAt, postgresUrl, type StoreKind } from './open-store-at.ts';
 
 /** A store of its own in a temporary file or schema. */
 export interface TestStore {
@@ -38,11 +35,6 @@ export interface TestEngine {
 
 /** What a test store is before it is opened. */
 export type TestPlace = Omit<TestStore, 'store'>;
-
-export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
-  kind === 'sqlite'
-    ? openSqliteStore({ file: location })
-    : openPostgresStore({ url: postgresUrl, schema: location, poolSize: 5 });
 
 /**
  * The engines to test: SQLite always, and PostgreSQL when it answers. For `describe.each(testEngines())`.

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/kit/clock.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import { temporaryDataFolder, temporaryFolder, type Ended } from '../run-cli.ts';
+import { operatorOf, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
 /** An account, as a gateway has it, and the operator's commands beside it, each with a store of its own. */
 const openBooks = async (env: Record<string, string> = {}) => {
