@@ -5,12 +5,16 @@ import { defineConfig } from 'vitest/config';
 // Tests start hundreds of processes and threads that load the same modules: what V8 made of them is kept.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
+/** The tests that kill a process at every step with `--mode crash` (`npm run test:crash`), else at a few. */
+const crashTests = ['test/purchases/crash/killed-*.test.ts', 'test/purchases/refunds/refund-crash.test.ts'];
+
 // vitest reads its configuration from a default export.
 // oxlint-disable-next-line import/no-default-export
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/outside-services.ts',
+    include: mode === 'crash' ? crashTests : ['test/**/*.test.ts'],
+    provide: { isCrashCampaign: mode === 'crash' },
+    globalSetup: ['test/outside-services.ts', 'test/data-template.ts'],
     pool: 'forks',
     // Most of a test's time is spent waiting: for a child process, a database, a lease.
     maxWorkers: availableParallelism() + 2,
@@ -20,4 +24,4 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     reporters: ['default'],
   },
-});
+}));
