@@ -31,7 +31,7 @@ interface Run {
 const placeOf = ({ options }: Run, profileCount: number): BenchPlace => {
   const folder = join(options.folder, String(profileCount));
   const csvFile = join(folder, `profiles-${generatorVersion}-${options.seed}.csv`);
-  return { folder, csvFile, serverUrl: options.serverUrl, profileCount, seed: options.seed };
+  return { folder, csvFile, profileCount, seed: options.seed };
 };
 
 /** The CSV file of a size; one that is there already is whole. */

@@ -12,7 +12,6 @@ export interface BenchOptions {
   /** For the input and the indexes, for the time of the run. */
   folder: string;
   resultsFolder: string;
-  serverUrl: string;
   check: boolean;
   /** False: what an earlier run kept is searched. */
   load: boolean;
@@ -21,7 +20,6 @@ export interface BenchOptions {
   isComplete: boolean;
 }
 
-const defaultServerUrl = 'postgres://postgres@127.0.0.1:5432/postgres';
 const usualQueries = 250;
 
 /** Ends the process with a line that says so when an option is wrong. */
@@ -48,7 +46,6 @@ export const readOptions = (argv: readonly string[]): BenchOptions => {
     },
     folder: given.folder,
     resultsFolder: given.results,
-    serverUrl: process.env['LEADS_BENCH_DATABASE_URL'] ?? defaultServerUrl,
     check: given.check,
     load: given.load,
     keep: given.keep,

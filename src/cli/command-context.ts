@@ -4,7 +4,7 @@ import type { JsonObject } from '../kit/json.ts';
 import type { FileLeadInput, LeadInputOptions } from '../leads/import/input-options.ts';
 import type { LeadKeeper } from '../leads/lead-keeper.ts';
 import type { Store } from '../store/store.ts';
-import type { LeadPlace, LeadPlaceName } from './leads/place.ts';
+import type { LeadPlace } from './leads/place.ts';
 
 interface BaseSession {
   clock: Clock;
@@ -26,8 +26,6 @@ export interface Session extends BaseSession {
 export interface LeadTools {
   /** Rejects with LeadKeeperError. */
   openKeeper(place: LeadPlace): Promise<LeadKeeper>;
-  /** Counts the forgotten people in the embedded index of this folder. */
-  countForgotten(folder: string): Promise<number>;
   /** Rejects with LeadInputError. */
   openInput(options: LeadInputOptions): Promise<FileLeadInput>;
 }
@@ -40,7 +38,7 @@ export interface ProgressOutput {
 }
 
 /** The services of a command on profiles while their keeper is open. */
-export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput' | 'countForgotten'> {
+export interface LeadSession extends BaseSession, Pick<LeadTools, 'openInput'> {
   keeper: LeadKeeper;
   place: LeadPlace;
   /** Null with --json: no progress is shown. */
@@ -70,7 +68,7 @@ export interface CommandContext {
   runOnConfig(work: (config: Config) => Promise<Answer>): Promise<void>;
   /** Opens the keeper of the profiles, not the store. `isNewAllowed` creates a missing embedded index. */
   runOnLeads(
-    options: { to?: LeadPlaceName | undefined; isNewAllowed?: true },
+    options: { isNewAllowed?: true },
     work: (session: LeadSession) => Promise<Answer>,
   ): Promise<void>;
 }

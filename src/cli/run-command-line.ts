@@ -4,6 +4,7 @@ import type { Environment } from '../config/setting-names.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { silentLog } from '../kit/log.ts';
+import { openPlace } from '../leads/shared/shared-place.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Answer, CommandContext, LeadTools } from './command-context.ts';
 import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
@@ -31,16 +32,12 @@ export interface CommandLine {
 /** Loads an engine or a reader of files only when a command uses it. */
 const leadTools: LeadTools = {
   openKeeper: async (place) => {
-    if (place.kind === 'postgres') {
-      const { openPostgresKeeper } = await import('../leads/postgres/open-postgres-keeper.ts');
-      return openPostgresKeeper({ url: place.url });
+    if (place.shared !== null) {
+      const { openSharedKeeper } = await import('../leads/shared/open-shared-keeper.ts');
+      return openSharedKeeper(await openPlace(place.shared), { folder: place.folder });
     }
     const { openEmbeddedKeeper } = await import('../leads/embedded/open-embedded-keeper.ts');
     return openEmbeddedKeeper({ folder: place.folder });
-  },
-  countForgotten: async (folder) => {
-    const { countForgotten } = await import('../leads/embedded/count-forgotten.ts');
-    return countForgotten(folder);
   },
   openInput: async (options) => {
     const { openLeadInput } = await import('../leads/import/open-lead-input.ts');
@@ -108,8 +105,8 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
       assertDataExists(settings);
       print(await work(settings));
     },
-    runOnLeads: async ({ to, isNewAllowed = false }, work) => {
-      const place = readLeadPlace(environment, { ...globalOptions(), to });
+    runOnLeads: async ({ isNewAllowed = false }, work) => {
+      const place = readLeadPlace(environment, globalOptions());
       if (!isNewAllowed) assertPlaceExists(place);
       const { isErrorTerminal = false, stdin = () => Readable.from([]) } = commandLine;
       const { isReaderGone = () => false } = commandLine;

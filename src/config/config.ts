@@ -1,4 +1,5 @@
 import { readModels, readModeration } from '../catalog/model-settings.ts';
+import { refuseUnusedS3 } from '../http/s3/s3-settings.ts';
 import { readJobSettings } from '../jobs/job-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
 import { readLeads } from '../leads/leads-settings.ts';
@@ -33,6 +34,7 @@ export const readConfig = (environment: Environment, yamlText: string | null) =>
   const unknown = unknownVariables.find((name) => /^(?:X402|SEARCH|LEADS|S3)_/.test(name));
   if (unknown !== undefined)
     throw new ConfigError(`${unknown}: there is no such setting (docs/configuration.md)`);
+  refuseUnusedS3(values, [values.MEDIA_URL, values.LEADS_URL]);
   const file = readFileSettings(yamlText);
   const providers = readProviders(file.providers, environment);
   const leads = readLeads({

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { jobVariables } from '../jobs/job-settings.ts';
+import { s3Variables } from '../http/s3/s3-settings.ts';
 import { keyFileVariables } from './key-files.ts';
 import { leadsVariables } from '../leads/leads-settings.ts';
 import { limitVariables } from '../limits/limit-settings.ts';
@@ -15,6 +16,7 @@ export const variableTables = {
   'The server': serverVariables,
   'The store': storeVariables,
   Media: mediaVariables,
+  Buckets: s3Variables,
   Limits: limitVariables,
   Jobs: jobVariables,
   'Callbacks and addresses': webhookVariables,

@@ -37,12 +37,15 @@ export interface ImportRequest {
   signal: AbortSignal;
 }
 
+/** `fetching` and `publishing` copy the profiles that a fleet shares. */
+export type ImportPhase = 'fetching' | 'reading' | 'indexing' | 'publishing';
+
 /** The progress of an import, reported a few times a second at most. */
 export interface ImportProgress {
-  phase: 'reading' | 'indexing';
-  /** Rows read or profiles indexed so far. */
+  phase: ImportPhase;
+  /** Rows read, profiles indexed or bytes copied so far. */
   done: number;
-  /** Profiles to index; null while unknown. */
+  /** Profiles to index or bytes to copy; null while unknown. */
   total: number | null;
   /** Whether this resumes an unfinished import of the same input. */
   isResumed: boolean;
@@ -74,6 +77,8 @@ export interface LeadStats {
   updatedAt: number | null;
   /** An unfinished import that can be resumed. */
   unfinished: { rows: number; startedAt: number } | null;
+  /** Another one with every change of the profiles; null without any. */
+  generation: string | null;
 }
 
 /**

@@ -34,7 +34,7 @@ export interface LeadSourceContext {
 }
 
 export interface OpenedLeadSource extends LeadSource {
-  /** People who asked to be forgotten in this source. No other source may answer with them either. */
+  /** People who asked to be forgotten in this source. No source may answer with them. */
   forgotten?: ForgottenList;
 }
 
@@ -48,7 +48,7 @@ export interface LeadSourceDefinition<Config extends LeadSourceConfig = LeadSour
   variables: z.ZodRawShape;
   /** The section `leads.<kind>` of causeway.yaml, each key with a description; null: there is none. */
   section: z.ZodObject | null;
-  /** Whether people who are forgotten are erased in the source itself. The answers of others are filtered. */
+  /** Whether forgotten people are erased in the source itself. The answers of others, and of sources with a list of their own, are filtered. */
   erasesForgotten: boolean;
   /** Whether the source, as the only one, ends its searches in time by itself and says why it cannot answer. */
   guardsItself?: true;

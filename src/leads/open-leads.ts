@@ -59,21 +59,25 @@ export const openLeads = async (
     });
     return createCachedLeads({ source, cache });
   };
-  const keep = (source: LeadSource, { kind, erasesForgotten }: LeadSourceDefinition): LeadSource => {
-    const kept = withPages(source, kind);
+  /** `own` is the list of the source, and `source` the source with what guards it. */
+  const keep = (
+    source: LeadSource,
+    { definition, source: { forgotten: own } }: ConfiguredSource,
+  ): LeadSource => {
+    const kept = withPages(source, definition.kind);
     // A kept page may name somebody who was forgotten since.
-    return erasesForgotten ? kept : createLeadsWithoutForgotten(kept, lists);
+    return definition.erasesForgotten && own === undefined ? kept : createLeadsWithoutForgotten(kept, lists);
   };
   const findForgotten = createFindForgotten(lists);
   const [first] = sources;
   if (isAlone && first?.definition.guardsItself === true)
-    return { ...keep(first.source, first.definition), findForgotten };
-  const guarded = sources.map(({ definition, source, timeoutMs }) => ({
-    name: definition.kind,
-    source,
-    timeoutMs,
+    return { ...keep(first.source, first), findForgotten };
+  const guarded = sources.map((configured) => ({
+    name: configured.definition.kind,
+    source: configured.source,
+    timeoutMs: configured.timeoutMs,
     // Each source has a cache of its own, so an answer of one source is never kept as another's.
-    keep: (guardedSource: LeadSource) => keep(guardedSource, definition),
+    keep: (guardedSource: LeadSource) => keep(guardedSource, configured),
   }));
   return { ...createCombinedLeads({ sources: guarded, timeoutMs: leads.timeoutMs, log }), findForgotten };
 };

@@ -5,41 +5,31 @@ import { ThreadError } from '../kit/threads/thread-error.ts';
 import { unlessAborted } from '../kit/unless-aborted.ts';
 import type { Lead, LeadQuery } from './lead-source.ts';
 
-export interface SearchLineOptions<Found> {
-  thread: Pick<Thread<LeadQuery, Found>, 'call'>;
-  /** The searches that run at once. */
-  atOnce: number;
-  /** The searches that may wait beside those that run; one more is refused. */
+export interface SearchLineOptions {
+  thread: Pick<Thread<LeadQuery, Lead[]>, 'call'>;
+  /** The searches that may wait beside the one that runs; one more is refused. */
   maxWaiting: number;
   /** The limit of one search, waiting and running together. */
   timeoutMs: number;
-  /** Reads the thread's answer. May throw AppError. */
-  toLeads: (found: Found) => Lead[];
 }
 
-/** Searches in a thread, some at once and the others in line. */
+/** Searches in a thread, one at a time. */
 export type SearchLine = (query: LeadQuery, signal: AbortSignal) => Promise<Lead[]>;
 
 /**
  * A search that times out or is aborted is answered at once. If it waits, it leaves the line. If it runs, its slot stays taken
  * until the thread has answered it, and that answer is dropped. Rejects with AppError, or with the signal's reason.
  */
-export const createSearchLine = <Found>({
-  thread,
-  atOnce,
-  maxWaiting,
-  timeoutMs,
-  toLeads,
-}: SearchLineOptions<Found>): SearchLine => {
+export const createSearchLine = ({ thread, maxWaiting, timeoutMs }: SearchLineOptions): SearchLine => {
   const limiter = createFairShareLimiter({
-    total: atOnce,
+    total: 1,
     queue: { total: maxWaiting, refusal: () => tryAgain('Too many searches are waiting.') },
   });
   return async (query, signal) => {
     const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const release = await limiter.acquire({}, { signal: over });
-      return toLeads(await unlessAborted(thread.call(query, over).finally(release), over));
+      return await unlessAborted(thread.call(query, over).finally(release), over);
     } catch (error) {
       signal.throwIfAborted();
       if (over.aborted) throw tookTooLong();
@@ -51,7 +41,7 @@ export const createSearchLine = <Found>({
   };
 };
 
-export const tookTooLong = (cause?: unknown): AppError =>
+const tookTooLong = (cause?: unknown): AppError =>
   new AppError('upstream_error', 'The search took too long. Try again, or use rarer words.', {
     retryAfterSeconds: 1,
     cause,

@@ -5,7 +5,7 @@ import { addAbortSignal } from 'node:stream';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
 import { listDirectory } from '../kit/list-directory.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from '../kit/until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
 
 /** An empty file. Its time is the first use of the folder. */

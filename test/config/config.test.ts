@@ -136,6 +136,7 @@ describe('a wrong setting', () => {
     [{ MEDIA_URL: 's3://Bucket' }, /^MEDIA_URL: /],
     [{ MEDIA_URL: 's3://ab', ...s3Keys }, /^MEDIA_URL: /],
     [{ MEDIA_URL: 's3://results/a?b', ...s3Keys }, /^MEDIA_URL: /],
+    [{ MEDIA_URL: 's3://results/a/../b', ...s3Keys }, /^MEDIA_URL: the prefix must not have/],
     [{ MEDIA_URL: 's3://results' }, /^S3_ACCESS_KEY_ID: must be set beside MEDIA_URL$/],
     [
       { MEDIA_URL: 's3://results', S3_ACCESS_KEY_ID: 'id' },

@@ -14,7 +14,7 @@ const read = (environment: Record<string, string>, leads?: unknown): LeadsConfig
 describe('the lead sources', () => {
   it('are the embedded index alone without settings', () => {
     expect(read({})).toEqual({
-      sources: [{ kind: 'embedded', timeoutMs: 10_000 }],
+      sources: [{ kind: 'embedded', timeoutMs: 10_000, place: null }],
       timeoutMs: 10_000,
       cacheMs: 60_000,
     });
@@ -23,27 +23,30 @@ describe('the lead sources', () => {
   it('are read in their order, each with an equal share of the time unless it has its own', () => {
     const { sources } = read(
       {
-        LEADS_SOURCES: 'http, embedded ,apify,postgres',
-        LEADS_TIMEOUT_MS: '20000',
-        LEADS_DATABASE_URL: 'postgres://leads',
+        LEADS_SOURCES: 'http, embedded ,apify',
+        LEADS_TIMEOUT_MS: '15000',
         APIFY_TOKEN: 'token',
       },
-      { http, apify: { ...apify, timeout_ms: 20_000 } },
+      { http, apify: { ...apify, timeout_ms: 15_000 } },
     );
     expect(sources.map(({ kind, timeoutMs }) => [kind, timeoutMs])).toEqual([
       ['http', 5_000],
       ['embedded', 5_000],
-      ['apify', 20_000],
-      ['postgres', 5_000],
+      ['apify', 15_000],
     ]);
   });
 
-  it('in PostgreSQL are in the gateway’s own database where no other is named', () => {
-    const own = { LEADS_SOURCES: 'postgres', DATABASE_URL: 'postgres://gateway' };
-    expect(read(own).sources).toMatchObject([{ url: 'postgres://gateway' }]);
-    expect(read({ ...own, LEADS_DATABASE_URL: 'postgres://leads' }).sources).toMatchObject([
-      { url: 'postgres://leads' },
+  it('may be shared by a fleet, in a bucket or in a folder', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+    const placeOf = (environment: Record<string, string>): unknown =>
+      read(environment).sources.map((source) => (source.kind === 'embedded' ? source.place : null));
+    expect(placeOf({ LEADS_URL: 's3://profiles/live', ...keys })).toMatchObject([
+      { kind: 's3', s3: { bucket: 'profiles', prefix: 'live/' } },
     ]);
+    expect(placeOf({ LEADS_URL: 'file:///srv/my%20leads' })).toEqual([
+      { kind: 'folder', path: '/srv/my leads' },
+    ]);
+    expect(placeOf({ LEADS_URL: '/srv/leads' })).toEqual([{ kind: 'folder', path: '/srv/leads' }]);
   });
 
   it('over HTTP are asked by GET, or by POST where there is a body', () => {
@@ -93,11 +96,7 @@ describe('a wrong setting of the leads', () => {
   const onApify = { LEADS_SOURCES: 'apify', APIFY_TOKEN: 'topsecret' };
 
   it.each<[Record<string, string>, unknown, RegExp]>([
-    [
-      { LEADS_SOURCES: 'embedded,mysql' },
-      undefined,
-      /^LEADS_SOURCES: must be of embedded, postgres, http, apify/,
-    ],
+    [{ LEADS_SOURCES: 'embedded,mysql' }, undefined, /^LEADS_SOURCES: must be of embedded, http, apify/],
     [{ LEADS_SOURCES: 'embedded,embedded' }, undefined, /^LEADS_SOURCES: names a source twice$/],
     [{ LEADS_SOURCES: 'embedded,' }, undefined, /^LEADS_SOURCES: must be of /],
     [
@@ -107,8 +106,15 @@ describe('a wrong setting of the leads', () => {
     ],
     [{ LEADS_SOURCES: 'apify' }, { apify }, /^APIFY_TOKEN: must be set for LEADS_SOURCES with apify$/],
     [onApify, undefined, /^LEADS_SOURCES: names apify, and causeway\.yaml has no leads\.apify$/],
-    [{ LEADS_SOURCES: 'postgres' }, undefined, /^LEADS_DATABASE_URL: must be set \(or DATABASE_URL\)/],
-    [{ LEADS_DATABASE_URL: 'mysql://x' }, undefined, /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL$/],
+    [
+      { LEADS_SOURCES: 'http,postgres', LEADS_DATABASE_URL: 'postgres://x' },
+      undefined,
+      /^LEADS_SOURCES: profiles in PostgreSQL are no longer searched; export them .*name embedded in place of postgres, and import them again \(docs\/operators-profiles\.md, "After an upgrade"\)$/,
+    ],
+    [{ LEADS_DATABASE_URL: 'postgres://x' }, undefined, /^LEADS_DATABASE_URL: there is no such setting/],
+    [{ LEADS_URL: 'https://x.example' }, undefined, /^LEADS_URL: must be s3:\/\/BUCKET\/PREFIX, or a folder/],
+    [{ LEADS_URL: 's3://profiles' }, undefined, /^S3_ACCESS_KEY_ID: must be set beside LEADS_URL$/],
+    [{ LEADS_URL: '/srv/leads', ...onApify }, { apify }, /^LEADS_URL: LEADS_SOURCES does not name embedded$/],
     [{ LEADS_TIMEOUT_MS: '99' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [{ LEADS_TIMEOUT_MS: '120001' }, undefined, /^LEADS_TIMEOUT_MS: /],
     [

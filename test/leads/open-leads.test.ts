@@ -8,9 +8,7 @@ import { forgottenFile } from '../../src/leads/embedded/lead-folder.ts';
 import { openEmbeddedKeeper } from '../../src/leads/embedded/open-embedded-keeper.ts';
 import type { Lead, LeadSource } from '../../src/leads/lead-source.ts';
 import { openLeads } from '../../src/leads/open-leads.ts';
-import { openPostgresKeeper } from '../../src/leads/postgres/open-postgres-keeper.ts';
 import { silentLog } from '../../src/kit/log.ts';
-import { createTestDatabase } from '../cli/test-database.ts';
 import { buildLead } from './build-lead.ts';
 import { startStubService, type StubService } from './upstream/stub-service.ts';
 
@@ -77,48 +75,6 @@ describe('the leads of a gateway', () => {
     await importProfiles('imported');
     await vi.waitUntil(() => source.status().profiles === 1, { timeout: 10_000 });
     expect(await names(source)).toEqual(['imported']);
-  });
-
-  it('come from the next source while a database is away, without those who were forgotten there', async ({
-    skip,
-  }) => {
-    const database = await createTestDatabase();
-    if (database === null) return skip();
-    try {
-      service.answer({
-        kind: 'json',
-        value: ['anna', 'Bert', 'carl', 'dora'].map((username) => buildLead({ username })),
-      });
-      const keeper = await openPostgresKeeper({ url: database.url });
-      await keeper.forget(['bert'], { signal: new AbortController().signal });
-      const source = await open({ LEADS_SOURCES: 'postgres,http', LEADS_DATABASE_URL: database.url });
-      const areNow = (...expected: string[]) =>
-        vi.waitFor(async () => expect(await names(source)).toEqual(expected), { timeout: 20_000 });
-      await areNow('anna', 'carl', 'dora');
-      await keeper.forget(['ANNA', 'nobody'], { signal: new AbortController().signal });
-      await areNow('carl', 'dora');
-      await keeper.remember(['anna']);
-      await areNow('anna', 'carl', 'dora');
-      await keeper.forget(['carl'], { signal: new AbortController().signal });
-      await areNow('anna', 'dora');
-      expect(service.requests).toHaveLength(1);
-      await database.drop();
-      expect(await names(source)).toEqual(['anna', 'dora']);
-      expect(source.status().ready).toBe(true);
-    } finally {
-      await leads?.close();
-      await database.drop();
-    }
-  });
-
-  it('of an upstream are given out to nobody before the database told who was forgotten there', async () => {
-    const source = await open({
-      LEADS_SOURCES: 'postgres,http',
-      LEADS_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
-    });
-    await expect(search(source)).rejects.toMatchObject({ code: 'upstream_error', status: 502 });
-    expect(source.status().ready).toBe(false);
-    expect(service.requests).toEqual([]);
   });
 
   it('are asked of an upstream once while its page is kept, and each time where none is', async () => {

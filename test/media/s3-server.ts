@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from 's3rver';
-import type { S3Config } from '../../src/media/media-settings.ts';
+import type { S3Config } from '../../src/http/s3/s3-settings.ts';
 import { signatureProblem } from './verify-signature.ts';
 
 /** Answers true when it took the request over; false leaves it to the service. */
@@ -23,6 +23,8 @@ export interface S3Server {
   intercept: Intercept;
   /** Hands a request to the service, past `intercept`. */
   serve: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The folder in which the service keeps its buckets. */
+  directory: string;
   /** Names of the objects and uploads that the bucket holds, the prefix and all. */
   contents(): Promise<string[]>;
   /** How many uploads under way a page tells of. */
@@ -87,6 +89,7 @@ export const startS3Server = async (): Promise<S3Server> => {
     },
     requests,
     falseBodies,
+    directory,
     intercept: () => false,
     serve,
     uploadsPerPage: 1_000,

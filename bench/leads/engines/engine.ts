@@ -6,8 +6,6 @@ export interface BenchPlace {
   folder: string;
   /** The profiles as a CSV file. */
   csvFile: string;
-  /** The PostgreSQL server in which databases may be created and dropped. */
-  serverUrl: string;
   profileCount: number;
   seed: number;
 }
@@ -38,11 +36,10 @@ export interface BenchEngine {
 /** `gateway`: as the gateway searches, from its main thread. `direct`: function calls in the same thread. */
 export type Access = 'gateway' | 'direct';
 
-export const engineNames = ['embedded', 'postgres', 'fts5'] as const;
+export const engineNames = ['embedded', 'fts5'] as const;
 export type EngineName = (typeof engineNames)[number];
 
 export const accessesOf: Record<EngineName, readonly Access[]> = {
   embedded: ['gateway', 'direct'],
-  postgres: ['gateway'],
   fts5: ['direct'],
 };

@@ -5,8 +5,6 @@ export const openBenchEngine = async (name: EngineName): Promise<BenchEngine> =>
   switch (name) {
     case 'embedded':
       return (await import('./embedded-engine.ts')).embeddedEngine;
-    case 'postgres':
-      return (await import('./postgres-engine.ts')).postgresEngine;
     case 'fts5':
       return (await import('./fts5-engine.ts')).fts5Engine;
   }

@@ -7,7 +7,7 @@ import { addLeadExportCommand } from './export-command.ts';
 import { countOf, figureLines, formatBytes, formatCount } from './figures.ts';
 import { addImportCommand } from './import-command.ts';
 import { addDeleteCommand, addRestoreCommand } from './people-commands.ts';
-import { describePlace, placeOption, type LeadPlace, type LeadPlaceName } from './place.ts';
+import { describePlace, placeJson, type LeadPlace } from './place.ts';
 
 /** Adds `leads import`, `stats`, `export`, `delete` and `restore`. */
 export const addLeadCommands = (program: Command, context: CommandContext): void => {
@@ -38,15 +38,14 @@ const addStatsCommand = (leads: Command, context: CommandContext): void => {
       'Shows the number of profiles and of forgotten people, the size on the disk, the time of the last change, and ' +
         'any unfinished import.',
     )
-    .addOption(placeOption())
-    .action(({ to }: { to?: LeadPlaceName }) =>
-      context.runOnLeads({ to }, async ({ keeper, place }) => statsAnswer(await keeper.stats(), place)),
+    .action(() =>
+      context.runOnLeads({}, async ({ keeper, place }) => statsAnswer(await keeper.stats(), place)),
     );
-  addExamples(stats, ['causeway leads stats', 'causeway leads stats --to postgres --json']);
+  addExamples(stats, ['causeway leads stats', 'causeway leads stats --json']);
 };
 
 const statsAnswer = (
-  { profiles, synthetic, forgotten, bytes, updatedAt, unfinished }: LeadStats,
+  { profiles, synthetic, forgotten, bytes, updatedAt, unfinished, generation }: LeadStats,
   place: LeadPlace,
 ): Answer => {
   const figures = figureLines([
@@ -54,11 +53,15 @@ const statsAnswer = (
     ['forgotten', formatCount(forgotten), 'people who asked for it'],
     ['size', formatBytes(bytes)],
   ]);
-  const changed = updatedAt === null ? 'Nothing was imported yet.' : `Last changed ${toIso(updatedAt)}.`;
+  const changed =
+    updatedAt === null
+      ? 'Nothing was imported yet.'
+      : `Last changed ${toIso(updatedAt)} (generation ${generation}).`;
   return {
     json: {
       stats: {
-        place: place.kind,
+        ...placeJson(place),
+        generation,
         profiles,
         synthetic,
         forgotten,

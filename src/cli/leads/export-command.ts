@@ -8,7 +8,6 @@ import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
 import { countOf } from './figures.ts';
-import { placeOption, type LeadPlaceName } from './place.ts';
 
 const formats = ['jsonl', 'csv'] as const;
 type ExportFormat = (typeof formats)[number];
@@ -19,7 +18,6 @@ const writtenCharacters = 65_536;
 interface ExportOptions {
   output?: string;
   format: ExportFormat;
-  to?: LeadPlaceName;
 }
 
 const toLine: Record<ExportFormat, (lead: Lead) => string> = {
@@ -65,9 +63,8 @@ export const addLeadExportCommand = (leads: Command, context: CommandContext): v
     )
     .option('--output <file>', 'write to this new file, which only you can read')
     .addOption(new Option('--format <format>', 'the format').choices(formats).default('jsonl'))
-    .addOption(placeOption())
-    .action(({ to, format, output }: ExportOptions, command: Command) =>
-      context.runOnLeads({ to }, (session) => {
+    .action(({ format, output }: ExportOptions, command: Command) =>
+      context.runOnLeads({}, (session) => {
         const { keeper, writePart } = session;
         const isReaderGone = output === undefined ? session.isReaderGone : () => false;
         return exportRows('profiles', {

@@ -3,7 +3,7 @@ import type { ImportOutcome } from '../../leads/lead-keeper.ts';
 import type { Answer } from '../command-context.ts';
 import { sanitizeCell } from '../format-table.ts';
 import { countOf, figureLines, formatCount, formatDuration } from './figures.ts';
-import { describePlace, type LeadPlace } from './place.ts';
+import { describePlace, placeJson, type LeadPlace } from './place.ts';
 
 /** The rejected rows of an import. */
 export interface Rejections {
@@ -71,7 +71,7 @@ export const importAnswer = (end: ImportEnd): Answer => {
   return {
     json: {
       import: {
-        place: place.kind,
+        ...placeJson(place),
         mode,
         resumed: isResumed,
         rows: outcome.rows,

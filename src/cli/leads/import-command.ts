@@ -5,7 +5,6 @@ import { checkLead } from '../../leads/query/check-lead.ts';
 import type { CommandContext } from '../command-context.ts';
 import { addExamples } from '../examples.ts';
 import { importProfiles, type ImportOptions } from './import-profiles.ts';
-import { placeOption } from './place.ts';
 import type { RejectedLimit } from './watched-input.ts';
 
 const inputFormats = ['csv', 'jsonl', 'parquet'] as const satisfies readonly InputFormat[];
@@ -109,11 +108,8 @@ export const addImportCommand = (leads: Command, context: CommandContext): void 
       'change nothing if more rows are rejected: a number, or a share such as 1%',
       readRejectedLimit,
     )
-    .addOption(placeOption())
     .action((files: string[], options: ImportOptions) =>
-      context.runOnLeads({ to: options.to, isNewAllowed: true }, (session) =>
-        importProfiles(session, files, options),
-      ),
+      context.runOnLeads({ isNewAllowed: true }, (session) => importProfiles(session, files, options)),
     );
   addExamples(importing, [
     'causeway leads import profiles.csv',

@@ -15,7 +15,6 @@ import { stoppingAtSignals } from '../stop-signals.ts';
 import { fileExists } from '../write-new-file.ts';
 import { countOf } from './figures.ts';
 import { describeRejections, importAnswer, type Rejections } from './import-answer.ts';
-import type { LeadPlaceName } from './place.ts';
 import { createProgressLine, type ProgressLine } from './progress.ts';
 import { createRejectedReport, type RejectedReport } from './rejected-report.ts';
 import { createWatchedInput, type RejectedLimit } from './watched-input.ts';
@@ -37,7 +36,6 @@ export interface ImportOptions {
   replace?: true;
   rejected?: string;
   maxRejected?: RejectedLimit;
-  to?: LeadPlaceName;
 }
 
 /** An open input with its report and its progress. */
@@ -120,26 +118,6 @@ const removedBetween = (before: LeadStats | null, { added, profiles }: ImportOut
   return Math.max(0, known + added - profiles);
 };
 
-/** Warns about people who are forgotten only in the embedded index: their digests cannot be moved to PostgreSQL. */
-const warnOfForgotten = async (
-  { place, countForgotten, tell }: LeadSession,
-  before: LeadStats | null,
-): Promise<void> => {
-  if (place.kind !== 'postgres' || before?.forgotten !== 0) return;
-  const people = await countForgotten(place.embeddedFolder).catch((error: unknown) => {
-    const problem = error instanceof Error ? error.message : String(error);
-    tell(
-      `The list of forgotten people in ${place.embeddedFolder} cannot be read (${problem}): if there are any, delete them in PostgreSQL too (leads delete --to postgres).`,
-    );
-    return 0;
-  });
-  if (people > 0)
-    tell(
-      `${countOf(people, 'person is', 'people are')} forgotten in the embedded index, and nobody in PostgreSQL, so this import adds them: ` +
-        'delete them there too (leads delete --to postgres).',
-    );
-};
-
 /** Imports the files. Throws CommandError, LeadKeeperError and LeadInputError. */
 export const importProfiles = async (
   session: LeadSession,
@@ -149,7 +127,6 @@ export const importProfiles = async (
   const { keeper, place, clock, tell } = session;
   const mode = options.replace === true ? 'replace' : 'upsert';
   const before = await statsBefore(session, mode);
-  await warnOfForgotten(session, before);
   if (options.rejected !== undefined && existsSync(options.rejected)) throw fileExists(options.rejected);
   const reading = await openReading(session, files, options);
   const { input, report, progress } = reading;
@@ -157,10 +134,12 @@ export const importProfiles = async (
   let isResumed = false;
   let discardedRows = before?.unfinished?.rows ?? 0;
   const onProgress = (told: ImportProgress): void => {
-    isResumed = told.isResumed;
-    if (!isResumed && discardedRows > 0)
-      reading.tellAbove(`Discards an unfinished import of ${countOf(discardedRows, 'row')}.`);
-    discardedRows = 0;
+    if (told.phase === 'reading' || told.phase === 'indexing') {
+      isResumed = told.isResumed;
+      if (!isResumed && discardedRows > 0)
+        reading.tellAbove(`Discards an unfinished import of ${countOf(discardedRows, 'row')}.`);
+      discardedRows = 0;
+    }
     progress?.show(told);
   };
   const startedAt = clock.now();
@@ -170,7 +149,7 @@ export const importProfiles = async (
     );
     const rejections = endReading(reading, { isOver: true });
     if (!place.isSearched)
-      tell(`LEADS_SOURCES does not name ${place.kind}: the gateway does not search these profiles.`);
+      tell('LEADS_SOURCES does not name embedded: the gateway does not search these profiles.');
     return importAnswer({
       place,
       mode,

@@ -10,7 +10,6 @@ import { CommandError } from '../command-error.ts';
 import { addExamples } from '../examples.ts';
 import { sanitizeCell } from '../format-table.ts';
 import { countOf, formatCount } from './figures.ts';
-import { placeOption, type LeadPlaceName } from './place.ts';
 
 /** All names are changed together, in memory. */
 const maxNames = 1_000_000;
@@ -66,7 +65,6 @@ const checkNoHeading = ({ text, where }: Line): void => {
 
 interface PeopleOptions {
   file?: string;
-  to?: LeadPlaceName;
 }
 
 /** Reads the names from the arguments and --file, each once; `-` is standard input. Throws CommandError. */
@@ -104,8 +102,7 @@ const addPeopleArguments = (command: Command): Command =>
       '[username...]',
       'their usernames, with or without the at-sign; "-" reads them from standard input',
     )
-    .option('--file <file>', 'a file of usernames, one a line')
-    .addOption(placeOption());
+    .option('--file <file>', 'a file of usernames, one a line');
 
 /** Adds that nobody was forgotten, which must not be mistaken. */
 const sayNobody = (error: unknown): never => {
@@ -124,8 +121,8 @@ export const addDeleteCommand = (leads: Command, context: CommandContext): void 
         'them again. This holds for people without a profile too. Only a digest of the name is kept. "leads restore" ' +
         'lets them be imported again.',
     );
-  addPeopleArguments(deleting).action((usernames: string[], { file, to }: PeopleOptions) =>
-    context.runOnLeads({ to }, async ({ keeper, stdin }) => {
+  addPeopleArguments(deleting).action((usernames: string[], { file }: PeopleOptions) =>
+    context.runOnLeads({}, async ({ keeper, stdin }) => {
       const names = await readNames({ usernames, file }, { stdin });
       const { signal } = new AbortController();
       const { removed } = await keeper.forget(names, { signal }).catch(sayNobody);
@@ -153,8 +150,8 @@ export const addRestoreCommand = (leads: Command, context: CommandContext): void
       'Lets people be imported again after "leads delete". Their profiles are erased and come back only with the next ' +
         'import that names them.',
     );
-  addPeopleArguments(restoring).action((usernames: string[], { file, to }: PeopleOptions) =>
-    context.runOnLeads({ to }, async ({ keeper, stdin }) => {
+  addPeopleArguments(restoring).action((usernames: string[], { file }: PeopleOptions) =>
+    context.runOnLeads({}, async ({ keeper, stdin }) => {
       const names = await readNames({ usernames, file }, { stdin });
       const { restored } = await keeper.remember(names);
       const others = names.length - restored;

@@ -1,97 +1,59 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Option } from 'commander';
 import { loadEnvironment, type SettingOptions } from '../../config/load-config.ts';
 import { readVariables } from '../../config/read-variables.ts';
+import { s3Variables } from '../../http/s3/s3-settings.ts';
+import { embeddedVariables } from '../../leads/embedded/embedded-source.ts';
+import { addressOf, readPlaceConfig, type PlaceConfig } from '../../leads/shared/shared-place.ts';
 import { leadsVariables } from '../../leads/leads-settings.ts';
-import { postgresSource } from '../../leads/postgres/postgres-source.ts';
 import { refuseMisspelt, type Environment } from '../../config/setting-names.ts';
 import { embeddedStoreFile } from '../../store/open-store.ts';
 import { storeVariables } from '../../store/store-settings.ts';
+import { ConfigError } from '../../kit/errors.ts';
 import { userName } from '../../kit/user-name.ts';
 import { CommandError } from '../command-error.ts';
 import { codeOf } from '../write-new-file.ts';
 
-export const leadPlaceNames = ['embedded', 'postgres'] as const;
-export type LeadPlaceName = (typeof leadPlaceNames)[number];
-
 /** The place of the profiles of a command. */
-export type LeadPlace = {
+export interface LeadPlace {
+  /** The place of a fleet (LEADS_URL); null: the index in `folder`. */
+  shared: PlaceConfig | null;
   /** Whether the gateway searches there; true if LEADS_SOURCES cannot be read. */
   isSearched: boolean;
-} & (
-  | {
-      kind: 'embedded';
-      /** The absolute path of the index. */
-      folder: string;
-      dataDir: string;
-    }
-  | {
-      kind: 'postgres';
-      url: string;
-      /** The absolute path of an embedded index, which may not exist. */
-      embeddedFolder: string;
-    }
-);
-
-/** The option --to of commands on profiles. */
-export const placeOption = (): Option =>
-  new Option(
-    '--to <place>',
-    'the profiles in this place (default: the first of LEADS_SOURCES that is one of these, or embedded)',
-  ).choices(leadPlaceNames);
-
-export interface LeadPlaceOptions extends SettingOptions {
-  /** --to. Default: the first place in LEADS_SOURCES, or else the embedded index. */
-  to?: LeadPlaceName | undefined;
+  /** The absolute path of the index, or of the work folder of changes to the shared profiles. */
+  folder: string;
+  dataDir: string;
 }
 
 const { LEADS_SOURCES } = leadsVariables;
-const { DATA_DIR, DATABASE_URL } = storeVariables;
-const placeVariables = ['LEADS_SOURCES', 'LEADS_DATABASE_URL', 'DATABASE_URL', 'DATA_DIR'];
+const { DATA_DIR } = storeVariables;
+const tables = { ...embeddedVariables, ...s3Variables, DATA_DIR };
 
-const isPlaceName = (name: string): name is LeadPlaceName => leadPlaceNames.some((place) => place === name);
-
-/** Reads the places in LEADS_SOURCES. Null: they cannot be read, and the operator has named the place. Throws ConfigError. */
-const readPlaceNames = (all: Environment, isNeeded: boolean): LeadPlaceName[] | null => {
+/** A person can be deleted while LEADS_SOURCES is wrong. */
+const searchesEmbedded = (all: Environment): boolean => {
   try {
-    return readVariables({ LEADS_SOURCES }, all).LEADS_SOURCES.filter(isPlaceName);
+    return readVariables({ LEADS_SOURCES }, all).LEADS_SOURCES.includes('embedded');
   } catch (error) {
-    if (isNeeded) throw error;
-    return null;
+    if (error instanceof ConfigError) return true;
+    throw error;
   }
-};
-
-const readUrl = (all: Environment): string => {
-  const values = readVariables({ ...postgresSource.variables, DATABASE_URL }, all);
-  const times = { totalMs: 0, shareMs: 0 };
-  return postgresSource.read({}, { values, environment: all, maxLimit: 0, ...times }).url;
 };
 
 /**
  * Reads the place of the profiles from the settings of the gateway. It reads no other settings, so that a person can be
- * deleted while one of them is wrong. Throws ConfigError or CommandError.
+ * deleted while one of them is wrong. Throws ConfigError.
  */
-export const readLeadPlace = (environment: Environment, { to, ...options }: LeadPlaceOptions): LeadPlace => {
+export const readLeadPlace = (environment: Environment, options: SettingOptions): LeadPlace => {
   const all = loadEnvironment(environment, options);
-  refuseMisspelt(all, placeVariables);
-  const searched = readPlaceNames(all, to === undefined);
-  const kind = to ?? searched?.[0] ?? 'embedded';
-  const isSearched = searched?.includes(kind) ?? true;
-  if (kind === 'postgres') {
-    if (options.dataDir !== undefined)
-      throw new CommandError(
-        'invalid_setting',
-        '--data-dir: the profiles are in PostgreSQL; leave it out, or add --to embedded',
-      );
-    return { kind, isSearched, url: readUrl(all), embeddedFolder: folderIn(all).folder };
-  }
-  return { kind, isSearched, ...folderIn(all) };
-};
-
-const folderIn = (all: Environment): { folder: string; dataDir: string } => {
-  const { DATA_DIR: dataDir } = readVariables({ DATA_DIR }, all);
-  return { folder: resolve(dataDir, 'leads'), dataDir };
+  refuseMisspelt(all, ['LEADS_SOURCES', ...Object.keys(tables)]);
+  const { DATA_DIR: dataDir, LEADS_URL: url, ...values } = readVariables(tables, all);
+  const shared = url === undefined ? null : readPlaceConfig(url, values);
+  return {
+    shared,
+    isSearched: searchesEmbedded(all),
+    folder: resolve(dataDir, shared === null ? 'leads' : 'leads-changes'),
+    dataDir,
+  };
 };
 
 /** Throws CommandError `leads_failed` if the path cannot be read. */
@@ -111,15 +73,17 @@ const isThere = (path: string): boolean => {
 };
 
 /** Refuses a folder without data of a gateway, which is usually the wrong folder. Throws CommandError. */
-export const assertPlaceExists = (place: LeadPlace): void => {
-  if (place.kind !== 'embedded') return;
-  if ([place.folder, embeddedStoreFile(place.dataDir)].some(isThere)) return;
+export const assertPlaceExists = ({ shared, folder, dataDir }: LeadPlace): void => {
+  if (shared !== null || [folder, embeddedStoreFile(dataDir)].some(isThere)) return;
   throw new CommandError(
     'no_data',
-    `There is no data in ${resolve(place.dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" creates it, and so does the gateway.`,
+    `There is no data in ${resolve(dataDir)} yet. Is DATA_DIR or --data-dir right? "leads import" creates it, and so does the gateway.`,
   );
 };
 
-/** Never shows the URL, which may have a password. */
-export const describePlace = (place: LeadPlace): string =>
-  place.kind === 'embedded' ? `the embedded index in ${place.folder}` : 'PostgreSQL';
+export const describePlace = ({ shared, folder }: LeadPlace): string =>
+  shared === null ? `the embedded index in ${folder}` : addressOf(shared);
+
+/** Returns the place for documents of --json. */
+export const placeJson = ({ shared }: LeadPlace): Record<string, string> =>
+  shared === null ? { place: 'embedded' } : { place: 'shared', url: addressOf(shared) };

@@ -1,8 +1,8 @@
 import type { Clock } from '../../kit/clock.ts';
 import type { InputProgress } from '../../leads/import/input-options.ts';
-import type { ImportProgress } from '../../leads/lead-keeper.ts';
+import type { ImportPhase, ImportProgress } from '../../leads/lead-keeper.ts';
 import type { ProgressOutput } from '../command-context.ts';
-import { countOf, formatCount, formatDuration } from './figures.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from './figures.ts';
 
 /** The time between two lines: on a terminal, where the second overwrites the first, and elsewhere. */
 const terminalEveryMs = 200;
@@ -13,7 +13,7 @@ const minRateMs = 2_000;
 const maxLineLength = 79;
 
 interface Start {
-  phase: ImportProgress['phase'];
+  phase: ImportPhase;
   at: number;
   done: number;
   bytes: number;
@@ -38,6 +38,14 @@ const shareOf = (
   return [`${percent(done, total)} %`, ...(left === null ? [] : [`${formatDuration(left)} left`])];
 };
 
+const counted: Record<ImportPhase, (done: number) => string> = {
+  fetching: (done) => `Fetching: ${formatBytes(done)}`,
+  reading: (done) => `Reading: ${countOf(done, 'row')}`,
+  indexing: (done) => `Indexing: ${countOf(done, 'profile')}`,
+  publishing: (done) => `Publishing: ${formatBytes(done)}`,
+};
+const bytePhases: readonly ImportPhase[] = ['fetching', 'publishing'];
+
 const describe = (
   { phase, done, total }: ImportProgress,
   input: InputProgress,
@@ -46,12 +54,11 @@ const describe = (
 ): string => {
   const gone = done - start.done;
   const rate = gone > 0 && elapsedMs >= minRateMs ? [`${formatCount((gone / elapsedMs) * 1_000)}/s`] : [];
-  const isIndexing = phase === 'indexing';
-  const share = isIndexing
-    ? shareOf({ done, begun: start.done, total }, elapsedMs)
-    : shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs);
-  const counted = isIndexing ? `Indexing: ${countOf(done, 'profile')}` : `Reading: ${countOf(done, 'row')}`;
-  return [counted, ...rate, ...share].join(', ');
+  const share =
+    phase === 'reading'
+      ? shareOf({ done: input.bytes, begun: start.bytes, total: input.totalBytes }, elapsedMs)
+      : shareOf({ done, begun: start.done, total }, elapsedMs);
+  return [counted[phase](done), ...(bytePhases.includes(phase) ? [] : rate), ...share].join(', ');
 };
 
 /** A resumed input is opened at its position only after the first progress. */
@@ -72,13 +79,15 @@ export const createProgressLine = ({
   let start: Start | null = null;
   let shownAt = clock.now();
   let isShown = false;
+  let isContinued = false;
 
   const clear = (): void => {
     if (isShown) output.write('\r\u001b[K');
     isShown = false;
   };
   const begin = (progress: ImportProgress, now: number): Start => {
-    if (start === null && progress.isResumed) {
+    if (progress.isResumed && !isContinued) {
+      isContinued = true;
       const where = progress.phase === 'reading' ? `, after row ${formatCount(progress.done)}` : '';
       output.write(`Continuing an unfinished import${where}.\n`);
     }

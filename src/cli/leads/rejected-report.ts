@@ -99,6 +99,17 @@ const removePart = (part: string): void => {
   rmSync(part);
 };
 
+/** Creates the unfinished file of the report `path`. Throws CommandError `file_exists`. */
+const createPart = (path: string, { isNamed }: { isNamed: boolean }): number => {
+  if (existsSync(path)) throw fileExists(path);
+  if (isNamed) removePart(partOf(path));
+  try {
+    return openSync(partOf(path), 'wx', 0o600);
+  } catch (error) {
+    throw codeOf(error) === 'EEXIST' ? fileExists(partOf(path)) : error;
+  }
+};
+
 /**
  * Creates a report in the file `named`, or else in a file beside `input` that is created with the first rejected row; or
  * no report if both are null. If a file beside `input` cannot be written, it tells so and the import continues.
@@ -145,15 +156,9 @@ export const createRejectedReport = ({
     open.mark = { ...mark, bytes: mark.bytes + data.length, crc: crc32(data, mark.crc) };
   };
   const create = (path: string): { file: number; mark: ReportMark } => {
-    if (existsSync(path)) throw fileExists(path);
-    if (path === named) removePart(partOf(path));
-    try {
-      const file = openSync(partOf(path), 'wx', 0o600);
-      buffered = header;
-      return { file, mark: { path, bytes: 0, crc: 0, rows: 0 } };
-    } catch (error) {
-      throw codeOf(error) === 'EEXIST' ? fileExists(partOf(path)) : error;
-    }
+    const file = createPart(path, { isNamed: path === named });
+    buffered = header;
+    return { file, mark: { path, bytes: 0, crc: 0, rows: 0 } };
   };
   const resume = (mark: ReportMark): void => {
     if (named !== null && named !== mark.path)
@@ -189,22 +194,27 @@ export const createRejectedReport = ({
     close: ({ isOver }) => {
       orGiveUp(flush);
       if (open === null) return null;
-      const { path, rows } = open.mark;
-      closeSync(open.file);
+      const { file, mark } = open;
       open = null;
-      if (rows === 0) {
-        rmSync(partOf(path));
-        return null;
-      }
-      if (!isOver) return partOf(path);
-      try {
-        giveName(partOf(path), path);
-        rmSync(partOf(path));
-        return path;
-      } catch (error) {
-        tell(`The report cannot be named ${path} (${describeWriteError(error)}); it stays where it is.`);
-        return partOf(path);
-      }
+      closeSync(file);
+      return isOver || mark.rows === 0 ? endFile(mark, tell) : partOf(mark.path);
     },
   };
+};
+
+/** Gives the finished report its name; removes it if it has no rows. Returns where it is. */
+const endFile = ({ path, rows }: ReportMark, tell: (line: string) => void): string | null => {
+  const part = partOf(path);
+  if (rows === 0) {
+    rmSync(part);
+    return null;
+  }
+  try {
+    giveName(part, path);
+    rmSync(part);
+    return path;
+  } catch (error) {
+    tell(`The report cannot be named ${path} (${describeWriteError(error)}); it stays where it is.`);
+    return part;
+  }
 };

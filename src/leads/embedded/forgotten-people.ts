@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { usernameKey } from '../query/username-key.ts';
-import { isDamagedDatabase } from './damaged-database.ts';
 import { ForgottenListDamagedError, markOfSalt, readForgottenClaim } from './forgotten-claim.ts';
 import { forgottenFile } from './lead-folder.ts';
+import { isDamagedDatabase } from './segment/open-existing.ts';
 
 /** The people who asked to be forgotten. Only digests of their names are stored. */
 export interface ForgottenPeople {

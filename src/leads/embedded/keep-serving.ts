@@ -19,6 +19,8 @@ export interface ServingLimits extends ReaderLimits {
 
 export interface KeepServingInput {
   folder: string;
+  /** True if somebody else keeps the folder current, so real profiles are not rewritten. */
+  isCopy: boolean;
   synthetic: SyntheticSet;
   limits: ServingLimits;
   log: Log;
@@ -57,7 +59,7 @@ export const keepServing = async (input: KeepServingInput): Promise<void> => {
     hadReal ||= !served.synthetic;
     isEmpty = false;
     toldReason = null;
-    refold.served(served);
+    if (!input.isCopy) refold.served(served);
   };
 
   const advance = async (stamp: string): Promise<void> => {

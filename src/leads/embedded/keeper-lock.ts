@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LeadKeeperError } from '../lead-keeper.ts';
 import { toKeeperError } from './changing/to-keeper-error.ts';
 import { lockFile } from './lead-folder.ts';
@@ -23,6 +24,20 @@ export const lockKeeper = (folder: string): { release(): void } => {
   } catch (error) {
     database?.close();
     throw isLocked(error) ? busy(error) : toKeeperError(error, folder);
+  }
+};
+
+const retryMs = 500;
+
+/** Takes the lock after the current change ends, even after hours. The waiting thread can be ended at any time. */
+export const waitForLock = async (folder: string): Promise<{ release(): void }> => {
+  for (;;) {
+    try {
+      return lockKeeper(folder);
+    } catch (error) {
+      if (!(error instanceof LeadKeeperError && error.problem === 'busy')) throw error;
+    }
+    await delay(retryMs);
   }
 };
 

@@ -72,7 +72,7 @@ export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>
 };
 
 /** Returns the number of profiles that are searched. */
-export const profilesIn = ({ base, delta, gone }: Manifest): number =>
+export const profilesIn = ({ base, delta, gone }: Pick<Manifest, 'base' | 'delta' | 'gone'>): number =>
   base.profiles - (gone?.base ?? 0) + (delta?.profiles ?? 0) - (gone?.delta ?? 0);
 
 export class ManifestUnreadableError extends Error {

@@ -23,7 +23,15 @@ export interface EmbeddedKeeperOptions {
   folder: string;
   limits?: Partial<KeeperLimits>;
   readRoom?: ReadDiskRoom;
+  /**
+   * Called when a change is on this disk: the list of forgotten people, searched files, or erased files. The change fails
+   * if it rejects. The progress of an import is kept then. A deletion calls it when nobody finds the people any more, and
+   * again when their profiles are erased.
+   */
+  onChanged?: () => Promise<void>;
 }
+
+const unchanged = async (): Promise<void> => undefined;
 
 /**
  * Changes the profiles in `folder`, which is created if it is missing. Blocks the calling thread for long periods, so
@@ -32,6 +40,7 @@ export interface EmbeddedKeeperOptions {
 export const openEmbeddedKeeper = async ({
   folder,
   readRoom = readDiskRoom,
+  onChanged = unchanged,
   ...options
 }: EmbeddedKeeperOptions): Promise<LeadKeeper> => {
   const limits = { ...defaultKeeperLimits, ...options.limits };
@@ -39,11 +48,11 @@ export const openEmbeddedKeeper = async ({
     throw toKeeperError(error, folder);
   });
   return {
-    importLeads: (request) => importLeads(folder, { request, limits, readRoom }),
+    importLeads: (request) => importLeads(folder, { request, limits, readRoom, onChanged }),
     stats: () => measure(folder),
     exportLeads: ({ signal }) => exportLeads(folder, signal),
-    forget: async (usernames, { signal }) => forgetPeople(folder, { usernames, signal }),
-    remember: async (usernames) => ({ restored: restore(folder, usernames) }),
+    forget: (usernames, { signal }) => forgetPeople(folder, { usernames, signal, onChanged }),
+    remember: async (usernames) => ({ restored: await restore(folder, { usernames, onChanged }) }),
     close: async () => undefined,
   };
 };
@@ -66,6 +75,7 @@ const readStats = async (folder: string): Promise<LeadStats> => {
     synthetic: manifest?.synthetic ?? false,
     forgotten: readForgottenClaim(folder).hasList() ? useForgotten(folder, (people) => people.count()) : 0,
     bytes: await bytesIn(folder),
+    generation: manifest?.generation ?? null,
     updatedAt: manifest === null || manifest.synthetic ? null : manifest.updatedAt,
     unfinished: checkpoint === null ? null : { rows: checkpoint.rows, startedAt: checkpoint.startedAt },
   };
@@ -92,10 +102,15 @@ async function* exportLeads(folder: string, signal: AbortSignal): AsyncGenerator
   }
 }
 
-const restore = (folder: string, usernames: readonly string[]): number => {
+const restore = async (
+  folder: string,
+  { usernames, onChanged }: { usernames: readonly string[]; onChanged: () => Promise<void> },
+): Promise<number> => {
   const lock = lockKeeper(folder);
   try {
-    return useForgotten(folder, (people) => people.remove(usernames));
+    const restored = useForgotten(folder, (people) => people.remove(usernames));
+    await onChanged();
+    return restored;
   } catch (error) {
     throw toKeeperError(error, folder);
   } finally {
@@ -103,7 +118,7 @@ const restore = (folder: string, usernames: readonly string[]): number => {
   }
 };
 
-const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T => {
+export const useForgotten = <T>(folder: string, use: (people: ForgottenPeople) => T): T => {
   const people = openForgottenPeople(folder);
   try {
     return use(people);

@@ -17,6 +17,10 @@ export interface EmbeddedLeadsOptions {
   seed?: number;
   log: Log;
   limits?: Partial<EmbeddedLimits>;
+  /** Nothing in the folder is read before this resolves, also when the source is closed first. */
+  startAfter?: Promise<void>;
+  /** True if the folder is a copy that somebody else keeps current, so real profiles are not rewritten. */
+  isCopy?: true;
   /** Starts the thread that answers searches. Tests replace it. */
   startReadWorker?: (folder: string) => Worker;
 }
@@ -61,24 +65,27 @@ export const openEmbeddedLeads = async (options: EmbeddedLeadsOptions): Promise<
   /** Describes the served profiles, or else the last or next ones. */
   let isSynthetic = options.syntheticProfiles > 0 && !holdsReal(folder);
 
-  const serving = keepServing({
-    folder,
-    synthetic: { seed: options.seed ?? 1, profiles: options.syntheticProfiles },
-    limits,
-    log,
-    signal: closing.signal,
-    startReadWorker,
-    onWaiting: (reason) => {
-      waiting = reason;
-    },
-    onReader: (next) => {
-      isSynthetic = next === null ? isSynthetic && !holdsReal(folder) : next.served.synthetic;
-      reader = next;
-      waiting = null;
-      if (next !== null) ready.resolve();
-      else if (!closing.signal.aborted) ready = newGate();
-    },
-  });
+  const serve = (): Promise<void> =>
+    keepServing({
+      folder,
+      isCopy: options.isCopy === true,
+      synthetic: { seed: options.seed ?? 1, profiles: options.syntheticProfiles },
+      limits,
+      log,
+      signal: closing.signal,
+      startReadWorker,
+      onWaiting: (reason) => {
+        waiting = reason;
+      },
+      onReader: (next) => {
+        isSynthetic = next === null ? isSynthetic && !holdsReal(folder) : next.served.synthetic;
+        reader = next;
+        waiting = null;
+        if (next !== null) ready.resolve();
+        else if (!closing.signal.aborted) ready = newGate();
+      },
+    });
+  const serving = options.startAfter === undefined ? serve() : options.startAfter.then(serve);
 
   return {
     search: async (query, { signal }) => {

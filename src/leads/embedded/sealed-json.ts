@@ -2,15 +2,19 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 
+/** Replaces `file` by `value`, like `replaceFile`. */
+export const writeSealedJson = (file: string, value: object): void =>
+  replaceFile(file, `${JSON.stringify({ ...value, crc32: checksum(value) }, null, 2)}\n`);
+
 /**
- * Replaces `file` by `value` in one step. It is on the disk when the call returns. At any time `file` has the complete
- * old or new value. One writer at a time.
+ * Replaces `file` by `text` in one step. It is on the disk when the call returns. At any time `file` has the complete
+ * old or new text. One writer at a time.
  */
-export const writeSealedJson = (file: string, value: object): void => {
+export const replaceFile = (file: string, text: string): void => {
   const temporary = `${file}.new`;
   const descriptor = openSync(temporary, 'w');
   try {
-    writeSync(descriptor, `${JSON.stringify({ ...value, crc32: checksum(value) }, null, 2)}\n`);
+    writeSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
@@ -48,7 +52,8 @@ export const syncFolder = (folder: string): void => {
 
 const checksum = (value: object): number => crc32(JSON.stringify(value));
 
-const textOf = (file: string): string | null => {
+/** Returns the text of a file; null without it. */
+export const textOf = (file: string): string | null => {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

@@ -1,19 +1,12 @@
-import type { S3Config } from '../media-settings.ts';
-import { ConfigError } from '../../kit/errors.ts';
+import { createS3Client, defaultS3Limits, type S3Answer, type S3Limits } from '../../http/s3/s3-client.ts';
+import { nullWhenMissing, S3Error } from '../../http/s3/s3-error.ts';
+import type { S3Config } from '../../http/s3/s3-settings.ts';
+import { abortOldUploads, removeObject, uploadStream } from '../../http/s3/s3-upload.ts';
 import type { Log } from '../../kit/log.ts';
 import { checkedMediaId, type MediaFiles } from '../media-files.ts';
-import { createS3Client, defaultS3Limits, type S3Answer, type S3Client, type S3Limits } from './s3-client.ts';
-import { nullWhenMissing, S3Error } from './s3-error.ts';
-import { abortUpload, beginMultipartUpload } from './s3-upload.ts';
-import { elementsOf, textOf } from './s3-xml.ts';
-import { chunkStream } from '../chunk-stream.ts';
 
-/** One part of a stream is in memory at a time. S3 allows 10,000 parts, so 78 GiB. */
-const partBytes = 8 * 1024 ** 2;
 /** An empty object. Its time is the first use of the bucket and prefix. */
 const markName = 'used-since';
-/** Pages of unfinished uploads per sweep; the next sweep continues. */
-const maxPages = 100;
 /** Time limit for the clean-up after a failed write. */
 const undoMs = 10_000;
 
@@ -22,10 +15,8 @@ export interface S3MediaOptions {
   limits?: Partial<S3Limits>;
 }
 
-/** Keeps media in a bucket of S3 or a compatible service, addressed by path. Throws ConfigError on an invalid prefix. */
+/** Keeps media in a bucket of S3 or a compatible service, addressed by path. */
 export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions): MediaFiles => {
-  if (config.prefix.split('/').some((part) => part === '.' || part === '..'))
-    throw new ConfigError('MEDIA_URL: the prefix must not have "." or ".." between its slashes');
   const client = createS3Client(config, { ...defaultS3Limits, ...limits });
   const keyOf = (id: string): string => config.prefix + checkedMediaId(id);
 
@@ -40,16 +31,8 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
 
   return {
     place: `s3://${config.bucket}/${config.prefix}`,
-    write: async (id, source, { contentType, signal }) => {
-      const key = keyOf(id);
-      signal.throwIfAborted();
-      const parts = chunkStream(source, { partBytes, signal });
-      try {
-        return await upload({ client, key, contentType, signal, parts, undo });
-      } finally {
-        await parts.return(undefined);
-      }
-    },
+    write: async (id, source, { contentType, signal }) =>
+      uploadStream(source, { client, key: keyOf(id), contentType, signal, undo }),
     size: async (id, { signal } = {}) => {
       const key = keyOf(id);
       const answer = await nullWhenMissing(client.call({ method: 'HEAD', key, signal }), null);
@@ -74,7 +57,13 @@ export const createS3Media = (config: S3Config, { log, limits }: S3MediaOptions)
     },
     remove: (id, { signal } = {}) => removeObject(client, keyOf(id), signal),
     removeLeftovers: ({ olderThan, signal }) =>
-      abortOldUploads({ client, prefix: config.prefix, olderThan, signal }),
+      abortOldUploads({
+        client,
+        prefix: config.prefix,
+        isOurs: (key) => isOurs(key, config.prefix),
+        olderThan,
+        signal,
+      }),
     check: async ({ signal }) => {
       await client.call({ method: 'HEAD', key: null, signal });
     },
@@ -96,112 +85,6 @@ const modifiedAt = ({ header }: S3Answer): number => {
   if (Number.isNaN(at))
     throw new S3Error('the answer to GET object has no valid Last-Modified', { status: 200, code: null });
   return at;
-};
-
-const removeObject = async (
-  client: S3Client,
-  key: string,
-  signal: AbortSignal | undefined,
-): Promise<void> => {
-  await client.call({ method: 'DELETE', key, signal });
-};
-
-interface Upload {
-  client: S3Client;
-  key: string;
-  contentType: string;
-  signal: AbortSignal;
-  parts: AsyncGenerator<Uint8Array>;
-  undo: (act: (signal: AbortSignal) => Promise<void>) => Promise<void>;
-}
-
-/** Uploads with one PUT if the source is smaller than a part, else in parts. Returns the size in bytes. */
-const upload = async ({ parts, undo, ...target }: Upload): Promise<number> => {
-  const { client, key, contentType, signal } = target;
-  const first = await parts.next();
-  const start = first.done === true ? new Uint8Array() : first.value;
-  if (start.byteLength < partBytes) {
-    try {
-      await client.call({
-        method: 'PUT',
-        key,
-        headers: { 'content-type': contentType },
-        body: start,
-        signal,
-      });
-      return start.byteLength;
-    } catch (error) {
-      // The service may have stored it nevertheless.
-      await undo((undoSignal) => removeObject(client, key, undoSignal));
-      throw error;
-    }
-  }
-  const multipart = await beginMultipartUpload(target);
-  let isCompleting = false;
-  try {
-    await multipart.addPart(start);
-    let sizeBytes = start.byteLength;
-    for await (const part of parts) {
-      await multipart.addPart(part);
-      sizeBytes += part.byteLength;
-    }
-    isCompleting = true;
-    await multipart.complete();
-    return sizeBytes;
-  } catch (error) {
-    await undo(multipart.abort);
-    if (isCompleting) await undo((undoSignal) => removeObject(client, key, undoSignal));
-    throw error;
-  }
-};
-
-/** Aborts unfinished uploads, page by page: S3 lists a thousand at a time. Returns how many. */
-const abortOldUploads = async ({
-  client,
-  prefix,
-  olderThan,
-  signal,
-}: {
-  client: S3Client;
-  prefix: string;
-  olderThan: number;
-  signal: AbortSignal;
-}): Promise<number> => {
-  let removed = 0;
-  let after: Record<string, string> = {};
-  for (let page = 0; page < maxPages; page += 1) {
-    const text = await listUploads({ client, query: { uploads: '', prefix, ...after }, signal });
-    for (const element of elementsOf(text, 'Upload')) {
-      const key = textOf(element, 'Key');
-      const uploadId = textOf(element, 'UploadId');
-      const begunAt = Date.parse(textOf(element, 'Initiated') ?? '');
-      if (key === null || uploadId === null || !isOurs(key, prefix) || !(begunAt < olderThan)) continue;
-      await abortUpload({ client, key, uploadId, signal });
-      removed += 1;
-    }
-    const key = textOf(text, 'NextKeyMarker') ?? '';
-    if (textOf(text, 'IsTruncated') !== 'true' || key === '') break;
-    after = { 'key-marker': key, 'upload-id-marker': textOf(text, 'NextUploadIdMarker') ?? '' };
-  }
-  return removed;
-};
-
-/** Returns the XML list of unfinished uploads; empty if the service does not support it. */
-const listUploads = async ({
-  client,
-  query,
-  signal,
-}: {
-  client: S3Client;
-  query: Record<string, string>;
-  signal: AbortSignal;
-}): Promise<string> => {
-  try {
-    return (await client.call({ method: 'GET', key: null, query, signal })).text;
-  } catch (error) {
-    if (error instanceof S3Error && error.code === 'NotImplemented') return '';
-    throw error;
-  }
 };
 
 /** Other programs may use the bucket, so only keys of our own form are touched. */

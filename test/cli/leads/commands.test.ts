@@ -25,7 +25,6 @@ const openDesk = async (keeper: MemoryKeeper = createMemoryKeeper()) => {
           keeper.opened += 1;
           return keeper;
         },
-        countForgotten: async () => 0,
         openInput: openLineInput,
       },
       ...surroundings,
@@ -303,6 +302,7 @@ describe('leads stats', () => {
     expect(await desk.answer('stats')).toEqual({
       stats: {
         place: 'embedded',
+        generation: 'a generation',
         profiles: 2,
         synthetic: false,
         forgotten: 0,
@@ -313,7 +313,7 @@ describe('leads stats', () => {
     });
     const { stdout } = await desk.run(['stats']);
     expect(stdout).toMatch(
-      /^Profiles in the embedded index in .*:\n {2}profiles +2\n {2}forgotten +0 .*\n {2}size +1\.2 MB\nLast changed 2026-11-21T00:00:00\.000Z\.\n$/,
+      /^Profiles in the embedded index in .*:\n {2}profiles +2\n {2}forgotten +0 .*\n {2}size +1\.2 MB\nLast changed 2026-11-21T00:00:00\.000Z \(generation a generation\)\.\n$/,
     );
   });
 });

@@ -7,7 +7,6 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { cliArguments } from '../../../scripts/node-arguments.ts';
 import { runCommandLine } from '../../../src/cli/run-command-line.ts';
 import { temporaryFolder } from '../run-cli.ts';
-import { createTestDatabase } from '../test-database.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -138,55 +137,6 @@ const expectToRefuseWrongFiles = async ({ folder, answer }: Folder): Promise<voi
 
 test('a wrong file changes nothing', async () => {
   await expectToRefuseWrongFiles(await openFolder());
-});
-
-test('the same on PostgreSQL', async ({ skip }) => {
-  const database = await createTestDatabase();
-  if (database === null) return skip();
-  onTestFinished(() => database.drop());
-  const settings = { LEADS_SOURCES: 'postgres', LEADS_DATABASE_URL: database.url };
-  await expectToKeepProfiles(await openFolder(settings));
-  const { folder, answer } = await openFolder(settings);
-  // Without profiles, as in the beginning.
-  await answer('delete', 'ann', 'dan');
-  await answer('restore', 'ann');
-  await expectToRefuseWrongFiles({ folder, answer });
-  expect(await readdir(folder)).not.toContain('data');
-});
-
-test('who moves to PostgreSQL is told whom the embedded index has forgotten, until some are forgotten there', async ({
-  skip,
-}) => {
-  const database = await createTestDatabase();
-  if (database === null) return skip();
-  onTestFinished(() => database.drop());
-  const { folder, answer } = await openFolder({ DATABASE_URL: database.url });
-  const file = join(folder, 'people.csv');
-  await writeFile(file, 'username,followers\nann,9\nbob,8\n');
-  const told = async (): Promise<string> => {
-    let stderr = '';
-    const exitCode = await runCommandLine({
-      args: ['leads', 'import', file, '--to', 'postgres', ...plain],
-      environment: { DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url },
-      write: () => {},
-      writeError: (text) => (stderr += text),
-    });
-    expect(exitCode).toBe(0);
-    return stderr;
-  };
-  expect(await told()).not.toContain('forgotten');
-  await answer('import', file, ...plain);
-  await answer('delete', 'bob', 'eve');
-  expect(await told()).toMatch(/2 people are forgotten in the embedded index, and nobody in PostgreSQL/);
-  const list = join(folder, 'data', 'leads', 'forgotten.db');
-  const whole = await readFile(list);
-  await writeFile(list, 'no list');
-  expect(await told()).toMatch(
-    /The list of forgotten people in .* cannot be read \(file is not a database\)/,
-  );
-  await writeFile(list, whole);
-  await answer('delete', 'bob', '--to', 'postgres');
-  expect(await told()).not.toContain('forgotten');
 });
 
 const longFile = async (folder: string, rows: number): Promise<string> => {

@@ -102,6 +102,7 @@ export const createMemoryKeeper = (leads: readonly Lead[] = []): MemoryKeeper =>
         forgotten: forgotten.size,
         bytes: 1_234_567,
         updatedAt: keeper.profiles.size === 0 ? null : Date.UTC(2026, 10, 21),
+        generation: 'a generation',
         unfinished:
           unfinished === null ? null : { rows: unfinished.leads.length, startedAt: Date.UTC(2026, 10, 20) },
       };

@@ -9,25 +9,13 @@ const url = 'postgres://someone:secret@127.0.0.1/leads';
 describe('the place of the profiles', () => {
   it('is the embedded index in DATA_DIR by default, also where the rest is in PostgreSQL', () => {
     const place = readLeadPlace({ DATA_DIR: '/srv/causeway', DATABASE_URL: url }, {});
-    expect(place).toMatchObject({ kind: 'embedded', folder: '/srv/causeway/leads', isSearched: true });
+    expect(place).toMatchObject({ shared: null, folder: '/srv/causeway/leads', isSearched: true });
     expect(readLeadPlace({}, {})).toMatchObject({ folder: resolve('data/leads') });
   });
 
-  it('is the first of LEADS_SOURCES that is kept here', () => {
-    const environment = { LEADS_SOURCES: 'http, postgres,embedded', LEADS_DATABASE_URL: url };
-    expect(readLeadPlace(environment, {})).toEqual({
-      kind: 'postgres',
-      isSearched: true,
-      url,
-      embeddedFolder: resolve('data/leads'),
-    });
-    const upstream = readLeadPlace({ LEADS_SOURCES: 'apify' }, {});
-    expect(upstream).toMatchObject({ kind: 'embedded', isSearched: false });
-  });
-
-  it('is what --to says, and known not to be searched where LEADS_SOURCES leaves it out', () => {
-    const place = readLeadPlace({ LEADS_SOURCES: 'embedded', DATABASE_URL: url }, { to: 'postgres' });
-    expect(place).toMatchObject({ kind: 'postgres', isSearched: false, url });
+  it('is known not to be searched where LEADS_SOURCES leaves it out', () => {
+    expect(readLeadPlace({ LEADS_SOURCES: 'apify' }, {})).toMatchObject({ isSearched: false });
+    expect(readLeadPlace({ LEADS_SOURCES: 'apify,embedded' }, {})).toMatchObject({ isSearched: true });
   });
 
   it('is found while other settings are wrong', () => {
@@ -37,35 +25,22 @@ describe('the place of the profiles', () => {
       DATABASE_URL: 'wrong',
       LEADS_CACHE_SECONDS: '-',
     };
-    expect(readLeadPlace(environment, {})).toMatchObject({ kind: 'embedded' });
+    expect(readLeadPlace(environment, {})).toMatchObject({ shared: null });
     const wrongList = { LEADS_SOURCES: 'elsewhere' };
-    expect(readLeadPlace(wrongList, { to: 'embedded' })).toMatchObject({ isSearched: true });
+    expect(readLeadPlace(wrongList, {})).toMatchObject({ isSearched: true });
   });
 
-  it.each([
-    { environment: { LEADS_SOURCES: 'postgre' }, says: /^LEADS_SOURCES: must be of embedded, postgres/ },
-    {
-      environment: { LEADS_SOURCES: 'postgres' },
-      says: /^LEADS_DATABASE_URL: must be set \(or DATABASE_URL\)/,
-    },
-    {
-      environment: { LEADS_SOURCES: 'postgres', LEADS_DATABASE_URL: 'mysql://x' },
-      says: /^LEADS_DATABASE_URL: must be a postgres:\/\/ URL/,
-    },
-    {
-      environment: { LEADS_DATABASE_ULR: url },
-      says: /^LEADS_DATABASE_ULR: there is no such setting; rename it to LEADS_DATABASE_URL/,
-    },
-  ])('is refused with $says for $environment', ({ environment, says }) => {
-    expect(() => readLeadPlace(environment, {})).toThrow(says);
+  it('is the place of the fleet where LEADS_URL names one, told without its keys', () => {
+    const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' };
+    const place = readLeadPlace({ LEADS_URL: 's3://profiles/live', DATA_DIR: '/srv', ...keys }, {});
+    expect(place).toMatchObject({ folder: '/srv/leads-changes', isSearched: true });
+    expect(describePlace(place)).toBe('s3://profiles/live/');
+    expect(() => assertPlaceExists(place)).not.toThrow();
+    expect(() => readLeadPlace({ LEADS_URLS: '/srv/leads' }, {})).toThrow(/rename it to LEADS_URL/);
   });
 
-  it('cannot be a folder and PostgreSQL both', () => {
-    const environment = { LEADS_SOURCES: 'postgres', DATABASE_URL: url };
-    expect(() => readLeadPlace(environment, { dataDir: '/srv' })).toThrow(/--data-dir: .* --to embedded/);
-    expect(readLeadPlace(environment, { dataDir: '/srv', to: 'embedded' })).toMatchObject({
-      folder: '/srv/leads',
-    });
+  it('is not guessed while one of its settings looks misspelt', () => {
+    expect(() => readLeadPlace({ LEADS_SOURCE: 'embedded' }, {})).toThrow(/rename it to LEADS_SOURCES/);
   });
 
   it('must be one where there was something before', async () => {
@@ -92,8 +67,7 @@ describe('the place of the profiles', () => {
     expect(() => assertPlaceExists(place)).toThrow(/cannot be read by the user \S+ \(EACCES\)/);
   });
 
-  it('is told without the password of the database', () => {
-    expect(describePlace(readLeadPlace({ DATABASE_URL: url }, { to: 'postgres' }))).toBe('PostgreSQL');
+  it('is told', () => {
     expect(describePlace(readLeadPlace({ DATA_DIR: '/srv' }, {}))).toBe('the embedded index in /srv/leads');
   });
 });

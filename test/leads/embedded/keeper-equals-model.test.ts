@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeeperLimits } from '../../../src/leads/embedded/keeper-limits.ts';
 import { openEmbeddedKeeper } from '../../../src/leads/embedded/open-embedded-keeper.ts';
 import { openCurrentGeneration } from '../../../src/leads/embedded/open-generation.ts';
 import { createSegmentPool } from '../../../src/leads/embedded/segment-pool.ts';
@@ -11,6 +12,8 @@ import type { ImportOutcome } from '../../../src/leads/lead-keeper.ts';
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
 import { createReferenceSearch } from '../reference-search.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
+import { openFolderPlace } from '../../../src/leads/shared/folder-place.ts';
+import { openSharedKeeper } from '../../../src/leads/shared/open-shared-keeper.ts';
 import { arbitraryLead, arbitraryQuery } from '../arbitrary-leads.ts';
 import { leadInputOf } from './lead-input-of.ts';
 
@@ -92,7 +95,31 @@ const searchIn = (at: string, queries: readonly LeadQuery[]): Lead[][] => {
   return answers;
 };
 
-describe('the embedded keeper', () => {
+/** Two machines of a fleet take turns: each change is made by the other one. */
+const openSharedInTurn = () => {
+  let turn = 0;
+  return {
+    open: async (at: string, limits: Partial<KeeperLimits>) => {
+      turn += 1;
+      await mkdir(join(at, 'place'), { recursive: true });
+      const machine = join(at, turn % 2 === 0 ? 'even' : 'odd');
+      return openSharedKeeper(openFolderPlace(join(at, 'place')), { folder: machine, limits });
+    },
+    searched: (at: string) => join(at, turn % 2 === 0 ? 'even' : 'odd', 'profiles'),
+  };
+};
+
+const engines = [
+  {
+    what: 'the embedded keeper',
+    numRuns: 25,
+    open: (at: string, limits: Partial<KeeperLimits>) => openEmbeddedKeeper({ folder: at, limits }),
+    searched: (at: string) => at,
+  },
+  { what: 'the keepers of a fleet', numRuns: 10, ...openSharedInTurn() },
+];
+
+describe.each(engines)('$what', ({ open, searched, numRuns }) => {
   it('keeps, counts, exports and finds the same profiles as a map, after any sequence of changes', async () => {
     let rounds = 0;
     await fc.assert(
@@ -105,7 +132,7 @@ describe('the embedded keeper', () => {
           const model = createModel();
           for (const made of changes) {
             const limits = made.kind === 'import' ? { deltaProfiles: made.deltaProfiles } : {};
-            const keeper = await openEmbeddedKeeper({ folder: at, limits });
+            const keeper = await open(at, limits);
             if (made.kind === 'import') {
               const { leads, mode } = made;
               const outcome = await keeper.importLeads({ input: leadInputOf(leads), mode, signal });
@@ -124,11 +151,11 @@ describe('the embedded keeper', () => {
               forgotten: model.forgotten.size,
               unfinished: null,
             });
-            expect(searchIn(at, queries)).toEqual(queries.map(createReferenceSearch(expected)));
+            expect(searchIn(searched(at), queries)).toEqual(queries.map(createReferenceSearch(expected)));
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns },
     );
   });
 });

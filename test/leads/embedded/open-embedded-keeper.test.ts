@@ -106,6 +106,7 @@ describe('the keeper of an empty folder', () => {
       forgotten: 0,
       bytes: 0,
       updatedAt: null,
+      generation: null,
       unfinished: null,
     });
     expect(readdirSync(folder)).toEqual([]);

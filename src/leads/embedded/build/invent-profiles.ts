@@ -8,7 +8,7 @@ import { fictionalMark, newId, removeReplaced } from '../lead-folder.ts';
 import { readManifest } from '../manifest.ts';
 import { openSpoolWriter } from '../sorting/spool-writer.ts';
 import { syntheticSource, type SyntheticSet } from '../synthetic-set.ts';
-import { waitForLock } from './wait-for-lock.ts';
+import { waitForLock } from '../keeper-lock.ts';
 
 /**
  * Makes fictional profiles current in `folder` and returns their number. Returns null if real ones have appeared, which

@@ -8,7 +8,7 @@ import { removeReplaced } from '../lead-folder.ts';
 import { readManifest } from '../manifest.ts';
 import { isFoldedEarlier, openCurrentGeneration } from '../open-generation.ts';
 import { createSegmentPool } from '../segment-pool.ts';
-import { waitForLock } from './wait-for-lock.ts';
+import { waitForLock } from '../keeper-lock.ts';
 
 /**
  * Rewrites the profiles in `folder` if another version of Unicode folded their words, and returns their number. Returns

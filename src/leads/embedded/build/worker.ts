@@ -1,6 +1,6 @@
 import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 import { inventProfiles } from './invent-profiles.ts';
-import type { BuildMessage, BuildRequest } from './messages.ts';
+import type { BuildMessage, BuildRequest } from './run-build.ts';
 import { refoldProfiles } from './refold-profiles.ts';
 
 /* The thread that builds an index. */

@@ -12,9 +12,9 @@ import {
   type Manifest,
 } from '../manifest.ts';
 import { openCurrentGeneration, type GenerationPart } from '../open-generation.ts';
-import { createRowMarks, type RowMarks } from '../row-marks.ts';
 import { createSegmentPool, type SegmentPool } from '../segment-pool.ts';
 import { eraseRows } from '../segment/erase-rows.ts';
+import { createRowMarks, type RowMarks } from '../segment/row-set.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
 import { eraseFromSpool } from '../sorting/erase-from-spool.ts';
 import { SpoolDamagedError } from '../sorting/spool-format.ts';
@@ -31,10 +31,19 @@ import { runsFile, writeGone } from './write-generation.ts';
  * between leaves out everybody on the list. If there is no disk space, an unfinished import is discarded. Fictional
  * profiles are nobody's and remain.
  */
-export const forgetPeople = (
+export const forgetPeople = async (
   folder: string,
-  { usernames, signal }: { usernames: readonly string[]; signal: AbortSignal },
-): { removed: number } => {
+  {
+    usernames,
+    signal,
+    onChanged,
+  }: {
+    usernames: readonly string[];
+    signal: AbortSignal;
+    /** Called when nobody finds the people any more, and again when they are erased. The deletion fails if it rejects. */
+    onChanged: () => Promise<void>;
+  },
+): Promise<{ removed: number }> => {
   signal.throwIfAborted();
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
@@ -48,9 +57,11 @@ export const forgetPeople = (
     eraseStaged(folder, usernames);
     if (found instanceof Error) throw found;
     const removed = found === null ? 0 : hidePeople(folder, { found, list });
+    await onChanged();
     reached = 'hidden';
     if (found !== null) givingStagedUp(folder, () => eraseFound(folder, found));
     removeUnnamed(folder, readManifest(folder));
+    await onChanged();
     return { removed };
   } catch (error) {
     throw toForgetError(error, { folder, reached });
@@ -67,7 +78,8 @@ const toForgetError = (
   cause: unknown,
   { folder, reached }: { folder: string; reached: Reached },
 ): LeadKeeperError => {
-  if (reached === 'nothing') return toKeeperError(cause, folder);
+  if (reached === 'nothing' || (reached === 'remembered' && cause instanceof LeadKeeperError))
+    return toKeeperError(cause, folder);
   const { problem, message } =
     reached === 'remembered'
       ? toKeeperError(cause, folder)
@@ -76,7 +88,7 @@ const toForgetError = (
     reached === 'remembered'
       ? 'The people are on the list, but searches may still find them. Run the command again.'
       : 'Searches no longer find these people, but their profiles are still on the disk. Run the command again.';
-  return new LeadKeeperError(problem, `${message} ${rest}`, { cause });
+  return new LeadKeeperError(problem === 'busy' ? 'failed' : problem, `${message} ${rest}`, { cause });
 };
 
 /** These people in the segments. */

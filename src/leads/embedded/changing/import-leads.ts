@@ -16,10 +16,18 @@ import { readCheckpoint, removeStaging, spoolFile, trimStaging } from './staging
 import { isDiskFull, isFolderTrouble, toKeeperError } from './to-keeper-error.ts';
 import { writeGeneration } from './write-generation.ts';
 
+interface ImportOptions {
+  request: ImportRequest;
+  limits: KeeperLimits;
+  readRoom: ReadDiskRoom;
+  /** Called before the progress of the import is removed. The import fails if it rejects. */
+  onChanged: () => Promise<void>;
+}
+
 /** Implements LeadKeeper.importLeads. An input without rows is usually a mistake, so it changes nothing. */
 export const importLeads = async (
   folder: string,
-  { request, limits, readRoom }: { request: ImportRequest; limits: KeeperLimits; readRoom: ReadDiskRoom },
+  { request, limits, readRoom, onChanged }: ImportOptions,
 ): Promise<ImportOutcome> => {
   const lock = lockKeeper(folder);
   const pool = createSegmentPool(folder);
@@ -39,7 +47,7 @@ export const importLeads = async (
     const outcome =
       staged.rows === 0
         ? nothingRead(old)
-        : await takeOver(folder, { request, limits, readRoom, staged, old });
+        : await takeOver(folder, { request, limits, readRoom, onChanged, staged, old });
     removeStaging(folder);
     return outcome;
   } finally {
@@ -79,15 +87,10 @@ const takeOver = async (
     request,
     limits,
     readRoom,
+    onChanged,
     staged,
     old,
-  }: {
-    request: ImportRequest;
-    limits: KeeperLimits;
-    readRoom: ReadDiskRoom;
-    staged: StagedInput;
-    old: Generation | null;
-  },
+  }: ImportOptions & { staged: StagedInput; old: Generation | null },
 ): Promise<ImportOutcome> => {
   const { mode } = request;
   const tell = seldom(request.onProgress);
@@ -114,16 +117,15 @@ const takeOver = async (
         throw error;
       }),
     );
-    removeUnnamed(
-      folder,
-      publish(folder, {
-        synthetic: false,
-        source: importedSource,
-        hasErased: false,
-        forgotten: forgotten.mark,
-        ...files,
-      }),
-    );
+    const manifest = publish(folder, {
+      synthetic: false,
+      source: importedSource,
+      hasErased: false,
+      forgotten: forgotten.mark,
+      ...files,
+    });
+    await onChanged();
+    removeUnnamed(folder, manifest);
     return outcome;
   } catch (error) {
     // It would be found damaged every time.

@@ -6,7 +6,7 @@ import { defaultKeeperLimits, type KeeperLimits } from '../keeper-limits.ts';
 import { newId } from '../lead-folder.ts';
 import { profilesIn, type Manifest, type SegmentFile } from '../manifest.ts';
 import { isFoldedAlike, type Generation } from '../open-generation.ts';
-import { createRowMarks } from '../row-marks.ts';
+import { createRowMarks } from '../segment/row-set.ts';
 import { writeSegment, type SegmentRow } from '../segment/write-segment.ts';
 import { mergeRows } from '../sorting/merge-rows.ts';
 import { createRunFile, type RunFile } from '../sorting/run-file.ts';

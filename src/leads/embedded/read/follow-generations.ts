@@ -1,7 +1,7 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
-import { ManifestUnreadableError, profilesIn, readManifest } from '../manifest.ts';
-import { manifestStamp } from '../manifest-stamp.ts';
+import { ManifestUnreadableError, manifestFile, profilesIn, readManifest } from '../manifest.ts';
 import { isFoldedEarlier, openCurrentGeneration, type Generation } from '../open-generation.ts';
 import { createSegmentPool, fileIdentity } from '../segment-pool.ts';
 import { SegmentDamagedError } from '../segment/segment-format.ts';
@@ -72,10 +72,11 @@ export const followGenerations = (
 
 /** Returns a value that changes with the manifest or a segment of `generation`; null without a manifest. */
 const stampOf = (folder: string, { manifest: { base, delta } }: Generation): string | null => {
-  const manifest = manifestStamp(folder);
-  if (manifest === null) return null;
+  const manifest = statSync(manifestFile(folder), { throwIfNoEntry: false, bigint: true });
+  if (manifest === undefined) return null;
   const files = delta === null ? [base.file] : [base.file, delta.file];
-  return [manifest, ...files.map((file) => fileIdentity(join(folder, file)))].join('\n');
+  const { ino, mtimeNs, size } = manifest;
+  return [ino, mtimeNs, size, ...files.map((file) => fileIdentity(join(folder, file)))].join('\n');
 };
 
 const isSame = (one: Generation, other: Generation): boolean =>

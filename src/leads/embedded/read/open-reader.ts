@@ -98,10 +98,8 @@ export const openReader = async ({
     ended,
     search: createSearchLine({
       thread,
-      atOnce: 1,
       maxWaiting: limits.maxWaiting,
       timeoutMs: limits.searchTimeoutMs,
-      toLeads: (leads) => leads,
     }),
     close: () => thread.end(new ThreadError('closed', 'The reader was closed.')),
   };

@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Lead, LeadQuery } from '../../lead-source.ts';
 import { usernameKey } from '../../query/username-key.ts';
-import { isDamagedDatabase } from '../damaged-database.ts';
 import { createConditionLookup } from './condition-lists.ts';
 import { openDictionary } from './dictionary.ts';
 import { queryConditions } from '../../query/index-terms.ts';
@@ -10,7 +9,7 @@ import type { RowRange } from './intersect-chunks.ts';
 import { intersectRows } from './intersect-rows.ts';
 import { createRangeFinder } from './follower-table.ts';
 import { createNameReader } from './name-table.ts';
-import { openExisting } from './open-existing.ts';
+import { isDamagedDatabase, openExisting } from './open-existing.ts';
 import { isInSet, type RowSet } from './row-set.ts';
 import {
   erasedCrc,

@@ -6,18 +6,36 @@ export interface RowSet {
   readonly size: number;
 }
 
+/** A set of rows that grows. */
+export interface RowMarks extends RowSet {
+  add(row: number): void;
+}
+
 /** Creates a set of `rows`, which may repeat and are below `capacity`. */
 export const createRowSet = (rows: Iterable<number>, capacity: number): RowSet => {
+  const marks = createRowMarks(capacity);
+  for (const row of rows) marks.add(row);
+  return marks;
+};
+
+/** Creates marks for rows below `capacity`, starting with a copy of `from`. */
+export const createRowMarks = (capacity: number, from: RowSet | null = null): RowMarks => {
   const words = new Uint32Array(Math.ceil(capacity / 32));
-  let size = 0;
-  for (const row of rows) {
-    if (row >= capacity) throw new RangeError(`There is no row ${row} among ${capacity}.`);
-    const word = words[row >>> 5] ?? 0;
-    const bit = 1 << (row & 31);
-    if ((word & bit) === 0) size += 1;
-    words[row >>> 5] = word | bit;
-  }
-  return { words, size };
+  if (from !== null) words.set(from.words);
+  let size = from?.size ?? 0;
+  return {
+    words,
+    get size() {
+      return size;
+    },
+    add: (row) => {
+      if (row >= capacity) throw new RangeError(`There is no row ${row} among ${capacity}.`);
+      const word = words[row >>> 5] ?? 0;
+      const bit = 1 << (row & 31);
+      if ((word & bit) === 0) size += 1;
+      words[row >>> 5] = word | bit;
+    },
+  };
 };
 
 export const isInSet = ({ words }: RowSet, row: number): boolean =>

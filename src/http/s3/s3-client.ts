@@ -1,0 +1,176 @@
+import { createHash, webcrypto } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { AwsV4Signer } from 'aws4fetch';
+import { createHttpClient } from '../http-client.ts';
+import type { HttpAnswer, HttpTimeouts } from '../send-request.ts';
+import { pause } from '../../kit/repeat.ts';
+import { S3Error } from './s3-error.ts';
+import type { S3Config } from './s3-settings.ts';
+import { textOf } from './s3-xml.ts';
+
+export interface S3Request {
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  /** Null: the bucket itself. */
+  key: string | null;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+  signal?: AbortSignal | undefined;
+}
+
+export interface S3Answer {
+  status: number;
+  header(name: string): string | null;
+}
+
+/**
+ * Signed calls to one bucket. Each is tried again a few times when the service is not reached or asks for it, so each must
+ * be one that may be repeated. Throws S3Error on any answer but 2xx, or the signal's reason.
+ */
+export interface S3Client {
+  /** With the whole answer, of at most 2 MiB. */
+  call(request: S3Request): Promise<S3Answer & { text: string }>;
+  /** With the answer's body as a stream, which ends with an error when it breaks off or is silent for too long. */
+  open(request: S3Request): Promise<S3Answer & { body: Readable }>;
+  close(): Promise<void>;
+}
+
+export interface S3Limits {
+  connectMs: number;
+  /** The time of one attempt, up to the end of a short answer or the first byte of a streamed one. */
+  attemptMs: number;
+  /** The same for an attempt that uploads bytes. */
+  uploadMs: number;
+  /** The longest silence within a streamed answer. */
+  idleMs: number;
+  attempts: number;
+  /** The pause before the second attempt. Each further one is four times as long. */
+  pauseMs: number;
+}
+
+export const defaultS3Limits: S3Limits = {
+  connectMs: 5_000,
+  attemptMs: 15_000,
+  uploadMs: 60_000,
+  idleMs: 30_000,
+  attempts: 3,
+  pauseMs: 200,
+};
+
+const largestAnswer = 2 * 1024 ** 2;
+
+export const createS3Client = (config: S3Config, limits: S3Limits): S3Client => {
+  const http = createHttpClient(limits);
+  const sign = createSign(config);
+
+  const attempt = async <T>(request: S3Request, { timeouts, maxBytes, use }: Exchange<T>): Promise<T> => {
+    const { method, body = null, signal } = request;
+    try {
+      const { url, headers } = await sign(request);
+      const answer = await http.send(url, {
+        method,
+        headers,
+        body,
+        timeouts: timeouts(body === null ? limits.attemptMs : limits.uploadMs),
+        signal,
+        limits: ({ status }) => ({ totalBytes: isGood(status) ? maxBytes : largestAnswer }),
+      });
+      if (!isGood(answer.status)) throw toS3Error(request, answer.status, await answer.body.text());
+      return await use(answer);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof S3Error) throw error;
+      throw new S3Error(`${nameOf(request)} was not answered`, { status: null, code: null, cause: error });
+    }
+  };
+
+  const retrying = async <T>(request: S3Request, exchange: Exchange<T>): Promise<T> => {
+    for (let count = 1; ; count += 1) {
+      request.signal?.throwIfAborted();
+      try {
+        return await attempt(request, exchange);
+      } catch (error) {
+        if (!(error instanceof S3Error) || !error.isTemporary || count >= limits.attempts) throw error;
+      }
+      await pause(limits.pauseMs * 4 ** (count - 1) * (0.5 + Math.random()), request.signal);
+    }
+  };
+
+  return {
+    call: (request) =>
+      retrying(request, {
+        timeouts: (totalMs) => ({ totalMs }),
+        maxBytes: largestAnswer,
+        use: async (answer) => {
+          const text = await answer.body.text();
+          // S3 begins some answers before it knows the outcome: a 200 may carry an error.
+          if (rootIsError.test(text)) throw toS3Error(request, answer.status, text);
+          return { ...toAnswer(answer), text };
+        },
+      }),
+    open: (request) =>
+      retrying(request, {
+        timeouts: (firstByteMs) => ({ firstByteMs, idleMs: limits.idleMs }),
+        maxBytes: Infinity,
+        use: async (answer) => ({ ...toAnswer(answer), body: answer.body }),
+      }),
+    close: () => http.close(),
+  };
+};
+
+interface Exchange<T> {
+  /** Makes the time-outs of an attempt from its time. */
+  timeouts: (attemptMs: number) => HttpTimeouts;
+  /** The limit of a good answer. */
+  maxBytes: number;
+  use: (answer: HttpAnswer) => Promise<T>;
+}
+
+const isGood = (status: number): boolean => status >= 200 && status <= 299;
+
+/** Signature version 4. The body's hash goes in, so that the service refuses what was changed on its way. */
+const createSign = ({ endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Config) => {
+  const cache = new Map<string, ArrayBuffer>();
+  return async ({ method, key, query, headers, body }: S3Request) => {
+    const url = new URL(`${endpoint}/${bucket}${key === null ? '' : `/${key}`}`);
+    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+    const signer = new AwsV4Signer({
+      method,
+      url: url.href,
+      headers: { ...headers, 'x-amz-content-sha256': await hashOf(body) },
+      service: 's3',
+      region,
+      accessKeyId,
+      secretAccessKey,
+      cache,
+    });
+    const signed = await signer.sign();
+    return { url: signed.url, headers: Object.fromEntries(signed.headers) };
+  };
+};
+
+const hashOfNothing = createHash('sha256').digest('hex');
+
+/** Off the event loop: a part has megabytes. */
+const hashOf = async (body: Uint8Array | undefined): Promise<string> =>
+  body === undefined
+    ? hashOfNothing
+    : Buffer.from(await webcrypto.subtle.digest('SHA-256', body)).toString('hex');
+
+const toAnswer = ({ status, headers }: HttpAnswer): S3Answer => ({
+  status,
+  header: (name) => headers[name]?.toString() ?? null,
+});
+
+const rootIsError = /^\s*(?:<\?xml[^>]*\?>\s*)?<Error>/;
+
+const toS3Error = (request: S3Request, status: number, text: string): S3Error => {
+  const found = textOf(text, 'Code');
+  const code = found !== null && /^\w{1,64}$/.test(found) ? found : null;
+  const words = [nameOf(request), 'was answered with', status, code ?? ''];
+  return new S3Error(words.join(' ').trim(), { status, code });
+};
+
+/** For the log: what was asked, without the address and its ids, which are authorities. */
+const nameOf = ({ method, key, query }: S3Request): string =>
+  [method, key === null ? 'bucket' : 'object', ...Object.keys(query ?? {})].join(' ');
