@@ -11,7 +11,7 @@ const ranks: readonly (readonly string[])[] = [
   ['config'],
 ];
 /** The files above all ranks. */
-const top = ['main', 'cli', 'app', 'services', 'first-start'];
+const top = ['main', 'cli', 'app', 'services', 'readiness', 'first-start', 'start-notices'];
 
 const forbiddenTo = (folder: string, rank: number): string[] => [
   ...ranks

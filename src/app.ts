@@ -4,7 +4,7 @@ import express from 'express';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { brandTitle } from './kit/brand-title.ts';
-import { AppError } from './kit/errors.ts';
+import { AppError, methodNotAllowed } from './kit/errors.ts';
 import { createMcpMount, type McpRequestFacts } from './mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from './kit/log-request.ts';
 import { loadPaymentRequiredSchema } from './payments/core/payment-required-schema.ts';
@@ -16,12 +16,11 @@ import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { isPaywallWanted } from './rest/paywall/paywall-wanted.ts';
-import { methodNotAllowed } from './rest/method-not-allowed.ts';
 import { refuseConnect, refuseUnreadable } from './rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
-import { writeError } from './rest/write-error.ts';
+import { writeError } from './kit/write-error.ts';
 import type { GatewayServices } from './services.ts';
 
 export interface App {

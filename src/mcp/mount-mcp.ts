@@ -8,7 +8,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../accounts/caller.ts';
-import { AppError, toAppError } from '../kit/errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
@@ -17,9 +17,7 @@ import type { Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
-import { errorHeaders } from '../kit/error-headers.ts';
-import { logFailure } from '../kit/log-failure.ts';
-import type { Log } from '../kit/log.ts';
+import { writeError } from '../kit/write-error.ts';
 
 export interface McpRequestFacts {
   requestId: string;
@@ -129,7 +127,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
         { onerror, maxRequestBodySize: maxBytes },
       )(request, response);
     } catch (error) {
-      refuse(response, error, { log, requestId });
+      writeError(response, error, { log, requestId, what: 'a request to /mcp' });
     }
   };
 
@@ -147,25 +145,6 @@ const onlyPost = (): AppError =>
     'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
     { headers: { allow: 'POST' } },
   );
-
-/** Answers a request that never reached the protocol, with the error envelope of the whole service. */
-const refuse = (
-  response: ServerResponse,
-  thrown: unknown,
-  { log, requestId }: { log: Log; requestId: string },
-): void => {
-  const error = toAppError(thrown);
-  logFailure(log, error, { what: 'a request to /mcp', facts: { requestId } });
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  response.writeHead(error.status, {
-    'content-type': 'application/json; charset=utf-8',
-    ...errorHeaders(error),
-  });
-  response.end(JSON.stringify({ error: error.toEnvelope() }));
-};
 
 /** Returns whether the request may go on. When false, it has been answered. */
 type OriginGuard = (request: IncomingMessage, response: ServerResponse) => boolean;

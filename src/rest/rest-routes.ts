@@ -1,17 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError } from '../kit/errors.ts';
+import { AppError, methodNotAllowed } from '../kit/errors.ts';
+import { writeError } from '../kit/write-error.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
 import type { Call, Operation, Services } from '../operations/operation.ts';
-import { methodNotAllowed } from './method-not-allowed.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
 import { toPaywallSubject } from './paywall/paywall-subject.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
 import { writeAnswer } from './write-answer.ts';
-import { writeError } from './write-error.ts';
 
 /** The facts of a request before its route is known. */
 export interface RequestContext {

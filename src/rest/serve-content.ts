@@ -7,7 +7,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { writeError } from './write-error.ts';
+import { writeError } from '../kit/write-error.ts';
 import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeContentOptions {

@@ -8,7 +8,7 @@ import type { MediaLibrary } from '../media/media-library.ts';
 import { extensionOf } from '../media/media-types.ts';
 import type { Media, MediaRole, Store } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { writeError } from './write-error.ts';
+import { writeError } from '../kit/write-error.ts';
 import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeResultOptions {

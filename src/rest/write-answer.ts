@@ -5,7 +5,7 @@ import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import type { PaywallSubject } from './paywall/paywall-page.ts';
 import type { ServeContent } from './serve-content.ts';
 import { writeEvents } from './write-events.ts';
-import { writeJson } from './write-json.ts';
+import { writeJson } from '../kit/write-json.ts';
 
 export interface WriteAnswerOptions {
   log: Log;

@@ -3,7 +3,7 @@ import type { PaymentRequiredAnswer } from '../../operations/operation.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { paywallPage, type PaywallSubject } from './paywall-page.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
-import { writeJson } from '../write-json.ts';
+import { writeJson } from '../../kit/write-json.ts';
 
 export interface PaymentRequiredOptions {
   request: IncomingMessage;
