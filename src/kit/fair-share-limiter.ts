@@ -85,8 +85,8 @@ export const createFairShareLimiter = <Kind extends string = 'owner'>({
   };
 
   const holdNow = (request: Request): Release | null => {
-    const isNext = tally.isWithinShares(request) && !waiting.values().some(tally.isWithinShares);
-    return total > 0 && request.units <= tally.free() && isNext ? hold(request) : null;
+    if (total <= 0 || request.units > tally.free() || !tally.isWithinShares(request)) return null;
+    return waiting.values().some(tally.isWithinShares) ? null : hold(request);
   };
 
   const acquire = async (owners: Owners<Kind>, options: AcquireOptions): Promise<Release> => {
