@@ -11,6 +11,7 @@ import { loadPaymentRequiredSchema } from './payments/core/payment-required-sche
 import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs/docs-page.ts';
 import { createOffered } from './operations/is-on-sale.ts';
+import { createSwitchedOff } from './operations/index.ts';
 import type { Operation } from './operations/operation.ts';
 import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
@@ -115,6 +116,8 @@ export const createApp = (services: GatewayServices): App => {
   };
 };
 
+const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
+
 /** Enough for the longest accepted payment proof and the other headers. */
 const maxHeaderSize = 32_768;
 
@@ -125,13 +128,12 @@ const readUrl = ({ url = '/' }: IncomingMessage): URL => {
 };
 
 const createPages = (services: GatewayServices): express.Express => {
-  const { log, config } = services;
+  const { config } = services;
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
   pages.enable('strict routing');
   pages.enable('case sensitive routing');
-  const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
   const documents = createOffered(services.operations, services, (operations) => {
     const openApi = memoizeAsync(() => makeOpenApi(operations, services));
@@ -171,9 +173,10 @@ const createPages = (services: GatewayServices): express.Express => {
       const { contentType, body } = (await documents().docs())[path];
       response.set(docsHeaders).type(contentType).send(body);
     });
-  if (!config.search.isOn)
-    pages.all('/v1/search', () => {
-      throw new AppError('not_found', 'The search is switched off on this server.');
+  for (const { rest, sale, title } of createSwitchedOff(config.search))
+    pages.all(rest.path, () => {
+      const goods = sale?.x402?.unit.one ?? title;
+      throw new AppError('not_found', `The ${goods} is switched off on this server.`);
     });
   for (const [path, read] of createWellKnown(services))
     addPage(path, async (_request, response, next) => {
@@ -181,16 +184,7 @@ const createPages = (services: GatewayServices): express.Express => {
       if (text === null) next();
       else response.set(wellKnownHeaders).type('application/json').send(text);
     });
-  pages.route(['/x402/verify', '/x402/settle']).all(({ method }, _response, next) => {
-    if (services.x402.supported() === null) next();
-    else if (method !== 'POST') throw methodNotAllowed('POST');
-    else
-      throw new AppError(
-        'facilitator_not_public',
-        'This facilitator settles the payments of this service alone. Send the payment with the request that it pays ' +
-          'for; for payments of your own, use a public facilitator.',
-      );
-  });
+  refuseStrangersPayments(pages, services);
   addPage('/results/:name', (request, response) =>
     serveResult(String(request.params['name']), {
       request,
@@ -199,6 +193,25 @@ const createPages = (services: GatewayServices): express.Express => {
       clientAddress: clientAddress(request, config.trustedProxyHops),
     }),
   );
+  addErrorPages(pages, services);
+  return pages;
+};
+
+/** The facilitator in this process settles for nobody else. */
+const refuseStrangersPayments = (pages: express.Express, { x402 }: GatewayServices): void => {
+  pages.route(['/x402/verify', '/x402/settle']).all(({ method }, _response, next) => {
+    if (x402.supported() === null) next();
+    else if (method !== 'POST') throw methodNotAllowed('POST');
+    else
+      throw new AppError(
+        'facilitator_not_public',
+        'This facilitator settles the payments of this service alone. Send the payment with the request that it pays ' +
+          'for; for payments of your own, use a public facilitator.',
+      );
+  });
+};
+
+const addErrorPages = (pages: express.Express, { log }: GatewayServices): void => {
   pages.use((_request: express.Request, response: express.Response) => {
     const error = new AppError('not_found', 'There is nothing at this address. See /openapi.json.');
     writeError(response, error, { log, requestId: requestIdOf(response) });
@@ -212,7 +225,6 @@ const createPages = (services: GatewayServices): express.Express => {
       writeError(response, shown, { log, requestId: requestIdOf(response) });
     },
   );
-  return pages;
 };
 
 const makeOpenApi = async (

@@ -38,7 +38,7 @@ import { createOutbound } from './http/create-outbound.ts';
 import { assignWallets } from './payments/core/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
 import { isSandboxModel } from './providers/index.ts';
-import { createX402Gate } from './purchases/x402/x402-gate.ts';
+import { createX402Gate, type X402GateOptions } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
 import type { Job, Store } from './store/store.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
@@ -90,22 +90,14 @@ export const createServices = async (
   const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log });
   const sources = config.search.isOn ? config.leads.sources : [];
   const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
-  const wallets = await assignWallets({
-    networks: config.search.isOn ? config.x402.networks : [],
-    dataDir: config.dataDir,
-    agreeOn: (value) => store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
-  });
-  const x402 = createX402Gate({
+  const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
+  const { wallets, x402 } = await openPayments(config, {
     store,
-    networks: wallets.networks,
     publicUrl,
-    sales: describeSales(operations, { serviceName: brandTitle(config), services: () => services }),
+    sales,
     clock,
     log,
     owner: jobs.owner,
-    headerBytes: config.x402.headerBytes,
-    timeouts: { settleMs: config.x402.settleMs },
-    uncheckedLimit: config.x402.uncheckedLimit,
   });
   const sweeps = createSweeps({ store, files, inputFolder, clock, log });
 
@@ -158,6 +150,26 @@ const openCatalogs = async ({ models, providers }: Config, store: Store) => {
   const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
   const realSales = await openRealSales(store, !models.every(isServedBySandbox));
   return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
+};
+
+type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
+  store: Store;
+};
+
+const openPayments = async ({ search, x402, dataDir }: Config, parts: PaymentParts) => {
+  const wallets = await assignWallets({
+    networks: search.isOn ? x402.networks : [],
+    dataDir,
+    agreeOn: (value) => parts.store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
+  });
+  const gate = createX402Gate({
+    ...parts,
+    networks: wallets.networks,
+    headerBytes: x402.headerBytes,
+    timeouts: { settleMs: x402.settleMs },
+    uncheckedLimit: x402.uncheckedLimit,
+  });
+  return { wallets, x402: gate };
 };
 
 interface JobParts extends Pick<Services, 'store' | 'catalogs' | 'media' | 'clock' | 'log'> {

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import { notPublic, type CheckedUrl } from './check-url.ts';
 import { classifyAddress } from './classify-address.ts';
@@ -23,13 +24,10 @@ const maxTried = 8;
  */
 export const checkedConnector =
   (target: CheckedUrl, options: ConnectOptions): buildConnector.connector =>
-  (_options, callback) => {
-    connectChecked(target, options).then(
-      (socket) => callback(null, socket),
-      (error: unknown) =>
-        callback(error instanceof Error ? error : new Error('the call was aborted', { cause: error }), null),
+  (_options, callback) =>
+    callbackify(() => connectChecked(target, options))((error, socket) =>
+      error === null ? callback(null, socket) : callback(error, null),
     );
-  };
 
 const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Promise<Socket> => {
   const { resolve, signal, ca } = options;

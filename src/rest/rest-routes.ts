@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, methodNotAllowed } from '../kit/errors.ts';
 import { writeError } from '../kit/write-error.ts';
+import { createPathMatcher } from '../kit/path-matcher.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
@@ -30,7 +31,7 @@ export type RestRoutes = (
 
 interface Route {
   operation: Operation;
-  pattern: RegExp;
+  match: ReturnType<typeof createPathMatcher>;
   readParameters: ReadParameters;
 }
 
@@ -41,12 +42,12 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   const services = { ...allServices, serveContent };
   const routes = operations.map((operation) => ({
     operation,
-    pattern: toPattern(operation.rest.path),
+    match: createPathMatcher(operation.rest.path),
     readParameters: createReadParameters(operation),
   }));
 
   return (request, response, context) => {
-    const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
+    const onPath = routes.filter(({ match }) => match(context.url.pathname) !== null);
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
@@ -64,8 +65,6 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
     return true;
   };
 };
-
-const toPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const allowedBy = ({ rest }: Operation): string => (rest.method === 'GET' ? 'GET, HEAD' : rest.method);
 
@@ -156,13 +155,12 @@ const toCall = (
 });
 
 const readInput = async (
-  { operation, pattern, readParameters }: Route,
+  { operation, match, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
   { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
-  const path = decodeGroups(pattern.exec(url.pathname)?.groups ?? {});
-  const parameters = readParameters(url.searchParams, path);
+  const parameters = readParameters(url.searchParams, match(url.pathname) ?? {});
   if (operation.rest.method === 'GET') return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
   const { value: body, length } = await readJsonBody(request, {
@@ -174,15 +172,3 @@ const readInput = async (
   const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
   return { ...Object.fromEntries(fromBody), ...parameters };
 };
-
-const decodeGroups = (groups: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(groups).map(([name, value]) => {
-      try {
-        return [name, decodeURIComponent(value)];
-      } catch {
-        // Not a percent-encoding: keep the text, which is an id that does not exist.
-        return [name, value];
-      }
-    }),
-  );
