@@ -4,7 +4,7 @@ import express from 'express';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { brandTitle } from './kit/brand-title.ts';
-import { AppError, methodNotAllowed } from './kit/errors.ts';
+import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { createMcpMount, type McpRequestFacts } from './mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from './kit/log-request.ts';
 import { loadPaymentRequiredSchema } from './payments/core/payment-required-schema.ts';
@@ -66,7 +66,7 @@ export const createApp = (services: GatewayServices): App => {
       });
     const isHealth = context.url.pathname.startsWith('/health/');
     if (isRefusing && !isHealth)
-      throw new AppError('shutting_down', 'The service is restarting. Try again.', {
+      throw new AppError('shutting_down', messages.shutting_down, {
         headers: { connection: 'close' },
       });
     if (serveRest(request, response, context)) return;
@@ -75,7 +75,7 @@ export const createApp = (services: GatewayServices): App => {
   };
 
   const refuseExpectation = (): never => {
-    throw new AppError('expectation_failed', 'The only Expect header that is met is 100-continue.');
+    throw new AppError('expectation_failed', messages.expectation_failed);
   };
 
   const toContext = (
@@ -213,7 +213,7 @@ const refuseStrangersPayments = (pages: express.Express, { x402 }: GatewayServic
 
 const addErrorPages = (pages: express.Express, { log }: GatewayServices): void => {
   pages.use((_request: express.Request, response: express.Response) => {
-    const error = new AppError('not_found', 'There is nothing at this address. See /openapi.json.');
+    const error = new AppError('not_found', messages.not_found);
     writeError(response, error, { log, requestId: requestIdOf(response) });
   });
   // Express knows an error handler by its four parameters.

@@ -46,6 +46,21 @@ export const errorTable = {
   shutting_down: [503, 'server_error'],
 } as const satisfies Record<string, readonly [status: number, type: string]>;
 
+/** Messages that say the same wherever they are answered, and in the documentation. */
+export const messages = {
+  invalid_api_key: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
+  invalid_json: 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
+  not_found: 'There is nothing at this address. See /openapi.json.',
+  job_not_found: 'This account has no job with that id. Check the id.',
+  video_not_found: 'This account has no video with that id. Check the id.',
+  content_expired: 'The content was kept for its time and is gone. Make it again.',
+  unsupported_media_type: 'Compressed bodies are not read. Send the JSON as it is.',
+  expectation_failed: 'The only Expect header that is met is 100-continue.',
+  server_error: 'The service had a temporary error. Try again.',
+  overloaded: 'The service is busy. Try again.',
+  shutting_down: 'The service is restarting. Try again.',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
 export type ErrorCode = keyof typeof errorTable;
 
 /** The body `{error: ...}` of every refused call. */
@@ -117,7 +132,7 @@ export const toAppError = (thrown: unknown): AppError => {
   if (thrown instanceof KnownFault) return thrown.toAppError();
   return isNoRoom(thrown)
     ? diskFull(thrown)
-    : new AppError('server_error', 'The service had a temporary error. Try again.', { cause: thrown });
+    : new AppError('server_error', messages.server_error, { cause: thrown });
 };
 
 /** Refuses new work while the gateway's disk is full. */

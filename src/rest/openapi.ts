@@ -6,10 +6,8 @@ import { headerComponents } from './openapi/headers.ts';
 import { jobWebhook } from './openapi/job-webhook.ts';
 import { toOperationObject } from './openapi/operation-object.ts';
 import { paymentRequiredBodySchema } from './openapi/payment-required.ts';
-import { inRestWords } from './openapi/rest-words.ts';
 import { resultsPath } from './openapi/results-path.ts';
-import { createSchemaRegistry, type SchemaRegistry } from './openapi/schema-registry.ts';
-import { errorSchema, validationErrorsSchema } from './openapi/shared-schemas.ts';
+import { createSchemaRegistry, isObject, reference, type SchemaRegistry } from './openapi/schema-registry.ts';
 
 /** The contract's version of the interface description. */
 const interfaceVersion = '0.1.0.2';
@@ -144,4 +142,58 @@ const toPaths = (
     };
   }
   return paths;
+};
+
+/** Replaces operation names in descriptions by method and path, since callers over HTTP do not know the tools' names. */
+const inRestWords = <T extends object>(part: T, operations: readonly Operation[]): T => {
+  const calls = new Map(operations.map(({ name, rest }) => [name, `\`${rest.method} ${rest.path}\``]));
+  const named = new RegExp(String.raw`\b(?:${[...calls.keys()].join('|')})\b`, 'g');
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (!isObject(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [
+        key,
+        key === 'description' && typeof member === 'string'
+          ? member.replace(named, (name) => calls.get(name) ?? name)
+          : walk(member),
+      ]),
+    );
+  };
+  return walk(part) as T;
+};
+
+const text = { type: 'string' };
+
+const errorSchema = {
+  type: 'object',
+  description: 'The body of every refusal.',
+  required: ['error'],
+  properties: { error: reference('ErrorEnvelope') },
+};
+
+/** The body of a 422 that lists every wrong field. */
+const validationErrorsSchema = {
+  type: 'object',
+  description: 'Every wrong field of a request.',
+  required: ['detail'],
+  properties: {
+    detail: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['loc', 'msg', 'type'],
+        properties: {
+          loc: {
+            type: 'array',
+            items: { type: ['string', 'integer'] },
+            description:
+              'The way to the field, beginning with query, body, path or header; indices of arrays are integers.',
+          },
+          msg: text,
+          type: text,
+        },
+      },
+    },
+  },
 };

@@ -1,17 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError, methodNotAllowed } from '../kit/errors.ts';
+import { AppError, methodNotAllowed, messages } from '../kit/errors.ts';
 import { writeError } from '../kit/write-error.ts';
 import { createPathMatcher } from '../kit/path-matcher.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
-import type { Call, Operation, Services } from '../operations/operation.ts';
+import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
-import { toPaywallSubject } from './paywall/paywall-subject.ts';
+import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
-import { writeAnswer } from './write-answer.ts';
+import { writeEvents } from './write-events.ts';
+import { writeJson } from '../kit/write-json.ts';
 
 /** The facts of a request before its route is known. */
 export interface RequestContext {
@@ -106,14 +107,7 @@ const serve = async (
     const input = await readInput(route, request, context, { services, memory });
     const call = toCall(request, context, { operation, caller, memory, signal: gone.signal });
     const answer = await execute(operation, input, call, services);
-    await writeAnswer(response, answer, {
-      log: services.log,
-      request,
-      requestId,
-      brand: services.config.brand,
-      serveContent: services.serveContent,
-      paywallSubject: () => toPaywallSubject(operation, context.url, services),
-    });
+    await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
@@ -122,12 +116,48 @@ const serve = async (
   }
 };
 
+interface Answering {
+  request: IncomingMessage;
+  response: ServerResponse;
+  operation: Operation;
+  context: RequestContext;
+  services: Services & { serveContent: ServeContent };
+}
+
+/** Writes JSON, server-sent events, bytes, or the terms of a payment. */
+const writeAnswer = async (
+  answer: Answer,
+  { request, response, operation, context: { requestId, url }, services }: Answering,
+): Promise<void> => {
+  switch (answer.kind) {
+    case 'stream':
+      return writeEvents(response, answer, { log: services.log, requestId });
+    case 'content': {
+      const { media, fileName, whenMissing } = answer;
+      return services.serveContent({ media, fileName, whenMissing, request, response, requestId });
+    }
+    case 'payment_required':
+      return writePaymentRequired(response, answer, { request, operation, url, services });
+    case 'json':
+      return writeJson(response, {
+        status: answer.status,
+        headers: {
+          'cache-control': 'no-store',
+          ...answer.headers,
+          ...(answer.isSandbox ? { [`x-${services.config.brand}-sandbox`]: 'true' } : {}),
+          ...answer.receipt?.headers,
+        },
+        body: answer.body,
+      });
+  }
+};
+
 const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
   const { sale } = operation;
   if (sale !== null && sale.prepaid === undefined) return null;
   const caller = await context.authenticate();
   if (caller === null && sale?.x402 === undefined)
-    throw new AppError('invalid_api_key', 'No API key was sent. Send "Authorization: Bearer <API_KEY>".', {
+    throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
     });
   return caller;

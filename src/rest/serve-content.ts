@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
@@ -57,11 +57,7 @@ export const createServeContent = ({
   });
   return async ({ media, request, response, requestId, fileName, whenMissing }) => {
     try {
-      if (isGone(media, clock.now()))
-        throw new AppError(
-          'content_expired',
-          'The content was kept for its time and is gone. Make it again.',
-        );
+      if (isGone(media, clock.now())) throw new AppError('content_expired', messages.content_expired);
       await streamMedium({
         media,
         reader: media.accountId,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { toJobAnswer, waitLimit, waitMsField, waitWithProgress, jobSchema } from './job-answer.ts';
 import { getJobExamples } from './job-examples.ts';
@@ -62,8 +62,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
-    if (job === null)
-      throw new AppError('job_not_found', 'This account has no job with that id. Check the id.');
+    if (job === null) throw new AppError('job_not_found', messages.job_not_found);
     const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
     return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
   },
