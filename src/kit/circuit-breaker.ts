@@ -25,21 +25,42 @@ export interface CircuitBreakerOptions {
   nowMs?: () => number;
 }
 
+/** Stops calls to something that fails, so that its failures are waited for a few times and not by every call. */
+export interface CircuitBreaker {
+  /** Lets one call in, whose outcome is to be told to the pass. Returns null while no call may be made. */
+  enter(): BreakerPass | null;
+  /** Milliseconds until a call may be made, as far as is known now: 0 when one may. */
+  restMs(): number;
+  /** A call succeeded, whenever it began: closes the breaker. */
+  succeeded(): void;
+  /** A call failed, whenever it began. */
+  failed(): void;
+}
+
+/**
+ * One call. Its outcome counts only while the breaker is in the state in which the call began. A call may succeed (it began to
+ * answer) and fail later; an outcome that is told twice counts twice.
+ */
+export interface BreakerPass {
+  succeeded(): void;
+  failed(): void;
+  /** The call ended without an outcome: it was aborted, or the request itself was at fault. */
+  released(): void;
+  /** The other side wants no calls for so long, a minute at most. */
+  coolDown(ms: number): void;
+}
+
 const longestCooldownMs = 60_000;
 /** How long to wait while another call probes. Its end cannot be known. */
 const restWhileProbingMs = 1_000;
 
-export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
-export type BreakerPass = NonNullable<ReturnType<CircuitBreaker['enter']>>;
-
-/** Stops calls to something that fails, so that its failures are waited for a few times and not by every call. */
 export const createCircuitBreaker = ({
   opensAfter,
   openMs: shortestOpenMs,
   longestOpenMs = shortestOpenMs,
   probeMs = Infinity,
   nowMs = () => performance.now(),
-}: CircuitBreakerOptions) => {
+}: CircuitBreakerOptions): CircuitBreaker => {
   let outcomes: boolean[] = [];
   let openMs = shortestOpenMs;
   let state: 'closed' | 'open' | 'probing' = 'closed';
@@ -79,11 +100,7 @@ export const createCircuitBreaker = ({
     else open(state === 'probing' ? Math.min(openMs * 2, longestOpenMs) : openMs);
   };
 
-  /**
-   * Makes the pass of one call. Its outcome counts only while the breaker is in the state in which the call began. A call
-   * may succeed (it began to answer) and fail later; an outcome that is told twice counts twice.
-   */
-  const createPass = (passEra: number) => {
+  const createPass = (passEra: number): BreakerPass => {
     const ifCurrent = (act: () => void) => (): void => {
       if (era === passEra) act();
     };
@@ -93,10 +110,8 @@ export const createCircuitBreaker = ({
     return {
       succeeded: ifCurrent(succeeded),
       failed: ifCurrent(failed),
-      /** The call ended without an outcome: it was aborted, or the request itself was at fault. */
       released,
-      /** The other side wants no calls for so long, a minute at most. */
-      coolDown: (ms: number): void => {
+      coolDown: (ms) => {
         restUntil = Math.max(restUntil, nowMs() + Math.min(ms, longestCooldownMs));
         released();
       },
@@ -104,7 +119,6 @@ export const createCircuitBreaker = ({
   };
 
   return {
-    /** Lets one call in, whose outcome is to be told to the pass. Returns null while no call may be made. */
     enter: () => {
       const now = nowMs();
       if (now < (state === 'probing' ? probeUntil : restUntil)) return null;
@@ -115,11 +129,8 @@ export const createCircuitBreaker = ({
       }
       return createPass(era);
     },
-    /** Milliseconds until a call may be made, as far as is known now: 0 when one may. */
-    restMs: (): number => (state === 'probing' ? restWhileProbingMs : Math.max(0, restUntil - nowMs())),
-    /** A call succeeded, whenever it began: closes the breaker. */
+    restMs: () => (state === 'probing' ? restWhileProbingMs : Math.max(0, restUntil - nowMs())),
     succeeded,
-    /** A call failed, whenever it began. */
     failed,
   };
 };
