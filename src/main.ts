@@ -38,13 +38,7 @@ const end = async (code: number): Promise<never> => {
   process.exit(code);
 };
 
-interface Arguments {
-  envFile: string | undefined;
-  isStdio: boolean;
-  isHelp: boolean;
-}
-
-const readArguments = (): Arguments => {
+const readArguments = () => {
   try {
     const { values } = parseArgs({
       options: {
@@ -131,7 +125,7 @@ const notApiKey = ({ brand }: Config): ConfigError =>
       'then acts for the first account of its own folder. Or set a key that "npm run cli -- keys issue ACCOUNT_ID" made',
   );
 
-const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
+const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Promise<void> => {
   // Files that this process writes are private.
   process.umask(0o077);
   const config = await loadConfig(process.env, { envFile });

@@ -145,6 +145,16 @@ export const createServices = async (
   return services;
 };
 
+/** What is opened on the way to the services. */
+interface Parts extends Services {
+  config: Config;
+  operations: readonly Operation[];
+  providers: Providers;
+  webhooks: WebhookDispatcher;
+  sweeps: Sweeps;
+  redis: RedisConnection | null;
+}
+
 /** The catalog of each account, and whether real models are sold. */
 const openCatalogs = async ({ models, providers }: Config, store: Store) => {
   const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
@@ -172,12 +182,6 @@ const openPayments = async ({ search, x402, dataDir }: Config, parts: PaymentPar
   return { wallets, x402: gate };
 };
 
-interface JobParts extends Pick<Services, 'store' | 'catalogs' | 'media' | 'clock' | 'log'> {
-  config: Config;
-  providers: Providers;
-  webhooks: WebhookDispatcher;
-}
-
 const createJobs = ({
   config,
   store,
@@ -187,7 +191,10 @@ const createJobs = ({
   webhooks,
   clock,
   log,
-}: JobParts): JobRunner => {
+}: Pick<
+  Parts,
+  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log'
+>): JobRunner => {
   const isSold = async ({ id: jobId, accountId, model }: Job, signal: AbortSignal): Promise<boolean> => {
     const account = await outliveOutage(
       async () => {
@@ -238,13 +245,13 @@ const createJobs = ({
   });
 };
 
-interface LimiterParts extends Pick<Services, 'catalogs' | 'log'> {
-  config: Config;
-  operations: readonly Operation[];
-  redis: RedisConnection | null;
-}
-
-const createLimiters = ({ config, operations, catalogs, redis, log }: LimiterParts) => ({
+const createLimiters = ({
+  config,
+  operations,
+  catalogs,
+  redis,
+  log,
+}: Pick<Parts, 'config' | 'operations' | 'catalogs' | 'redis' | 'log'>) => ({
   addressLimiters: new Map(
     operations.flatMap(({ name, sale }) =>
       sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
@@ -256,13 +263,11 @@ const createLimiters = ({ config, operations, catalogs, redis, log }: LimiterPar
   }),
 });
 
-interface LifecycleParts extends Pick<Services, 'log' | 'store' | 'jobs' | 'x402' | 'leads' | 'outbound'> {
-  config: Config;
-  webhooks: WebhookDispatcher;
-  sweeps: Sweeps;
-  providers: Providers;
-  redis: RedisConnection | null;
-}
+type LifecycleParts = Pick<
+  Parts,
+  'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
+> &
+  Pick<Parts, 'providers' | 'redis'>;
 
 /** Begins the background work, and ends all that was opened. */
 const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {

@@ -27,13 +27,6 @@ export interface McpRequestFacts {
   note: RequestNote;
 }
 
-/** Serves a request for one of the MCP addresses. Returns false for any other, and leaves it alone. */
-export type McpMount = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  facts: McpRequestFacts,
-) => boolean;
-
 export interface McpMountOptions {
   services: Services;
   operations: readonly Operation[];
@@ -55,11 +48,14 @@ const maxSubscriptionStreams = 256;
 /** Beside the parsed texts, the library holds the body and a copy of it until the answer is sent. */
 const leastBodyShare = textJobShare;
 
+export type McpMount = ReturnType<typeof createMcpMount>;
+
 /**
  * Serves MCP over stateless Streamable HTTP. Each POST has a server of its own, for the 2025 revisions of the protocol
- * and for 2026-07-28. The account of the key is read on every request.
+ * and for 2026-07-28. The account of the key is read on every request. The
+ * returned function serves a request for one of the MCP addresses; it returns false for any other, and leaves it alone.
  */
-export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions): McpMount => {
+export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions) => {
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
@@ -131,7 +127,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
     }
   };
 
-  return (request, response, facts) => {
+  return (request: IncomingMessage, response: ServerResponse, facts: McpRequestFacts): boolean => {
     const group = groups.get(facts.url.pathname);
     if (group === undefined) return false;
     void serve(request, response, { ...facts, group });

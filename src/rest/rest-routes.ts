@@ -23,21 +23,17 @@ export interface RequestContext {
   authenticate: () => Promise<Call['caller']>;
 }
 
-/** Serves the request if an operation has its path; else returns false and touches nothing. */
-export type RestRoutes = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RequestContext,
-) => boolean;
-
 interface Route {
   operation: Operation;
   match: ReturnType<typeof createPathMatcher>;
   readParameters: ReadParameters;
 }
 
-/** Makes one thin route per operation: read the request, `execute`, write the answer. */
-export const createRestRoutes = (operations: readonly Operation[], allServices: Services): RestRoutes => {
+/**
+ * Makes one thin route per operation: read the request, `execute`, write the answer. The returned function serves a request
+ * if an operation has its path; else it returns false and touches nothing.
+ */
+export const createRestRoutes = (operations: readonly Operation[], allServices: Services) => {
   const { media, clock, log } = allServices;
   const serveContent = createServeContent({ media, clock, log });
   const services = { ...allServices, serveContent };
@@ -47,7 +43,7 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
     readParameters: createReadParameters(operation),
   }));
 
-  return (request, response, context) => {
+  return (request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean => {
     const onPath = routes.filter(({ match }) => match(context.url.pathname) !== null);
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
@@ -132,10 +128,8 @@ const writeAnswer = async (
   switch (answer.kind) {
     case 'stream':
       return writeEvents(response, answer, { log: services.log, requestId });
-    case 'content': {
-      const { media, fileName, whenMissing } = answer;
-      return services.serveContent({ media, fileName, whenMissing, request, response, requestId });
-    }
+    case 'content':
+      return services.serveContent({ ...answer, request, response, requestId });
     case 'payment_required':
       return writePaymentRequired(response, answer, { request, operation, url, services });
     case 'json':
