@@ -23,9 +23,11 @@ export interface RequestContext {
   authenticate: () => Promise<Call['caller']>;
 }
 
+/** A route on the path of a request. */
 interface Route {
   operation: Operation;
-  match: ReturnType<typeof createPathMatcher>;
+  /** The input fields that the path names. */
+  fields: Record<string, string>;
   readParameters: ReadParameters;
 }
 
@@ -44,7 +46,11 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
   }));
 
   return (request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean => {
-    const onPath = routes.filter(({ match }) => match(context.url.pathname) !== null);
+    const onPath: Route[] = [];
+    for (const route of routes) {
+      const fields = route.match(context.url.pathname);
+      if (fields !== null) onPath.push({ ...route, fields });
+    }
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
@@ -179,12 +185,12 @@ const toCall = (
 });
 
 const readInput = async (
-  { operation, match, readParameters }: Route,
+  { operation, fields, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
   { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
-  const parameters = readParameters(url.searchParams, match(url.pathname) ?? {});
+  const parameters = readParameters(url.searchParams, fields);
   if (operation.rest.method === 'GET') return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
   const { value: body, length } = await readJsonBody(request, {
