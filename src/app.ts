@@ -116,8 +116,6 @@ export const createApp = (services: GatewayServices): App => {
   };
 };
 
-const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
-
 /** Enough for the longest accepted payment proof and the other headers. */
 const maxHeaderSize = 32_768;
 
@@ -189,7 +187,6 @@ const createPages = (services: GatewayServices): express.Express => {
     serveResult(String(request.params['name']), {
       request,
       response,
-      requestId: requestIdOf(response),
       clientAddress: clientAddress(request, config.trustedProxyHops),
     }),
   );
@@ -212,9 +209,8 @@ const refuseStrangersPayments = (pages: express.Express, { x402 }: GatewayServic
 };
 
 const addErrorPages = (pages: express.Express, { log }: GatewayServices): void => {
-  pages.use((_request: express.Request, response: express.Response) => {
-    const error = new AppError('not_found', messages.not_found);
-    writeError(response, error, { log, requestId: requestIdOf(response) });
+  pages.use(() => {
+    throw new AppError('not_found', messages.not_found);
   });
   // Express knows an error handler by its four parameters.
   pages.use(
@@ -222,7 +218,7 @@ const addErrorPages = (pages: express.Express, { log }: GatewayServices): void =
       const isBadPath =
         error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
       const shown = isBadPath ? new AppError('not_found', 'There is nothing at this address.') : error;
-      writeError(response, shown, { log, requestId: requestIdOf(response) });
+      writeError(response, shown, { log, requestId: String(response.getHeader('x-request-id')) });
     },
   );
 };
