@@ -39,7 +39,7 @@ export const createApp = (services: GatewayServices): App => {
   const { log, config, store, operations } = services;
   const authenticate = createAuthenticate({ store });
   const serveRest = createRestRoutes(operations, services);
-  const serveMcp = createMcpMount({ services, operations, authenticate });
+  const serveMcp = createMcpMount({ services, operations });
   const pages = createPages(services);
   let isRefusing = false;
 

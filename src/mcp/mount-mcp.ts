@@ -7,31 +7,27 @@ import {
   type McpRequestContext,
   type Server,
 } from '@modelcontextprotocol/server';
-import type { Caller } from '../accounts/caller.ts';
 import { AppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Call, Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
 import { writeError } from '../kit/write-error.ts';
 
-export interface McpRequestFacts {
-  requestId: string;
+export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  /** The address by the trusted proxy hops. */
-  clientAddress: string;
   note: RequestNote;
+  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
+  authenticate: () => Promise<Call['caller']>;
 }
 
 export interface McpMountOptions {
   services: Services;
   operations: readonly Operation[];
-  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
-  authenticate: (authorization: string | undefined) => Promise<Caller | null>;
   /** The limits for slow senders of a body. */
   sender?: WatchSenderOptions;
 }
@@ -52,10 +48,10 @@ export type McpMount = ReturnType<typeof createMcpMount>;
 
 /**
  * Serves MCP over stateless Streamable HTTP. Each POST has a server of its own, for the 2025 revisions of the protocol
- * and for 2026-07-28. The account of the key is read on every request. The
- * returned function serves a request for one of the MCP addresses; it returns false for any other, and leaves it alone.
+ * and for 2026-07-28. The account of the key is read on every request. The returned function serves a request for one of
+ * the MCP addresses; it returns false for any other, and leaves it alone.
  */
-export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions) => {
+export const createMcpMount = ({ services, operations, sender }: McpMountOptions) => {
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
@@ -76,7 +72,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { group, requestId, clientAddress, note }: McpRequestFacts & { group: ToolGroup },
+    { group, requestId, clientAddress, note, authenticate }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
     const gone = new AbortController();
     const closed = Promise.withResolvers<void>();
@@ -86,9 +82,13 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
     });
     try {
       if (!passesOrigin(request, response)) return;
-      if (request.method !== 'POST') throw onlyPost();
-      const caller = await authenticate(request.headers.authorization);
-      if (caller !== null) note.account = caller.accountId;
+      if (request.method !== 'POST')
+        throw new AppError(
+          'method_not_allowed',
+          'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
+          { headers: { allow: 'POST' } },
+        );
+      const caller = await authenticate();
       // Requests without a key stay small, so that strangers use up no memory.
       const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
       const announced = request.headers['content-length'];
@@ -134,13 +134,6 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
     return true;
   };
 };
-
-const onlyPost = (): AppError =>
-  new AppError(
-    'method_not_allowed',
-    'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
-    { headers: { allow: 'POST' } },
-  );
 
 /** Returns whether the request may go on. When false, it has been answered. */
 type OriginGuard = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -15,10 +15,8 @@ import { writeEvents } from './write-events.ts';
 import { writeJson } from '../kit/write-json.ts';
 
 /** The facts of a request before its route is known. */
-export interface RequestContext {
-  requestId: string;
+export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  clientAddress: string;
   /** Null without a key; rejects with AppError on a wrong one. Called at most once, and only if a route needs it. */
   authenticate: () => Promise<Call['caller']>;
 }
