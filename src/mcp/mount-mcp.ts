@@ -82,12 +82,7 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     });
     try {
       if (!passesOrigin(request, response)) return;
-      if (request.method !== 'POST')
-        throw new AppError(
-          'method_not_allowed',
-          'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
-          { headers: { allow: 'POST' } },
-        );
+      if (request.method !== 'POST') throw onlyPost();
       const caller = await authenticate();
       // Requests without a key stay small, so that strangers use up no memory.
       const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
@@ -134,6 +129,13 @@ export const createMcpMount = ({ services, operations, sender }: McpMountOptions
     return true;
   };
 };
+
+const onlyPost = (): AppError =>
+  new AppError(
+    'method_not_allowed',
+    'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
+    { headers: { allow: 'POST' } },
+  );
 
 /** Returns whether the request may go on. When false, it has been answered. */
 type OriginGuard = (request: IncomingMessage, response: ServerResponse) => boolean;
