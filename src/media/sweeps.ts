@@ -85,6 +85,8 @@ export const createSweeps = ({
   return { begin, /** Returns the result of the last check of the media storage. */ place: () => place };
 };
 
+export type Sweeps = ReturnType<typeof createSweeps>;
+
 const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {
   for (let batch = 0; batch < maxRowBatches && !signal.aborted; batch += 1)
     if ((await sweep(rowBatch)) < rowBatch) return;

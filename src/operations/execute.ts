@@ -1,4 +1,4 @@
-import { AppError, isTransient } from '../kit/errors.ts';
+import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
 import { parsedShare } from '../limits/memory-budget.ts';
@@ -47,7 +47,7 @@ export const execute = async (
 
 /** Refuses new work in a process that ends. Reading goes on. */
 const assertNotDraining = ({ jobs }: Services): void => {
-  if (jobs.isDraining()) throw new AppError('shutting_down', 'The service is restarting. Try again.');
+  if (jobs.isDraining()) throw new AppError('shutting_down', messages.shutting_down);
 };
 
 type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };

@@ -14,6 +14,7 @@ import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { Log } from '../kit/log.ts';
+import type { ValidationForm } from '../kit/write-error.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
@@ -135,8 +136,7 @@ export interface RestBinding {
   path: string;
   /** Input fields that come from the query. The other fields of a POST come from the body. */
   query: readonly string[];
-  /** The form of a 422: the error envelope, a list in `detail`, or both. */
-  validation: 'envelope' | 'detail' | 'both';
+  validation: ValidationForm;
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
   /** The error codes that the documentation lists, beside those of all operations of its kind. */
@@ -277,7 +277,7 @@ export interface Services {
   x402: X402Gate;
   /** By operation: the limits of calls that are paid by x402. */
   addressLimiters: ReadonlyMap<string, AddressLimiter>;
-  accountLimiter: Pick<AccountLimiter, 'consume'>;
+  accountLimiter: AccountLimiter;
   historyCursors: HistoryCursors;
   /** The memory for large requests, and for text jobs that run from them. */
   bodyMemory: MemoryBudget;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openRealSales } from '../../src/catalog/catalog.ts';
-import { accountNotices } from '../../src/first-start.ts';
+import { accountNotices } from '../../src/start-notices.ts';
 import { openAccount } from '../mcp/open-account.ts';
 import { startStubUpstream, type StubUpstream } from '../providers/stub-upstream.ts';
 import { connectAssistant, read, tool, type Body } from './account-calls.ts';

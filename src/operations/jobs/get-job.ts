@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
 import { chatJobId, completionExample } from '../chat/chat-examples.ts';
@@ -71,8 +71,7 @@ export const getJob = readOperation({
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
-    if (job === null)
-      throw new AppError('job_not_found', 'This account has no job with that id. Check the id.');
+    if (job === null) throw new AppError('job_not_found', messages.job_not_found);
     return toJobAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },
 });

@@ -6,7 +6,7 @@ import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Job, Store } from '../../store/store.ts';
 import { answerJob } from '../jobs/job-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { z } from 'zod';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
@@ -113,7 +113,6 @@ export const findVideo = async (
 ): Promise<Job> => {
   const id = videoId.toLowerCase();
   const job = isUuid(id) ? await store.getJob({ id, accountId }) : null;
-  if (job === null || job.kind !== 'video')
-    throw new AppError('video_not_found', 'This account has no video with that id. Check the id.');
+  if (job === null || job.kind !== 'video') throw new AppError('video_not_found', messages.video_not_found);
   return job;
 };

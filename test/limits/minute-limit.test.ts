@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tooMany } from '../../src/limits/too-many.ts';
+import { tooMany } from '../../src/limits/minute-limit.ts';
 
 test.each([
   [0, 1],
