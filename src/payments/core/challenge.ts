@@ -85,8 +85,8 @@ const toV1 = (
   extra: requirements.extra,
 });
 
-/** Lists the networks that this process settles on, in the form of a facilitator's `/supported`; null for none. */
-export const supportedKinds = (methods: readonly PaymentMethod[]) => {
+/** Lists the networks that this process settles on, in the form of a facilitator's `/supported`, as JSON text; null for none. */
+export const supportedKinds = (methods: readonly PaymentMethod[]): string | null => {
   const locals = methods.filter(({ facilitator }) => facilitator.name === 'local');
   const kinds = locals.flatMap((method) => {
     const { network, facilitator } = method;
@@ -98,7 +98,7 @@ export const supportedKinds = (methods: readonly PaymentMethod[]) => {
       ...(suitsV1(method) ? [{ x402Version: 1, scheme: 'exact', network: network.v1Name, extra }] : []),
     ];
   });
-  return locals.length === 0 ? null : { kinds, extensions: [], signers: {} };
+  return locals.length === 0 ? null : JSON.stringify({ kinds, extensions: [], signers: {} });
 };
 
 /** Returns the terms of every method that can be offered now, in the order of `methods`. */

@@ -8,22 +8,21 @@ import type { FacilitatorTimeouts } from '../../payments/core/facilitator.ts';
 import { createPaymentMethods, type PayableNetwork } from '../../payments/core/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
-import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
-import { createAddReceipt } from './x402-answers.ts';
+import { movePayment } from './move-payment.ts';
+import type { X402Context } from './x402-context.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
 import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
-import { createPaymentLeases } from './x402-lease.ts';
-import { createPurchasing, type PayOutcome, type PayRequest } from './x402-purchase.ts';
+import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
 import {
-  createReconcile,
+  reconcile,
+  reconcileOne,
   type NamedPayment,
   type ReconcileOptions,
   type ReconcileReport,
 } from './x402-reconcile.ts';
 import { createAccountLeases } from './x402-account-lease.ts';
 import { createSoldResources, type SoldOver } from './x402-resources.ts';
-import { createSettlements } from './x402-settlement.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
@@ -103,16 +102,16 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
   const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
   const uncheckedLimit = options.uncheckedLimit ?? 0n;
+  const now = (): number => clock.now();
   const methods = createPaymentMethods({
     ...options,
     takesUnchecked: uncheckedLimit > 0n,
     log,
-    now: () => clock.now(),
+    now,
     accountLeaseOf: createAccountLeases({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),
   });
   const resources = createSoldResources(sales, publicUrl);
-  const { declaredFor } = resources;
   const documents = createPaymentDocuments({
     store,
     methods,
@@ -123,27 +122,11 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     log,
     onSigner: () => challenges.clear(),
   });
-  const offerRegistry = createOfferRegistry({ signer: documents.signer, now: () => clock.now(), log });
+  const { signer } = documents;
   const challenges = createChallengeRegistry(methods, {
-    offerRegistry,
+    offerRegistry: createOfferRegistry({ signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
-    now: () => clock.now(),
-  });
-  const leases = createPaymentLeases({
-    store,
-    owner,
-    leaseMs: options.leaseMs ?? defaultLeaseMs,
-    clock,
-    log,
-  });
-  const settlements = createSettlements({
-    store,
-    leases,
-    declaredFor,
-    uncheckedLimit,
-    addReceipt: createAddReceipt({ signer: documents.signer, clock, log }),
-    clock,
-    log,
+    now,
   });
   const health = createPaymentHealth({
     methods,
@@ -155,68 +138,47 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     },
     signal: closing.signal,
   });
-  const deliveries = new Set<Promise<void>>();
-
-  const writeDelivery = async (identity: string): Promise<void> => {
-    try {
-      await store.advancePayment({ identity, from: ['settled'], to: 'delivered', now: clock.now() });
-    } catch (error) {
-      log.error({ err: error, payment: identity }, 'marking a payment as delivered failed');
-    }
-  };
-  const noteDelivery = (identity: string): void => {
-    const writing = writeDelivery(identity).finally(() => deliveries.delete(writing));
-    deliveries.add(writing);
-  };
-  const challenge: X402Gate['challenge'] = ({ sale, transport, ...request }) =>
-    challenges.challenge({ ...request, ...resources.find({ sale, transport }) });
-
-  const formerTerms = createFormerTermsRegistry({ store, methods, sales, clock });
-  const reconcile = createReconcile({
+  const deliveries = new Set<Promise<unknown>>();
+  const context: X402Context = {
     store,
-    methods,
-    leases,
-    settlements,
     clock,
     log,
-    signal: closing.signal,
-  });
-
-  const lookAtRefunds = createRefundUpkeep({ store, networks: options.networks, clock });
-
-  return {
-    challenge,
-    pay: createPurchasing({
-      store,
-      clock,
-      log,
-      methods,
-      leases,
-      settlements,
-      recentFeePayers: health.recentFeePayers,
-      formerTerms,
-      declaredFor,
-      resourceOf: (over) => resources.find(over).resource,
-      challenge,
-      noteDelivery,
-    }),
-    reconcile,
-    reconcileOne: reconcile.one,
-    begin: (signal) => beginUpkeep({ store, reconcile, lookAtRefunds, formerTerms, clock, log, signal }),
-    status: () => health.status(),
-    supported: () => {
-      const supported = supportedKinds(methods);
-      return supported === null ? null : JSON.stringify(supported);
+    owner,
+    leaseMs: options.leaseMs ?? defaultLeaseMs,
+    methods,
+    resources,
+    signer,
+    uncheckedLimit,
+    recentFeePayers: health.recentFeePayers,
+    formerTerms: createFormerTermsRegistry({ store, methods, sales, clock }),
+    challenge: ({ sale, transport, ...request }) =>
+      challenges.challenge({ ...request, ...resources.find({ sale, transport }) }),
+    noteDelivery: (payment) => {
+      const writing = movePayment(context, payment, 'delivered', {})
+        .catch((error: unknown) =>
+          log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed'),
+        )
+        .finally(() => deliveries.delete(writing));
+      deliveries.add(writing);
     },
-    manifest: () => documents.manifest(),
-    didDocument: () => documents.didDocument(),
+    closing: closing.signal,
+  };
+  return {
+    challenge: context.challenge,
+    pay: (request) => pay(context, request),
+    reconcile: (limits) => reconcile(context, limits),
+    reconcileOne: (named) => reconcileOne(context, named),
+    begin: (signal) => beginUpkeep(context, { networks: options.networks, signal }),
+    status: health.status,
+    supported: () => supportedKinds(methods),
+    manifest: documents.manifest,
+    didDocument: documents.didDocument,
     warmUp: async () => {
       await Promise.all([documents.load(), health.start()]);
     },
     close: async () => {
       closing.abort();
-      await health.stopped();
-      await documents.stopped();
+      await Promise.all([health.stopped(), documents.stopped()]);
       await Promise.all(deliveries);
     },
   };

@@ -1,7 +1,6 @@
 import { declareExtensions } from '../../payments/extensions/declared-extensions.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { Extensions, ResourceInfo } from '../../payments/core/wire.ts';
-import type { DeclaredFor } from './x402-record.ts';
 
 /** One sale over one transport. */
 export interface SoldOver {
@@ -13,7 +12,8 @@ export interface SoldOver {
 export interface SoldResources {
   /** Describes a resource as it is now, with what its challenges declare. Throws Error for what is not sold. */
   find(over: SoldOver): { resource: ResourceInfo; extensions: Extensions };
-  declaredFor: DeclaredFor;
+  /** Returns what is declared of a stored resource; null when it is not sold here. */
+  declaredFor(resource: ResourceInfo): Extensions | null;
 }
 
 export const createSoldResources = (
