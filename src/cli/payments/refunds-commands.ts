@@ -4,6 +4,7 @@ import type { CommandContext } from '../command-context.ts';
 import { CommandError, requireFound } from '../command-error.ts';
 import { addExamples, exampleId } from '../examples.ts';
 import { readCount, readUuid } from '../read-arguments.ts';
+import { moveRefund } from '../../purchases/refunds/refund-events.ts';
 import { createPaymentViews, readTokens, requirePayment } from './views.ts';
 
 const maxListed = 10_000;
@@ -93,9 +94,7 @@ export const addCancelRefundCommand = (payments: Command, context: CommandContex
     .action((id: string) =>
       context.run(async ({ store, clock, config }) => {
         const { refundJson } = createPaymentViews(await readTokens({ config }));
-        const set = { reason: 'canceled' };
-        const now = clock.now();
-        const canceled = await store.advanceRefund({ id, from: ['planned'], to: 'failed', set, now });
+        const canceled = await moveRefund({ store, clock }, id, 'canceled', { reason: 'canceled' });
         if (canceled !== null)
           return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
         const { state } = requireFound(await store.getRefund(id), 'refund', id);

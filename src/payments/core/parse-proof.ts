@@ -4,7 +4,7 @@ import { decodeBase64Json } from './base64-json.ts';
 import { readPaymentIdentifier } from '../extensions/payment-identifier.ts';
 import type { PaymentNetwork } from './network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
-import { integerText, type SignedPayload } from './wire.ts';
+import { integerText, UnreadablePayload, type SignedPayload } from './wire.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {
@@ -121,12 +121,13 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
 /**
  * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or
  * Permit2), payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a
- * payload that cannot be read.
+ * payload that cannot be read, and other errors for faults of this service.
  */
 export const paymentIdentity = async ({ network, payload }: Proof): Promise<string> => {
   try {
     return await network.family.identify(payload, requireNetwork(network.id));
   } catch (cause) {
-    throw malformed('payload.transaction is not valid', cause);
+    if (cause instanceof UnreadablePayload) throw malformed('payload.transaction is not valid', cause);
+    throw cause;
   }
 };

@@ -73,6 +73,11 @@ export interface PaymentRequiredBody {
 /** The part of a proof that the buyer signed. Its form is that of the network's family. */
 export type SignedPayload = Readonly<Record<string, unknown>>;
 
+/** The buyer signed something that is not a payment of this form. Every other error is a fault of this service. */
+export class UnreadablePayload extends Error {
+  override readonly name = 'UnreadablePayload';
+}
+
 /** A proof in v2 form, as facilitators take it. */
 export interface PaymentPayload {
   x402Version: 2;

@@ -7,6 +7,7 @@ import type {
   TransferOutcome,
 } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
+import { moveRefund } from './refund-events.ts';
 
 export const isNodeTrouble = (error: unknown): boolean =>
   error instanceof RpcOutage || error instanceof RpcRefusal;
@@ -28,7 +29,7 @@ export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunT
     sender,
     transaction,
     rawTransaction,
-    // Nothing changes a refund between its signing and its end.
+    // Of its signing (refund-events.ts).
     signedAt: updatedAt,
     landmark: payment.transaction,
   };
@@ -55,13 +56,7 @@ export const endRefund = async (
   { id }: PaymentRefund,
   { outcome: to, reason }: Extract<TransferOutcome, { outcome: 'settled' | 'failed' }>,
 ): Promise<PaymentRefund> => {
-  const moved = await store.advanceRefund({
-    id,
-    from: ['sending'],
-    to,
-    ...(reason === null ? {} : { set: { reason } }),
-    now: clock.now(),
-  });
+  const moved = await moveRefund({ store, clock }, id, to, { reason });
   const refund = moved ?? (await store.getRefund(id));
   if (refund?.state !== to)
     throw new Error(`refund ${id} is ${to} by the chain and ${refund?.state ?? 'gone'} by the store`);
