@@ -2,7 +2,7 @@ import type { Nano } from '../../kit/money.ts';
 import { offeredTerms, type PaymentMethod } from './challenge.ts';
 import type { PaymentAsset } from './network-family.ts';
 import type { FeePayers } from './facilitator.ts';
-import type { Proof } from './parse-proof.ts';
+import type { Proof } from '../parse-proof.ts';
 import type { PaymentRequirements } from './wire.ts';
 
 export type TermsMatch =

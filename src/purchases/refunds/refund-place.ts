@@ -1,5 +1,5 @@
 import type { PaymentAsset, PaymentNetwork, RefundOptions } from '../../payments/core/network-family.ts';
-import { configuredNetwork } from '../../payments/core/networks.ts';
+import { configuredNetwork } from '../../payments/networks.ts';
 import { createJsonRpc } from '../../payments/core/json-rpc.ts';
 import type { RefundChain, RefundWallet } from '../../payments/refunds/refund-transfer.ts';
 import type { X402Config } from '../../payments/x402-settings.ts';

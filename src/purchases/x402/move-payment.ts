@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kit/clock.ts';
 import type { Log } from '../../kit/log.ts';
-import { findNetwork } from '../../payments/core/networks.ts';
+import { findNetwork } from '../../payments/networks.ts';
 import type { AdvancePaymentInput, Payment, Store } from '../../store/store.ts';
 import {
   paymentEvents,

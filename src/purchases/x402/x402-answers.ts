@@ -4,7 +4,7 @@ import type { Log } from '../../kit/log.ts';
 import { encodeBase64Json } from '../../payments/core/base64-json.ts';
 import type { DocumentSigner } from '../../payments/extensions/document-signer.ts';
 import { offerReceipt, signReceipt } from '../../payments/extensions/offer-receipt.ts';
-import { findNetwork } from '../../payments/core/networks.ts';
+import { findNetwork } from '../../payments/networks.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 

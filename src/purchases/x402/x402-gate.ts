@@ -3,9 +3,9 @@ import type { Log } from '../../kit/log.ts';
 import type { Nano } from '../../kit/money.ts';
 import { createChallengeRegistry, supportedKinds, type Challenge } from '../../payments/core/challenge.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-import { createOfferRegistry } from '../../payments/extensions/signed-offers.ts';
+import { createSignOffers } from '../../payments/extensions/offer-receipt.ts';
 import type { FacilitatorTimeouts } from '../../payments/core/facilitator.ts';
-import { createPaymentMethods, type PayableNetwork } from '../../payments/core/payment-methods.ts';
+import { createPaymentMethods, type PayableNetwork } from '../../payments/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
 import { movePayment } from './move-payment.ts';
@@ -27,7 +27,7 @@ import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
 export type { SaleDescription } from '../../payments/extensions/sale-description.ts';
-export type { Proofs } from '../../payments/core/parse-proof.ts';
+export type { Proofs } from '../../payments/parse-proof.ts';
 export type { Receipt } from './x402-answers.ts';
 export type { NetworkStatus } from './x402-health.ts';
 export type { PayOutcome, PayRequest } from './x402-purchase.ts';
@@ -124,7 +124,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
   });
   const { signer } = documents;
   const challenges = createChallengeRegistry(methods, {
-    offerRegistry: createOfferRegistry({ signer, now, log }),
+    signOffers: createSignOffers({ signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now,
   });

@@ -8,7 +8,7 @@ import {
   paymentIdentity,
   type Proof,
   type Proofs,
-} from '../../payments/core/parse-proof.ts';
+} from '../../payments/parse-proof.ts';
 import type { PaymentRequirements } from '../../payments/core/wire.ts';
 import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
 import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';

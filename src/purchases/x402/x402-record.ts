@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { BegunPayment } from '../../payments/core/facilitator.ts';
-import type { Proof } from '../../payments/core/parse-proof.ts';
+import type { Proof } from '../../payments/parse-proof.ts';
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
 import type { NewPayment, Payment } from '../../store/store.ts';
 import type { SoldResources } from './x402-resources.ts';

@@ -11,7 +11,7 @@ import type {
 import { createRemoteFacilitator } from '../../../src/payments/remote/remote-facilitator.ts';
 import { createRemoteOutcome } from '../../../src/payments/remote/remote-outcome.ts';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -3,7 +3,7 @@ import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { createTestClient, http, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { Clock } from '../../../src/kit/clock.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
 import {
   createRefunding,
   type RefundEnd,

@@ -11,9 +11,9 @@ import {
 import fc from 'fast-check';
 import type { Hex } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
-import { paymentIdentity, type Proof } from '../../../src/payments/core/parse-proof.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import { requireNetwork } from '../../src/payments/networks.ts';
+import { paymentIdentity, type Proof } from '../../src/payments/parse-proof.ts';
 
 const base = requireNetwork('eip155:84532');
 const devnet = requireNetwork('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1');

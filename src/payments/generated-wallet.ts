@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { X402NetworkConfig } from '../x402-settings.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { networkFamilies } from '../families.ts';
+import type { X402NetworkConfig } from './x402-settings.ts';
+import { ConfigError } from '../kit/errors.ts';
+import { syncToDisk } from '../kit/sync-to-disk.ts';
+import { networkFamilies } from './families.ts';
 import { requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 

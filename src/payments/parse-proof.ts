@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
-import { decodeBase64Json } from './base64-json.ts';
-import { readPaymentIdentifier } from '../extensions/payment-identifier.ts';
-import type { PaymentNetwork } from './network-family.ts';
+import { AppError } from '../kit/errors.ts';
+import { decodeBase64Json } from './core/base64-json.ts';
+import { readPaymentIdentifier } from './extensions/payment-identifier.ts';
+import type { PaymentNetwork } from './core/network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
-import { integerText, UnreadablePayload, type SignedPayload } from './wire.ts';
+import { integerText, UnreadablePayload, type SignedPayload } from './core/wire.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {

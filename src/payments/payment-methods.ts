@@ -1,16 +1,20 @@
-import type { FacilitatorConfig } from '../x402-settings.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import type { Log } from '../../kit/log.ts';
-import type { PaymentMethod } from './challenge.ts';
-import { defaultFacilitatorTimeouts, type Facilitator, type FacilitatorTimeouts } from './facilitator.ts';
-import { createFacilitatorGroup } from '../remote/facilitator-group.ts';
-import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
-import { createLocalFacilitator } from './local-facilitator.ts';
-import { createRemoteFacilitator, type RemoteFacilitator } from '../remote/remote-facilitator.ts';
-import { createRemoteOutcome } from '../remote/remote-outcome.ts';
-import type { AccountLease, PaymentAsset, PaymentNetwork } from './network-family.ts';
+import type { FacilitatorConfig } from './x402-settings.ts';
+import { ConfigError } from '../kit/errors.ts';
+import type { Log } from '../kit/log.ts';
+import type { PaymentMethod } from './core/challenge.ts';
+import {
+  defaultFacilitatorTimeouts,
+  type Facilitator,
+  type FacilitatorTimeouts,
+} from './core/facilitator.ts';
+import { createFacilitatorGroup } from './remote/facilitator-group.ts';
+import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './core/json-rpc.ts';
+import { createLocalFacilitator } from './core/local-facilitator.ts';
+import { createRemoteFacilitator, type RemoteFacilitator } from './remote/remote-facilitator.ts';
+import { createRemoteOutcome } from './remote/remote-outcome.ts';
+import type { AccountLease, PaymentAsset, PaymentNetwork } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
-import { withSelfCheck } from './self-check.ts';
+import { withSelfCheck } from './core/self-check.ts';
 
 /** A configured network with its wallet. */
 export interface PayableNetwork {
