@@ -8,9 +8,9 @@ import {
   type FacilitatorTimeouts,
 } from './core/facilitator.ts';
 import { createFacilitatorGroup } from './remote/facilitator-group.ts';
-import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './core/json-rpc.ts';
+import { createJsonRpc, isNodeTrouble, type JsonRpc } from './core/json-rpc.ts';
 import { createLocalFacilitator } from './core/local-facilitator.ts';
-import { createRemoteFacilitator, type RemoteFacilitator } from './remote/remote-facilitator.ts';
+import { createRemoteFacilitator } from './remote/remote-facilitator.ts';
 import { createRemoteOutcome } from './remote/remote-outcome.ts';
 import type { AccountLease, PaymentAsset, PaymentNetwork } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
@@ -48,25 +48,10 @@ const createRemote = (
   { endpoints }: RemoteConfig,
   options: PaymentMethodsOptions & { rpc: JsonRpc; timeouts: FacilitatorTimeouts },
 ): Facilitator => {
-  const { rpc, log, now, timeouts, onTrouble = () => undefined } = options;
-  const outcome = createRemoteOutcome({
-    network,
-    rpc,
-    timeouts,
-    takesUnchecked: options.takesUnchecked,
-    now,
-  });
-  const [first, ...others] = endpoints.map((endpoint): RemoteFacilitator =>
-    createRemoteFacilitator({
-      ...endpoint,
-      network,
-      outcome,
-      timeouts,
-      log: log.child({ network: network.id }),
-      now,
-      onTrouble,
-    }),
-  );
+  const { rpc, log, now, timeouts, takesUnchecked, onTrouble = () => undefined } = options;
+  const outcome = createRemoteOutcome({ network, rpc, timeouts, takesUnchecked, now });
+  const shared = { network, outcome, timeouts, log: log.child({ network: network.id }), now, onTrouble };
+  const [first, ...others] = endpoints.map((endpoint) => createRemoteFacilitator({ ...endpoint, ...shared }));
   if (first === undefined) throw new ConfigError('X402_FACILITATOR_URL: must name at least one facilitator');
   return createFacilitatorGroup({
     family: network.family,
@@ -77,49 +62,35 @@ const createRemote = (
   });
 };
 
-/** Reads the balance of an account that pays. Null when the node does not answer. */
-const createReadFunds =
-  (
-    { family }: PaymentNetwork,
-    { rpc, timeoutMs }: { rpc: JsonRpc; timeoutMs: number },
-  ): PaymentMethod['readFunds'] =>
-  async (of) => {
-    try {
-      return await family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeoutMs) });
-    } catch (error) {
-      if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
-      throw error;
-    }
-  };
-
 /** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {
     const network = configuredNetwork(id, asset ?? null);
-    const rpc = createJsonRpc({
-      url: settings.rpcUrl ?? network.publicRpcUrl,
-      timeoutMs: timeouts.rpcMs,
-    });
-    const node = { rpc, timeoutMs: timeouts.queryMs };
+    const url = settings.rpcUrl ?? network.publicRpcUrl;
+    const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
     const shared = { ...options, rpc, timeouts };
+    const address = (): string => `${options.publicUrl()}/x402`;
     const facilitator =
       settings.kind === 'local'
-        ? createLocalFacilitator({
-            ...shared,
-            network,
-            payTo,
-            privateKey: settings.privateKey,
-            address: () => `${options.publicUrl()}/x402`,
-          })
+        ? createLocalFacilitator({ ...shared, network, payTo, privateKey: settings.privateKey, address })
         : createRemote(network, settings, shared);
     return {
       network,
       payTo,
       // A public node is not asked for more than has to be.
       facilitator:
-        settings.rpcUrl === null ? facilitator : withSelfCheck(facilitator, { network, payTo, ...node }),
-      readFunds: createReadFunds(network, node),
+        settings.rpcUrl === null
+          ? facilitator
+          : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      readFunds: async (of) => {
+        try {
+          return await network.family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
+        } catch (error) {
+          if (isNodeTrouble(error)) return null;
+          throw error;
+        }
+      },
     };
   });
 };

@@ -22,6 +22,10 @@ export class RpcRefusal extends Error {
   }
 }
 
+/** Tells whether the node caused an error: by its silence, or by its refusal. */
+export const isNodeTrouble = (error: unknown): boolean =>
+  error instanceof RpcOutage || error instanceof RpcRefusal;
+
 export interface JsonRpc {
   /** Throws RpcOutage or RpcRefusal. */
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;

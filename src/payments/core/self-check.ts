@@ -1,5 +1,5 @@
 import type { Facilitator } from './facilitator.ts';
-import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+import { isNodeTrouble, type JsonRpc } from './json-rpc.ts';
 import type { PaymentNetwork } from './network-family.ts';
 
 export interface SelfCheckOptions {
@@ -26,7 +26,7 @@ export const withSelfCheck = (
       hasAgreed = faults.length === 0;
     } catch (error) {
       // The calls that need this node report themselves that it does not answer.
-      if (!(error instanceof RpcOutage || error instanceof RpcRefusal)) throw error;
+      if (!isNodeTrouble(error)) throw error;
     }
   };
   return {

@@ -1,6 +1,6 @@
 import { isHex, parseTransaction } from 'viem';
 import type { RefundOptions } from '../core/network-family.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 import { readRefusal } from '../refunds/read-refusal.ts';
 import type {
   BegunTransfer,
@@ -112,7 +112,8 @@ export const createEvmRefundChain = ({
     // Absence is proven only by a node that names final blocks.
     if (!final.isNamed || (await chain.getNonce(account, 'finalized')) <= nonce) return open('not_landed');
     if (landmark === null) return open('no_landmark');
-    if (!(await waitFor(secondLookMs, signal))) return open('not_landed');
+    await pause(secondLookMs, signal, { keepsAlive: true });
+    if (signal.aborted) return open('not_landed');
     // A node that forgets old receipts, or serves another chain, does not know the landmark either.
     if ((await chain.getReceipt(landmark)) === null) return open('history_too_short');
     const { receipt: second, final: newest } = await lookAtReceipt(transfer, chain);

@@ -4,7 +4,7 @@ import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
 import type { MinedTransaction } from './evm-authorization.ts';
 import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
 import { readFeeMarket } from './evm-fees.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 
 /** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */
 export interface EvmCallRecord {
@@ -45,7 +45,7 @@ export const waitForEvmReceipt = async (
       const receipt = await chain.getReceipt(transaction).catch(() => null);
       if (receipt !== null) return { transaction, receipt };
     }
-    if (!(await waitFor(pauseMs, signal))) return null;
+    await pause(pauseMs, signal, { keepsAlive: true });
   }
   return null;
 };

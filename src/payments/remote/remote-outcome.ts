@@ -7,7 +7,7 @@ import type {
 } from '../core/facilitator.ts';
 import { isVerdict, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 
 /** Asks the chain about payments that facilitators elsewhere settle. */
 export interface RemoteOutcome {
@@ -83,7 +83,8 @@ export const createRemoteOutcome = (options: RemoteOutcomeOptions): RemoteOutcom
       if (found.outcome === 'failed') break;
       // A buyer whose facilitator may be believed does not wait for our node.
       if (!hasAnswered && takesUnchecked) break;
-    } while (await waitFor(pollMs, signal));
+      await pause(pollMs, signal, { keepsAlive: true });
+    } while (!signal.aborted);
     return hasAnswered
       ? { outcome: 'unknown', reason: 'settlement_not_found', transaction }
       : { ...claimed, isUnchecked: true };

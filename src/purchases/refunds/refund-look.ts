@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/clock.ts';
-import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
 import type {
   BegunTransfer,
   RefundChain,
@@ -8,9 +8,6 @@ import type {
 } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { moveRefund } from './refund-events.ts';
-
-export const isNodeTrouble = (error: unknown): boolean =>
-  error instanceof RpcOutage || error instanceof RpcRefusal;
 
 export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
   id,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../kit/clock.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
 import {
   FeesTooHigh,
   type BegunTransfer,
@@ -10,13 +11,7 @@ import {
 } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { moveRefund } from './refund-events.ts';
-import {
-  endRefund,
-  isNodeTrouble,
-  lookForTransfer,
-  toBegunTransfer,
-  toRefundTransfer,
-} from './refund-look.ts';
+import { endRefund, lookForTransfer, toBegunTransfer, toRefundTransfer } from './refund-look.ts';
 import { inAccountLease, type TurnTimings } from './refund-turn.ts';
 
 /** The result of one run over a refund. */

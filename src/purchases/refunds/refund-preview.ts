@@ -5,7 +5,7 @@ import type {
   TransferObstacle,
 } from '../../payments/refunds/refund-transfer.ts';
 import { formatTokenAmount } from '../token-amount.ts';
-import { isNodeTrouble } from './refund-look.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
 
 export type { Coin, RefundWallet, TransferObstacle } from '../../payments/refunds/refund-transfer.ts';
 

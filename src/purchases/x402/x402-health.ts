@@ -1,6 +1,6 @@
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import { createFeePayers, type FacilitatorHealth, type FeePayers } from '../../payments/core/facilitator.ts';
+import { createFeePayers, type FacilitatorHealth } from '../../payments/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
 /** The state of payments on one network, for operators. */
@@ -14,18 +14,6 @@ export interface NetworkStatus extends FacilitatorHealth {
   facilitator: string;
 }
 
-export interface PaymentHealth {
-  status(): NetworkStatus[];
-  /** The fee payers of recent offers. */
-  recentFeePayers: FeePayers;
-  /** Asks every facilitator once, and then in the background until `signal` aborts. */
-  start(): Promise<void>;
-  /** Asks again now, because a facilitator began to fail. */
-  askSoon(): void;
-  /** Resolves when the background work has ended. */
-  stopped(): Promise<void>;
-}
-
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
 
@@ -35,7 +23,7 @@ export const createPaymentHealth = (context: {
   /** Called after each round: the terms may have changed. */
   onChange: () => void;
   signal: AbortSignal;
-}): PaymentHealth => {
+}) => {
   const { methods, log, onChange, signal } = context;
   const health = new Map<string, FacilitatorHealth>();
   const recentFeePayers = createFeePayers();
@@ -54,15 +42,14 @@ export const createPaymentHealth = (context: {
     }
     health.set(network.id, now);
     recentFeePayers.note(facilitator.supports());
-    if (now.ready !== before?.ready || now.detail !== before.detail) {
-      const fields = { network: network.id, facilitator: facilitator.name };
-      if (now.ready)
-        log.info(
-          now.detail === null ? fields : { ...fields, detail: now.detail },
-          `payments on ${network.label} are ready`,
-        );
-      else log.warn({ ...fields, detail: now.detail }, `payments on ${network.label} are not ready`);
-    }
+    if (now.ready === before?.ready && now.detail === before.detail) return;
+    const fields = {
+      network: network.id,
+      facilitator: facilitator.name,
+      ...(now.detail === null ? {} : { detail: now.detail }),
+    };
+    if (now.ready) log.info(fields, `payments on ${network.label} are ready`);
+    else log.warn(fields, `payments on ${network.label} are not ready`);
   };
 
   const askAll = async (): Promise<boolean> => {
@@ -87,8 +74,9 @@ export const createPaymentHealth = (context: {
 
   for (const { facilitator } of methods) recentFeePayers.note(facilitator.supports());
   return {
+    /** The fee payers of recent offers. */
     recentFeePayers,
-    status: () =>
+    status: (): NetworkStatus[] =>
       methods.map(({ network, facilitator }) => ({
         network: network.id,
         label: network.label,
@@ -96,12 +84,15 @@ export const createPaymentHealth = (context: {
         facilitator: facilitator.name,
         ...(health.get(network.id) ?? { ready: false, detail: 'not asked yet' }),
       })),
-    start: async () => {
+    /** Asks every facilitator once, and then in the background until `signal` aborts. */
+    start: async (): Promise<void> => {
       const isReady = await askAll();
       running ??= keepAsking(isReady);
     },
-    askSoon: () => waiting.abort(),
-    stopped: async () => {
+    /** Asks again now, because a facilitator began to fail. */
+    askSoon: (): void => waiting.abort(),
+    /** Resolves when the background work has ended. */
+    stopped: async (): Promise<void> => {
       await running;
     },
   };
