@@ -92,19 +92,19 @@ const suitsV1 = ({ network }: PaymentMethod): boolean =>
   network.isInV1 && network.asset.transfer !== 'permit2';
 
 const toV1 = (
-  requirements: PaymentRequirements,
+  { scheme, payTo, maxTimeoutSeconds, asset, extra, amount }: PaymentRequirements,
   { network, resource }: { network: PaymentNetwork; resource: ResourceInfo },
 ): PaymentRequirementsV1 => ({
-  scheme: requirements.scheme,
+  scheme,
   network: network.v1Name,
-  maxAmountRequired: requirements.amount,
+  maxAmountRequired: amount,
   resource: resource.url,
   description: resource.description,
   mimeType: resource.mimeType,
-  payTo: requirements.payTo,
-  maxTimeoutSeconds: requirements.maxTimeoutSeconds,
-  asset: requirements.asset,
-  extra: requirements.extra,
+  payTo,
+  maxTimeoutSeconds,
+  asset,
+  extra,
 });
 
 /** Lists the networks that this process settles on, in the form of a facilitator's `/supported`, as JSON text; null for none. */

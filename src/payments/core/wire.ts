@@ -22,17 +22,11 @@ export interface PaymentRequirements {
 }
 
 /** One way to pay, x402 v1. */
-export interface PaymentRequirementsV1 {
-  scheme: 'exact';
+export interface PaymentRequirementsV1
+  extends Omit<PaymentRequirements, 'network' | 'amount'>, Pick<ResourceInfo, 'description' | 'mimeType'> {
   network: string;
   maxAmountRequired: string;
   resource: string;
-  description: string;
-  mimeType: string;
-  payTo: string;
-  maxTimeoutSeconds: number;
-  asset: string;
-  extra: Record<string, unknown>;
 }
 
 /** `serviceName` and `tags` are for catalogues (specs/extensions/bazaar.md). */

@@ -1,18 +1,16 @@
 import type { Clock } from '../../kit/clock.ts';
-import type { Log } from '../../kit/log.ts';
 import type { Nano } from '../../kit/money.ts';
-import { createChallengeRegistry, supportedKinds, type Challenge } from '../../payments/core/challenge.ts';
+import { createChallengeRegistry, supportedKinds } from '../../payments/core/challenge.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import { createSignOffers } from '../../payments/extensions/offer-receipt.ts';
-import type { FacilitatorTimeouts } from '../../payments/core/facilitator.ts';
-import { createPaymentMethods, type PayableNetwork } from '../../payments/payment-methods.ts';
+import { createPaymentMethods, type PaymentMethodsOptions } from '../../payments/payment-methods.ts';
 import type { Payment, Store } from '../../store/store.ts';
 import { defaultHeaderBytes } from '../../payments/x402-settings.ts';
 import { movePayment } from './move-payment.ts';
 import type { X402Context } from './x402-context.ts';
 import { createPaymentDocuments } from './x402-documents.ts';
 import { createFormerTermsRegistry } from './x402-former-terms.ts';
-import { createPaymentHealth, type NetworkStatus } from './x402-health.ts';
+import { createPaymentHealth } from './x402-health.ts';
 import { pay, type PayOutcome, type PayRequest } from './x402-purchase.ts';
 import {
   reconcile,
@@ -22,7 +20,7 @@ import {
   type ReconcileReport,
 } from './x402-reconcile.ts';
 import { createAccountLeases } from './x402-account-lease.ts';
-import { createSoldResources, type SoldOver } from './x402-resources.ts';
+import { createSoldResources } from './x402-resources.ts';
 import { beginUpkeep } from './x402-upkeep.ts';
 
 export type { Challenge } from '../../payments/core/challenge.ts';
@@ -34,59 +32,21 @@ export type { PayOutcome, PayRequest } from './x402-purchase.ts';
 export type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
 export type { SoldOver } from './x402-resources.ts';
 
-/** Sells single requests for x402 payments. */
-export interface X402Gate {
-  /**
-   * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
-   * `payment_unavailable` when no network can be offered.
-   */
-  challenge(request: SoldOver & { price: Nano; reason?: string }): Challenge;
-  /**
-   * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
-   * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on),
-   * `payment_pending` (its settlement may or may not have happened), `payment_unavailable` (nothing was taken),
-   * and whatever `produce` throws.
-   */
-  pay(request: PayRequest): Promise<PayOutcome>;
-  /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
-  reconcile(options: ReconcileOptions): Promise<ReconcileReport>;
-  /** Does the same for one payment. Null: there is none, or another process works on it. */
-  reconcileOne(named: NamedPayment): Promise<Payment | null>;
-  status(): NetworkStatus[];
-  /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
-  supported(): string | null;
-  /** Returns what is sold and how, for crawlers, as JSON text; null when nothing is on sale. */
-  manifest(): string | null;
-  /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
-  didDocument(): Promise<string>;
-  /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
-  warmUp(): Promise<void>;
-  /**
-   * Keeps payments in order until the signal aborts: reconciles them, deletes old ones, and notes which terms are
-   * offered.
-   */
-  begin(signal: AbortSignal): Promise<void>;
-  /** Waits for pending writes. */
-  close(): Promise<void>;
-}
-
-export interface X402GateOptions {
+/** Each network has its wallet (see assignWallets). `publicUrl` is read when terms are made. */
+export interface X402GateOptions extends Pick<
+  PaymentMethodsOptions,
+  'networks' | 'publicUrl' | 'timeouts' | 'log'
+> {
   store: Store;
-  /** Each has its wallet (see assignWallets). */
-  networks: readonly PayableNetwork[];
-  /** Returns the `{base_url}` without a trailing slash; read when terms are made. */
-  publicUrl: () => string;
   /** Everything that is sold. */
   sales: readonly SaleDescription[];
   /** The longest `PAYMENT-REQUIRED`; default 3,200. Extensions that do not fit are only in the terms over MCP. */
   headerBytes?: number;
   clock: Clock;
-  log: Log;
   /** Names this process among all that share the store. */
   owner: string;
   /** How long the payments of a dead process stay leased; default 30,000 ms. */
   leaseMs?: number;
-  timeouts?: Partial<FacilitatorTimeouts>;
   /**
    * The largest sum, for each network, of payments that a remote facilitator calls settled and no node could check.
    * Default 0: they stay pending until a node answers.
@@ -96,17 +56,90 @@ export interface X402GateOptions {
 
 const defaultLeaseMs = 30_000;
 
+/** Sells single requests for x402 payments. */
+export type X402Gate = ReturnType<typeof createX402Gate>;
+
 /** Throws ConfigError for a network or key that cannot be used. Loads no heavy module and sends no request yet. */
-export const createX402Gate = (options: X402GateOptions): X402Gate => {
-  const { store, clock, owner, publicUrl, sales } = options;
+export const createX402Gate = (options: X402GateOptions) => {
+  const { store, clock, owner } = options;
   const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
-  const uncheckedLimit = options.uncheckedLimit ?? 0n;
+  const { methods, resources, documents, challenges, health } = createParts(
+    { ...options, log },
+    closing.signal,
+  );
+  const deliveries = new Set<Promise<unknown>>();
+  const context: X402Context = {
+    store,
+    clock,
+    log,
+    owner,
+    leaseMs: options.leaseMs ?? defaultLeaseMs,
+    methods,
+    resources,
+    signer: documents.signer,
+    uncheckedLimit: options.uncheckedLimit ?? 0n,
+    recentFeePayers: health.recentFeePayers,
+    formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
+    challenge: ({ sale, transport, ...request }) =>
+      challenges.challenge({ ...request, ...resources.find({ sale, transport }) }),
+    noteDelivery: (payment) => {
+      const writing = movePayment(context, payment, 'delivered', {})
+        .catch((error: unknown) =>
+          log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed'),
+        )
+        .finally(() => deliveries.delete(writing));
+      deliveries.add(writing);
+    },
+    closing: closing.signal,
+  };
+  return {
+    /**
+     * Returns the terms for a request without payment; `reason` says why a payment was refused. Throws AppError
+     * `payment_unavailable` when no network can be offered.
+     */
+    challenge: context.challenge,
+    /**
+     * Serves a request once for each proof. Throws AppError: `invalid_payment` (the proof cannot be read),
+     * `payment_conflict` (it paid another request), `payment_in_progress` (it is being worked on), `payment_pending`
+     * (its settlement may or may not have happened), `payment_unavailable` (nothing was taken), and whatever `produce`
+     * throws.
+     */
+    pay: (request: PayRequest): Promise<PayOutcome> => pay(context, request),
+    /** Asks the chains about the payments that are due for a look, and ends them where that is safe. */
+    reconcile: (limits: ReconcileOptions): Promise<ReconcileReport> => reconcile(context, limits),
+    /** Does the same for one payment. Null: there is none, or another process works on it. */
+    reconcileOne: (named: NamedPayment): Promise<Payment | null> => reconcileOne(context, named),
+    status: health.status,
+    /** Returns what the facilitator in this process settles, as JSON text; null when there is none. */
+    supported: (): string | null => supportedKinds(methods),
+    /** Returns what is sold and how, for crawlers, as JSON text; null when nothing is on sale. */
+    manifest: documents.manifest,
+    /** Returns the DID document with the key of offers and receipts, as JSON text. Rejects when the store does. */
+    didDocument: documents.didDocument,
+    /** Loads the modules of the networks and asks the facilitators, now and every few minutes until `close`. */
+    warmUp: async (): Promise<void> => {
+      await Promise.all([documents.load(), health.start()]);
+    },
+    /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
+    begin: (signal: AbortSignal): Promise<void> =>
+      beginUpkeep(context, { networks: options.networks, signal }),
+    /** Waits for pending writes. */
+    close: async (): Promise<void> => {
+      closing.abort();
+      await Promise.all([health.stopped(), documents.stopped()]);
+      await Promise.all(deliveries);
+    },
+  };
+};
+
+/** Creates the parts of a gate that tell each other when the terms may have changed. */
+const createParts = (options: X402GateOptions, closing: AbortSignal) => {
+  const { store, owner, publicUrl, sales, clock, log } = options;
   const now = (): number => clock.now();
   const methods = createPaymentMethods({
     ...options,
-    takesUnchecked: uncheckedLimit > 0n,
-    log,
+    takesUnchecked: (options.uncheckedLimit ?? 0n) > 0n,
     now,
     accountLeaseOf: createAccountLeases({ store, owner, clock, log }),
     onTrouble: () => health.askSoon(),
@@ -122,9 +155,8 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
     log,
     onSigner: () => challenges.clear(),
   });
-  const { signer } = documents;
   const challenges = createChallengeRegistry(methods, {
-    signOffers: createSignOffers({ signer, now, log }),
+    signOffers: createSignOffers({ signer: documents.signer, now, log }),
     headerBytes: options.headerBytes ?? defaultHeaderBytes,
     now,
   });
@@ -136,50 +168,7 @@ export const createX402Gate = (options: X402GateOptions): X402Gate => {
       documents.clear();
       void documents.load();
     },
-    signal: closing.signal,
+    signal: closing,
   });
-  const deliveries = new Set<Promise<unknown>>();
-  const context: X402Context = {
-    store,
-    clock,
-    log,
-    owner,
-    leaseMs: options.leaseMs ?? defaultLeaseMs,
-    methods,
-    resources,
-    signer,
-    uncheckedLimit,
-    recentFeePayers: health.recentFeePayers,
-    formerTerms: createFormerTermsRegistry({ store, methods, sales, clock }),
-    challenge: ({ sale, transport, ...request }) =>
-      challenges.challenge({ ...request, ...resources.find({ sale, transport }) }),
-    noteDelivery: (payment) => {
-      const writing = movePayment(context, payment, 'delivered', {})
-        .catch((error: unknown) =>
-          log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed'),
-        )
-        .finally(() => deliveries.delete(writing));
-      deliveries.add(writing);
-    },
-    closing: closing.signal,
-  };
-  return {
-    challenge: context.challenge,
-    pay: (request) => pay(context, request),
-    reconcile: (limits) => reconcile(context, limits),
-    reconcileOne: (named) => reconcileOne(context, named),
-    begin: (signal) => beginUpkeep(context, { networks: options.networks, signal }),
-    status: health.status,
-    supported: () => supportedKinds(methods),
-    manifest: documents.manifest,
-    didDocument: documents.didDocument,
-    warmUp: async () => {
-      await Promise.all([documents.load(), health.start()]);
-    },
-    close: async () => {
-      closing.abort();
-      await Promise.all([health.stopped(), documents.stopped()]);
-      await Promise.all(deliveries);
-    },
-  };
+  return { methods, resources, documents, challenges, health };
 };

@@ -17,6 +17,32 @@ export interface NetworkStatus extends FacilitatorHealth {
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
 
+const refresh = async (
+  { network, facilitator }: PaymentMethod,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<FacilitatorHealth> => {
+  try {
+    return await facilitator.refresh(signal);
+  } catch (error) {
+    log.error({ err: error, network: network.id }, 'a payment network could not be set up');
+    return { ready: false, detail: 'could not be set up' };
+  }
+};
+
+const logHealth = (
+  log: Log,
+  { network, facilitator }: PaymentMethod,
+  { ready, detail }: FacilitatorHealth,
+): void => {
+  const fields = {
+    network: network.id,
+    facilitator: facilitator.name,
+    ...(detail === null ? {} : { detail }),
+  };
+  if (ready) log.info(fields, `payments on ${network.label} are ready`);
+  else log.warn(fields, `payments on ${network.label} are not ready`);
+};
+
 export const createPaymentHealth = (context: {
   methods: readonly PaymentMethod[];
   log: Log;
@@ -31,25 +57,12 @@ export const createPaymentHealth = (context: {
   let waiting = new AbortController();
 
   const ask = async (method: PaymentMethod): Promise<void> => {
-    const { network, facilitator } = method;
-    const before = health.get(network.id);
-    let now: FacilitatorHealth;
-    try {
-      now = await facilitator.refresh(signal);
-    } catch (error) {
-      log.error({ err: error, network: network.id }, 'a payment network could not be set up');
-      now = { ready: false, detail: 'could not be set up' };
-    }
-    health.set(network.id, now);
-    recentFeePayers.note(facilitator.supports());
-    if (now.ready === before?.ready && now.detail === before.detail) return;
-    const fields = {
-      network: network.id,
-      facilitator: facilitator.name,
-      ...(now.detail === null ? {} : { detail: now.detail }),
-    };
-    if (now.ready) log.info(fields, `payments on ${network.label} are ready`);
-    else log.warn(fields, `payments on ${network.label} are not ready`);
+    const { id } = method.network;
+    const before = health.get(id);
+    const now = await refresh(method, { log, signal });
+    health.set(id, now);
+    recentFeePayers.note(method.facilitator.supports());
+    if (now.ready !== before?.ready || now.detail !== before.detail) logHealth(log, method, now);
   };
 
   const askAll = async (): Promise<boolean> => {
