@@ -29,7 +29,6 @@ export const createPaymentDocuments = (context: {
 }) => {
   const { store, methods, sales, resources, publicUrl, clock, log, onSigner } = context;
   let signer: DocumentSigner | null = null;
-  let loading: Promise<unknown> | null = null;
   let manifest: { key: string; text: string } | null = null;
 
   const requireSigner = memoizeAsync(async () => {
@@ -58,14 +57,11 @@ export const createPaymentDocuments = (context: {
     signer: (): DocumentSigner | null => signer,
     /** Loads the key. Never rejects: when the store fails, the next call asks it again. */
     load: async (): Promise<void> => {
-      loading ??= requireSigner()
-        .catch((error: unknown) =>
-          log.error({ err: error }, 'the key for offers and receipts could not be loaded; nothing is signed'),
-        )
-        .finally(() => {
-          loading = null;
-        });
-      await loading;
+      try {
+        await requireSigner();
+      } catch (error) {
+        log.error({ err: error }, 'the key for offers and receipts could not be loaded; nothing is signed');
+      }
     },
     /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
     didDocument: async (): Promise<string> => JSON.stringify((await requireSigner()).didDocument()),
@@ -81,10 +77,6 @@ export const createPaymentDocuments = (context: {
     /** Forgets the manifest, because the terms may have changed. */
     clear: (): void => {
       manifest = null;
-    },
-    /** Resolves when nothing is being loaded. */
-    stopped: async (): Promise<void> => {
-      await loading;
     },
   };
 };

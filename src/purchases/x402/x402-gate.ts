@@ -64,11 +64,15 @@ export const createX402Gate = (options: X402GateOptions) => {
   const { store, clock, owner } = options;
   const log = options.log.child({ part: 'x402' });
   const closing = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const inBackground = (work: Promise<void>): void => {
+    const ending = work.finally(() => underWay.delete(ending));
+    underWay.add(ending);
+  };
   const { methods, resources, documents, challenges, health } = createParts(
     { ...options, log },
-    closing.signal,
+    { inBackground, closing: closing.signal },
   );
-  const deliveries = new Set<Promise<unknown>>();
   const context: X402Context = {
     store,
     clock,
@@ -83,14 +87,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     formerTerms: createFormerTermsRegistry({ store, methods, sales: options.sales, clock }),
     challenge: ({ sale, transport, ...request }) =>
       challenges.challenge({ ...request, ...resources.find({ sale, transport }) }),
-    noteDelivery: (payment) => {
-      const writing = movePayment(context, payment, 'delivered', {})
-        .catch((error: unknown) =>
-          log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed'),
-        )
-        .finally(() => deliveries.delete(writing));
-      deliveries.add(writing);
-    },
+    noteDelivery: (payment) => inBackground(noteDelivery(context, payment)),
     closing: closing.signal,
   };
   return {
@@ -124,17 +121,27 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Reconciles payments, deletes old ones, and notes which terms are offered, until the signal aborts. */
     begin: (signal: AbortSignal): Promise<void> =>
       beginUpkeep(context, { networks: options.networks, signal }),
-    /** Waits for pending writes. */
+    /** Ends what runs in the background, and waits for pending writes. */
     close: async (): Promise<void> => {
       closing.abort();
-      await Promise.all([health.stopped(), documents.stopped()]);
-      await Promise.all(deliveries);
+      await Promise.all(underWay);
     },
   };
 };
 
+const noteDelivery = async (context: X402Context, payment: Payment): Promise<void> => {
+  try {
+    await movePayment(context, payment, 'delivered', {});
+  } catch (error) {
+    context.log.error({ err: error, payment: payment.identity }, 'marking a payment as delivered failed');
+  }
+};
+
 /** Creates the parts of a gate that tell each other when the terms may have changed. */
-const createParts = (options: X402GateOptions, closing: AbortSignal) => {
+const createParts = (
+  options: X402GateOptions,
+  { inBackground, closing }: { inBackground: (work: Promise<void>) => void; closing: AbortSignal },
+) => {
   const { store, owner, publicUrl, sales, clock, log } = options;
   const now = (): number => clock.now();
   const methods = createPaymentMethods({
@@ -166,8 +173,9 @@ const createParts = (options: X402GateOptions, closing: AbortSignal) => {
     onChange: () => {
       challenges.clear();
       documents.clear();
-      void documents.load();
+      inBackground(documents.load());
     },
+    inBackground,
     signal: closing,
   });
   return { methods, resources, documents, challenges, health };

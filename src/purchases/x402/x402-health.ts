@@ -48,12 +48,13 @@ export const createPaymentHealth = (context: {
   log: Log;
   /** Called after each round: the terms may have changed. */
   onChange: () => void;
+  inBackground: (work: Promise<void>) => void;
   signal: AbortSignal;
 }) => {
-  const { methods, log, onChange, signal } = context;
+  const { methods, log, onChange, inBackground, signal } = context;
   const health = new Map<string, FacilitatorHealth>();
   const recentFeePayers = createFeePayers();
-  let running: Promise<void> | null = null;
+  let isRunning = false;
   let waiting = new AbortController();
 
   const ask = async (method: PaymentMethod): Promise<void> => {
@@ -100,13 +101,10 @@ export const createPaymentHealth = (context: {
     /** Asks every facilitator once, and then in the background until `signal` aborts. */
     start: async (): Promise<void> => {
       const isReady = await askAll();
-      running ??= keepAsking(isReady);
+      if (!isRunning) inBackground(keepAsking(isReady));
+      isRunning = true;
     },
     /** Asks again now, because a facilitator began to fail. */
     askSoon: (): void => waiting.abort(),
-    /** Resolves when the background work has ended. */
-    stopped: async (): Promise<void> => {
-      await running;
-    },
   };
 };
