@@ -1,6 +1,6 @@
 import type { Nano } from '../../kit/money.ts';
 import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
-import { matchTerms, type TermsMatch } from '../../payments/core/match-terms.ts';
+import { matchTerms, type TermsMatch } from '../../payments/match-terms.ts';
 import type { PayingAccounts } from '../../payments/core/network-family.ts';
 import {
   hasProof,
@@ -9,7 +9,6 @@ import {
   type Proof,
   type Proofs,
 } from '../../payments/parse-proof.ts';
-import type { PaymentRequirements } from '../../payments/core/wire.ts';
 import type { Payment, VerifyPaymentOutcome } from '../../store/store.ts';
 import { changeOf, isLeased, movePayment, newLease, whileLeased } from './move-payment.ts';
 import {
@@ -68,10 +67,7 @@ interface Purchase {
 }
 
 /** Our terms that a proof answers. */
-interface Terms {
-  method: PaymentMethod;
-  requirements: PaymentRequirements;
-}
+type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
 
 /**
  * Serves a request that is paid with x402. Each step is durable before the next has an outside effect: reserved,
