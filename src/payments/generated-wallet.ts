@@ -85,12 +85,6 @@ const agreeOnAddresses = async (
   return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
 
-export interface AssignedWallets {
-  networks: PayableNetwork[];
-  /** A sentence for the log about where payments go; null when every wallet was configured. */
-  notice: string | null;
-}
-
 /** Throws ConfigError for a wallet that cannot be right. */
 const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
   const { family } = requireNetwork(network);
@@ -104,14 +98,15 @@ const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
 /**
  * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a
  * wallet that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and
- * returns the stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be
+ * returns the stored value. `notice` is a sentence for the log about where payments go; null when every wallet was
+ * configured. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be
  * right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
   dataDir: string;
   agreeOn: (value: string) => Promise<string>;
-}): Promise<AssignedWallets> => {
+}): Promise<{ networks: PayableNetwork[]; notice: string | null }> => {
   const { networks, dataDir, agreeOn } = options;
   networks.forEach(checkWallet);
   const missing = networks.filter(({ payTo }) => payTo === null);

@@ -16,19 +16,11 @@ export interface Proofs {
   meta?: unknown;
 }
 
-/** The terms that a v2 proof names; v1 proofs name none. */
-export interface AcceptedTerms {
-  asset: string;
-  amount: string;
-  payTo: string;
-  /** The fee payer that a Solana proof was made for. */
-  feePayer: string | null;
-}
-
 /** A well-formed proof. Nothing about it is verified. */
 export interface Proof {
   network: PaymentNetwork;
-  accepted: AcceptedTerms | null;
+  /** The terms that a v2 proof names, and the fee payer that a Solana proof was made for. Null for v1 proofs. */
+  accepted: { asset: string; amount: string; payTo: string; feePayer: string | null } | null;
   payload: SignedPayload;
   /** The buyer's own identifier of the payment; null for none. */
   paymentId: string | null;

@@ -207,12 +207,7 @@ const write = (
   };
 };
 
-export interface ChallengeRegistry {
-  /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-  challenge(request: ChallengeRequest & { reason?: string }): Challenge;
-  /** Forgets all challenges: the support of a facilitator may have changed. */
-  clear(): void;
-}
+export type ChallengeRegistry = ReturnType<typeof createChallengeRegistry>;
 
 /** Half the time for which offers bind, so that every buyer has the other half. */
 const renewMs = (maxTimeoutSeconds * 1000) / 2;
@@ -228,7 +223,7 @@ export const createChallengeRegistry = (
     /** Epoch milliseconds. */
     now: () => number;
   },
-): ChallengeRegistry => {
+) => {
   const { signOffers, headerBytes, now } = options;
   const pages = new LRUCache<string, Parts & { challenge: Challenge; renewAt: number }>({ max: maxCached });
   const pageFor = (request: ChallengeRequest) => {
@@ -245,10 +240,12 @@ export const createChallengeRegistry = (
     return page;
   };
   return {
-    challenge: ({ reason, ...request }) => {
+    /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
+    challenge: ({ reason, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
       const page = pageFor(request);
       return reason === undefined ? page.challenge : write(request, page, { error: reason, headerBytes });
     },
-    clear: () => pages.clear(),
+    /** Forgets all challenges: the support of a facilitator may have changed. */
+    clear: (): void => pages.clear(),
   };
 };

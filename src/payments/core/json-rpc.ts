@@ -31,11 +31,6 @@ export interface JsonRpc {
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
 }
 
-export interface JsonRpcOptions {
-  url: string;
-  timeoutMs: number;
-}
-
 const connectMs = 10_000;
 /** Some nodes stand behind a redirect to https. */
 const maxRedirects = 20;
@@ -67,7 +62,7 @@ const describeFailure = (error: unknown): string => {
 };
 
 /** A client of one node, without retries: whoever asks decides what may be asked twice. */
-export const createJsonRpc = ({ url, timeoutMs }: JsonRpcOptions): JsonRpc => {
+export const createJsonRpc = ({ url, timeoutMs }: { url: string; timeoutMs: number }): JsonRpc => {
   const http = createHttpClient({ connectMs, maxRedirects, allowsHttp2: false });
   let lastId = 0;
   const post = async (body: string, signal: AbortSignal): Promise<unknown> => {

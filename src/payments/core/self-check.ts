@@ -2,20 +2,18 @@ import type { Facilitator } from './facilitator.ts';
 import { isNodeTrouble, type JsonRpc } from './json-rpc.ts';
 import type { PaymentNetwork } from './network-family.ts';
 
-export interface SelfCheckOptions {
-  network: PaymentNetwork;
-  payTo: string;
-  rpc: JsonRpc;
-  timeoutMs: number;
-}
-
 /**
  * Takes a facilitator out of the offer as long as the chain contradicts the configuration: nobody shall sign what
  * cannot be settled. The chain is asked until it agrees once; a node that does not answer changes nothing.
  */
 export const withSelfCheck = (
   facilitator: Facilitator,
-  { network, payTo, rpc, timeoutMs }: SelfCheckOptions,
+  {
+    network,
+    payTo,
+    rpc,
+    timeoutMs,
+  }: { network: PaymentNetwork; payTo: string; rpc: JsonRpc; timeoutMs: number },
 ): Facilitator => {
   let hasAgreed = false;
   let faults: string[] = [];

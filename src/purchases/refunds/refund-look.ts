@@ -1,28 +1,19 @@
 import type { Clock } from '../../kit/clock.ts';
 import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
-import type {
-  BegunTransfer,
-  RefundChain,
-  RefundTransfer,
-  TransferOutcome,
-} from '../../payments/refunds/refund-transfer.ts';
+import type { BegunTransfer, RefundChain, TransferOutcome } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { moveRefund } from './refund-events.ts';
 
-export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
-  id,
-  asset,
-  recipient,
-  amount,
-});
-
 /** Returns the signed transfer of a refund. Throws Error when none was signed, which is a bug. */
 export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunTransfer => {
-  const { sender, transaction, rawTransaction, updatedAt } = refund;
+  const { id, asset, recipient, amount, sender, transaction, rawTransaction, updatedAt } = refund;
   if (sender === null || transaction === null || rawTransaction === null)
-    throw new Error(`refund ${refund.id} was begun without its transaction`);
+    throw new Error(`refund ${id} was begun without its transaction`);
   return {
-    ...toRefundTransfer(refund),
+    id,
+    asset,
+    recipient,
+    amount,
     sender,
     transaction,
     rawTransaction,

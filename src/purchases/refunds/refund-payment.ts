@@ -11,7 +11,7 @@ import {
 } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
 import { moveRefund } from './refund-events.ts';
-import { endRefund, lookForTransfer, toBegunTransfer, toRefundTransfer } from './refund-look.ts';
+import { endRefund, lookForTransfer, toBegunTransfer } from './refund-look.ts';
 import { inAccountLease, type TurnTimings } from './refund-turn.ts';
 
 /** The result of one run over a refund. */
@@ -140,7 +140,7 @@ const signOnce = async (
   const limited = within(timings.signMs, signal);
   let signed: SignedTransfer;
   try {
-    signed = await wallet.sign(toRefundTransfer(refund), limited);
+    signed = await wallet.sign(refund, limited);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FeesTooHigh) return postponed('fees_too_high');
