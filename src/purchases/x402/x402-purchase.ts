@@ -66,6 +66,12 @@ interface Purchase {
   identity: string;
 }
 
+/** A request, and the way in which it is paid. */
+interface Order {
+  request: PayRequest;
+  method: PaymentMethod;
+}
+
 /** Our terms that a proof answers. */
 type Terms = Omit<Extract<TermsMatch, { outcome: 'match' }>, 'outcome'>;
 
@@ -150,12 +156,6 @@ const serve = async (context: X402Context, payment: Payment, order: Order): Prom
   if (produced === null) throw paymentInProgress();
   return settleProduced(context, produced, { request, method, replayed: false });
 };
-
-/** A request, and the way in which it is paid. */
-interface Order {
-  request: PayRequest;
-  method: PaymentMethod;
-}
 
 /** Asks the facilitator, and then whether the account that pays covers all its payments. Returns the refusal, or null. */
 const verify = async (context: X402Context, payment: Payment, order: Order): Promise<PayOutcome | null> => {
