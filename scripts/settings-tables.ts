@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fileSchema } from '../src/config/file-settings.ts';
 import { variableRows } from '../src/config/settings-help.ts';
 import { variableTables } from '../src/config/variables.ts';
-import { paymentNetworks } from '../src/payments/core/networks.ts';
+import { paymentNetworks } from '../src/payments/networks.ts';
 
 /** The part of a JSON Schema that describes keys of causeway.yaml. */
 interface KeySchema {

@@ -32,7 +32,7 @@ import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
 import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
-import { assignWallets } from './payments/core/generated-wallet.ts';
+import { assignWallets } from './payments/generated-wallet.ts';
 import { createProviders, type Providers } from './providers/create-providers.ts';
 import { isSandboxModel } from './providers/index.ts';
 import { createX402Gate, type X402GateOptions } from './purchases/x402/x402-gate.ts';

@@ -22,10 +22,14 @@ export const repeat = async ({ what, intervalMs, signal, log, work }: RepeatOpti
   }
 };
 
-/** Waits `ms`, or until `signal` aborts. Does not keep the process alive. */
-export const pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
+/** Waits `ms`, or until `signal` aborts. The process stays alive for it only with `keepsAlive`. */
+export const pause = async (
+  ms: number,
+  signal?: AbortSignal,
+  { keepsAlive = false }: { keepsAlive?: boolean } = {},
+): Promise<void> => {
   try {
-    await delay(ms, undefined, { ref: false, ...(signal === undefined ? {} : { signal }) });
+    await delay(ms, undefined, { ref: keepsAlive, ...(signal === undefined ? {} : { signal }) });
   } catch (error) {
     if (signal?.aborted !== true) throw error;
   }

@@ -2,7 +2,7 @@ import { Argument, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { newId } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
-import { configuredNetwork } from '../../payments/core/networks.ts';
+import { configuredNetwork } from '../../payments/networks.ts';
 import { networkFamilies } from '../../payments/families.ts';
 import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
 import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';

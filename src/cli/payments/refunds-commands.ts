@@ -4,6 +4,7 @@ import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError, requireFound } from '../command-error.ts';
 import { exampleId } from '../examples.ts';
 import { readUuid } from '../read-arguments.ts';
+import { moveRefund } from '../../purchases/refunds/refund-events.ts';
 import { openPaymentViews, refundTable, requirePayment } from './views.ts';
 
 const maxListed = 10_000;
@@ -86,9 +87,7 @@ export const cancelRefundCommand: CommandDefinition<[string]> = {
   run: async (session, id) => {
     const { store, clock } = session;
     const { refundJson } = await openPaymentViews(session);
-    const set = { reason: 'canceled' };
-    const now = clock.now();
-    const canceled = await store.advanceRefund({ id, from: ['planned'], to: 'failed', set, now });
+    const canceled = await moveRefund({ store, clock }, id, 'canceled', { reason: 'canceled' });
     if (canceled !== null)
       return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
     const { state } = requireFound(await store.getRefund(id), 'refund', id);

@@ -165,7 +165,7 @@ export interface NetworkFamily {
   payloadSchema(payload: unknown): z.ZodType<SignedPayload>;
   /**
    * Returns what the chain accepts only once, as text: it names the payment, however the proof is written. `network` is
-   * the built-in one. Throws for a payload that cannot be read.
+   * the built-in one. Throws UnreadablePayload.
    */
   identify(payload: SignedPayload, network: PaymentNetwork): Promise<string>;
   /** Returns the stable code of a contradiction between the signed part and the terms; null for none. */

@@ -2,11 +2,11 @@ import { concatHex, decodeFunctionResult, encodeFunctionData, type Hex } from 'v
 import type { FacilitatorEvmSigner } from '@x402/evm';
 import { RpcRefusal } from '../core/json-rpc.ts';
 import type { SchemeRecord } from '../core/local-engine.ts';
-import { waitFor } from '../core/wait.ts';
 import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
 import type { MinedTransaction } from './evm-authorization.ts';
 import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
 import { readFeeMarket } from './evm-fees.ts';
+import { pause } from '../../kit/repeat.ts';
 
 /** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */
 export interface EvmCallRecord extends SchemeRecord {
@@ -52,7 +52,7 @@ export const waitForEvmReceipt = async (
     // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
     const mined = await findMined(chain, transactions).catch(() => null);
     if (mined !== null) return mined;
-    if (!(await waitFor(pauseMs, signal))) return null;
+    await pause(pauseMs, signal, { keepsAlive: true });
   }
   return null;
 };

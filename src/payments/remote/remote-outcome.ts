@@ -8,7 +8,7 @@ import type {
 import { isVerdict, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
 import { signalWithin } from '../core/local-engine.ts';
 import type { PaymentNetwork } from '../core/network-family.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 
 /** A node that is asked about payments that facilitators elsewhere settle. */
 export interface ChainWitness {
@@ -87,7 +87,8 @@ const confirmSettled = async (
     if (found.outcome === 'failed') break;
     // A buyer whose facilitator may be believed does not wait for our node.
     if (!hasAnswered && witness.takesUnchecked) break;
-  } while (await waitFor(pollMs, signal));
+    await pause(pollMs, signal, { keepsAlive: true });
+  } while (!signal.aborted);
   return hasAnswered
     ? { outcome: 'unknown', reason: 'settlement_not_found', transaction }
     : { ...claimed, isUnchecked: true };

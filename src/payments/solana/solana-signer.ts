@@ -1,8 +1,8 @@
 import type { FacilitatorSvmSigner } from '@x402/svm';
 import type { SettleOptions } from '../core/facilitator.ts';
 import { isVerdict } from '../core/json-rpc.ts';
+import { pause } from '../../kit/repeat.ts';
 import type { SchemeRecord } from '../core/local-engine.ts';
-import { waitFor } from '../core/wait.ts';
 import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
 import { signatureOf } from './solana-transaction.ts';
 
@@ -41,7 +41,7 @@ const awaitStatus = async (
       nextResendAt = Date.now() + resendMs;
       await chain.send(transaction).catch(() => undefined);
     }
-    if (!(await waitFor(pollMs, signal))) break;
+    await pause(pollMs, signal, { keepsAlive: true });
   }
   return null;
 };

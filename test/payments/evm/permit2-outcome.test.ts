@@ -15,7 +15,7 @@ import { x402ExactPermit2ProxyABI } from '@x402/evm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentOrder } from '../../../src/payments/core/facilitator.ts';
 import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
-import { parseProof } from '../../../src/payments/core/parse-proof.ts';
+import { parseProof } from '../../../src/payments/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../../src/payments/evm/evm-chain.ts';
 import { findEvmOutcome } from '../../../src/payments/evm/evm-outcome.ts';
 import { createJsonRpc, type JsonRpc } from '../../../src/payments/core/json-rpc.ts';

@@ -9,7 +9,7 @@ import type {
   PaymentOrder,
 } from '../../../src/payments/core/facilitator.ts';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -8,7 +8,7 @@ import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import {
   createX402Gate,
   type Challenge,

@@ -7,7 +7,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { sha256 } from '../../../src/kit/ids.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import {
   createX402Gate,
   type PayOutcome,

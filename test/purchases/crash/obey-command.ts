@@ -3,7 +3,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { sha256 } from '../../../src/kit/ids.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import { createX402Gate, type PayOutcome, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeSale, overRest } from '../../payments/extensions/sale.ts';

@@ -1,4 +1,4 @@
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { PaymentState } from '../../../src/store/store.ts';
 import type { CrashSite, Purchase } from './crash-site.ts';
 import type { GateAnswer, PayEnd, PayOrder, Run } from './gate-commands.ts';

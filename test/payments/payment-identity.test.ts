@@ -8,11 +8,12 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
+import fc from 'fast-check';
 import type { Hex } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
-import { paymentIdentity, type Proof } from '../../../src/payments/core/parse-proof.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import { requireNetwork } from '../../src/payments/networks.ts';
+import { paymentIdentity, type Proof } from '../../src/payments/parse-proof.ts';
 
 const base = requireNetwork('eip155:84532');
 const devnet = requireNetwork('solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1');
@@ -109,5 +110,33 @@ describe('the identity of a payment', () => {
     await expect(paymentIdentity(solanaProof('AAAA'))).rejects.toMatchObject({ code: 'invalid_payment' });
     const cut = bytes.subarray(0, -1).toString('base64');
     await expect(paymentIdentity(solanaProof(cut))).rejects.toMatchObject({ code: 'invalid_payment' });
+  });
+
+  it('is refused for any bytes that are no transaction', async () => {
+    const valid = Buffer.from(writeTransaction(1), 'base64');
+    const anyBytes = fc.oneof(
+      fc.uint8Array({ maxLength: 400 }),
+      fc.tuple(fc.nat(valid.length - 1), fc.nat(255), fc.nat(valid.length)).map(([index, value, length]) =>
+        Buffer.from(valid)
+          .fill(value, index, index + 1)
+          .subarray(0, length),
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(anyBytes, async (bytes) => {
+        const identity = await paymentIdentity(solanaProof(Buffer.from(bytes).toString('base64'))).catch(
+          (error: unknown) => (error instanceof AppError ? error.code : Promise.reject(error)),
+        );
+        expect(identity).toMatch(/^(?:solana:.*:[0-9a-f]{64}|invalid_payment)$/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('that cannot be found out by a fault of this service does not blame the proof', async () => {
+    const fault = new Error('the package cannot be loaded');
+    const family = { ...devnet.family, identify: () => Promise.reject(fault) };
+    const proof = { ...solanaProof(writeTransaction(1)), network: { ...devnet, family } };
+    await expect(paymentIdentity(proof)).rejects.toBe(fault);
   });
 });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
-import { decodeBase64Json } from './base64-json.ts';
-import { readPaymentIdentifier } from '../extensions/payment-identifier.ts';
-import type { PaymentNetwork } from './network-family.ts';
+import { AppError } from '../kit/errors.ts';
+import { decodeBase64Json } from './core/base64-json.ts';
+import { readPaymentIdentifier } from './extensions/payment-identifier.ts';
+import type { PaymentNetwork } from './core/network-family.ts';
 import { findNetwork, requireNetwork } from './networks.ts';
-import { integerText, type SignedPayload } from './wire.ts';
+import { integerText, UnreadablePayload, type SignedPayload } from './core/wire.ts';
 
 /** Proofs as a transport received them. */
 export interface Proofs {
@@ -16,19 +16,11 @@ export interface Proofs {
   meta?: unknown;
 }
 
-/** The terms that a v2 proof names; v1 proofs name none. */
-export interface AcceptedTerms {
-  asset: string;
-  amount: string;
-  payTo: string;
-  /** The fee payer that a Solana proof was made for. */
-  feePayer: string | null;
-}
-
 /** A well-formed proof. Nothing about it is verified. */
 export interface Proof {
   network: PaymentNetwork;
-  accepted: AcceptedTerms | null;
+  /** The terms that a v2 proof names, and the fee payer that a Solana proof was made for. Null for v1 proofs. */
+  accepted: { asset: string; amount: string; payTo: string; feePayer: string | null } | null;
   payload: SignedPayload;
   /** The buyer's own identifier of the payment; null for none. */
   paymentId: string | null;
@@ -121,12 +113,13 @@ export const parseProof = (proofs: Proofs, configured: readonly PaymentNetwork[]
 /**
  * Returns what makes a payment the same one, however it is written and whatever is configured: chain, token (or
  * Permit2), payer and nonce on EVM; cluster and signed message on Solana. Throws AppError `invalid_payment` for a
- * payload that cannot be read.
+ * payload that cannot be read, and other errors for faults of this service.
  */
 export const paymentIdentity = async ({ network, payload }: Proof): Promise<string> => {
   try {
     return await network.family.identify(payload, requireNetwork(network.id));
   } catch (cause) {
-    throw malformed('payload.transaction is not valid', cause);
+    if (cause instanceof UnreadablePayload) throw malformed('payload.transaction is not valid', cause);
+    throw cause;
   }
 };

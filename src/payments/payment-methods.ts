@@ -1,13 +1,13 @@
-import type { FacilitatorConfig } from '../x402-settings.ts';
-import type { Log } from '../../kit/log.ts';
-import type { PaymentMethod } from './challenge.ts';
-import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './facilitator.ts';
-import { createFacilitatorGroup } from '../remote/facilitator-group.ts';
-import { createJsonRpc, RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
-import { createLocalFacilitator } from './local-facilitator.ts';
-import type { AccountLease, PaymentAsset, PaymentNetwork } from './network-family.ts';
+import type { FacilitatorConfig } from './x402-settings.ts';
+import type { Log } from '../kit/log.ts';
+import type { PaymentMethod } from './core/challenge.ts';
+import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './core/facilitator.ts';
+import { createFacilitatorGroup } from './remote/facilitator-group.ts';
+import { createJsonRpc, isNodeTrouble } from './core/json-rpc.ts';
+import { createLocalFacilitator } from './core/local-facilitator.ts';
+import type { AccountLease, PaymentAsset } from './core/network-family.ts';
 import { configuredNetwork } from './networks.ts';
-import { withSelfCheck } from './self-check.ts';
+import { withSelfCheck } from './core/self-check.ts';
 
 /** A configured network with its wallet. */
 export interface PayableNetwork {
@@ -34,32 +34,15 @@ export interface PaymentMethodsOptions {
   takesUnchecked: boolean;
 }
 
-/** Reads the balance of an account that pays. Null when the node does not answer. */
-const createReadFunds =
-  (
-    { family }: PaymentNetwork,
-    { rpc, timeoutMs }: { rpc: JsonRpc; timeoutMs: number },
-  ): PaymentMethod['readFunds'] =>
-  async (of) => {
-    try {
-      return await family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeoutMs) });
-    } catch (error) {
-      if (error instanceof RpcOutage || error instanceof RpcRefusal) return null;
-      throw error;
-    }
-  };
-
 /** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */
 export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
   const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
   return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {
     const network = configuredNetwork(id, asset ?? null);
-    const rpc = createJsonRpc({
-      url: settings.rpcUrl ?? network.publicRpcUrl,
-      timeoutMs: timeouts.rpcMs,
-    });
-    const node = { rpc, timeoutMs: timeouts.queryMs };
+    const url = settings.rpcUrl ?? network.publicRpcUrl;
+    const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
     const shared = { ...options, rpc, timeouts };
+    const address = (): string => `${options.publicUrl()}/x402`;
     const facilitator =
       settings.kind === 'local'
         ? createLocalFacilitator({
@@ -67,7 +50,7 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
             network,
             payTo,
             privateKey: settings.privateKey,
-            address: () => `${options.publicUrl()}/x402`,
+            address,
           })
         : createFacilitatorGroup({
             ...shared,
@@ -81,8 +64,17 @@ export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMet
       payTo,
       // A public node is not asked for more than has to be.
       facilitator:
-        settings.rpcUrl === null ? facilitator : withSelfCheck(facilitator, { network, payTo, ...node }),
-      readFunds: createReadFunds(network, node),
+        settings.rpcUrl === null
+          ? facilitator
+          : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      readFunds: async (of) => {
+        try {
+          return await network.family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
+        } catch (error) {
+          if (isNodeTrouble(error)) return null;
+          throw error;
+        }
+      },
     };
   });
 };

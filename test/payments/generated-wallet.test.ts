@@ -5,11 +5,11 @@ import { createKeyPairSignerFromBytes } from '@solana/kit';
 import { privateKeyToAddress } from 'viem/accounts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readConfig } from '../../../src/config/config.ts';
-import { ConfigError } from '../../../src/kit/errors.ts';
-import { decodeBase58 } from '../../../src/payments/solana/base58.ts';
-import { assignWallets } from '../../../src/payments/core/generated-wallet.ts';
-import { testEngines, type TestStore } from '../../store/open-test-store.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/kit/errors.ts';
+import { decodeBase58 } from '../../src/payments/solana/base58.ts';
+import { assignWallets } from '../../src/payments/generated-wallet.ts';
+import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 let dataDir: string;
 beforeEach(async () => {

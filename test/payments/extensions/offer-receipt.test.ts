@@ -11,7 +11,7 @@ import {
   newSigningKey,
   type DocumentSigner,
 } from '../../../src/payments/extensions/document-signer.ts';
-import { createOfferRegistry } from '../../../src/payments/extensions/signed-offers.ts';
+import { createSignOffers } from '../../../src/payments/extensions/offer-receipt.ts';
 import type { PaymentRequirements } from '../../../src/payments/core/wire.ts';
 
 const resourceUrl = 'https://leads.example/v1/search';
@@ -30,30 +30,12 @@ const start = 1_800_000_000_000;
 
 const real = createDocumentSigner({ key: newSigningKey(), publicUrl: () => 'https://leads.example' });
 
-const createFixture = (options: { signer?: () => DocumentSigner | null; log?: Log } = {}) => {
-  let signatures = 0;
-  let now = start;
-  const counting: DocumentSigner = {
-    ...real,
-    sign: (payload) => {
-      signatures += 1;
-      return real.sign(payload);
-    },
-  };
-  const book = createOfferRegistry({
-    signer: options.signer ?? (() => counting),
-    now: () => now,
+const createFixture = (options: { signer?: () => DocumentSigner | null; log?: Log } = {}) =>
+  createSignOffers({
+    signer: options.signer ?? (() => real),
+    now: () => start,
     log: options.log ?? silentLog,
   });
-  return {
-    book,
-    signatures: () => signatures,
-    pass: (ms: number) => {
-      now += ms;
-    },
-    now: () => now,
-  };
-};
 
 const publicKey = async () => {
   const { verificationMethod } = real.didDocument() as { verificationMethod?: { publicKeyJwk: JWK }[] };
@@ -62,8 +44,8 @@ const publicKey = async () => {
 
 describe('signed offers', () => {
   it('state the terms of each network, and are verified by the x402 package', async () => {
-    const { book } = createFixture();
-    const offers = book.offers(resourceUrl, accepts)?.offers ?? [];
+    const signOffers = createFixture();
+    const offers = signOffers(resourceUrl, accepts);
     expect(offers).toHaveLength(2);
     for (const [index, offer] of offers.entries()) {
       const payload = await verifyOfferSignatureJWS(offer, (await publicKey()) as never);
@@ -84,8 +66,8 @@ describe('signed offers', () => {
   });
 
   it('are refused by the x402 package once a term was changed', async () => {
-    const { book } = createFixture();
-    const [offer] = book.offers(resourceUrl, accepts)?.offers ?? [];
+    const signOffers = createFixture();
+    const [offer] = signOffers(resourceUrl, accepts);
     const [header, payload, signature] = offer?.signature.split('.') ?? [];
     const cheaper = Buffer.from(payload ?? '', 'base64url')
       .toString()
@@ -99,30 +81,9 @@ describe('signed offers', () => {
     ).rejects.toThrow('signature verification failed');
   });
 
-  it('are signed once in half of their life, for each price and place', () => {
-    const { book, signatures, pass } = createFixture();
-    const first = book.offers(resourceUrl, accepts);
-    pass(lifeMs / 2 - 1);
-    expect(book.offers(resourceUrl, accepts)).toEqual(first);
-    expect(signatures()).toBe(2);
-    book.offers(resourceUrl, [terms('eip155:84532', '120000')]);
-    book.offers('https://leads.example/mcp', [terms('eip155:84532')]);
-    expect(signatures()).toBe(4);
-    pass(1);
-    expect(book.offers(resourceUrl, accepts)).not.toEqual(first);
-    expect(signatures()).toBe(6);
-  });
-
-  it('bind for as long as the terms do, and are not given out in the last minute of that', () => {
-    const { book, now } = createFixture();
-    const made = book.offers(resourceUrl, accepts);
-    expect(made?.renewAt).toBe(now() + lifeMs / 2);
-    expect(made?.goodUntil).toBe(now() + lifeMs - 60_000);
-  });
-
   it('are left out while there is no key, and when there is nothing to offer', () => {
-    expect(createFixture({ signer: () => null }).book.offers(resourceUrl, accepts)).toBeNull();
-    expect(createFixture().book.offers(resourceUrl, [])).toBeNull();
+    expect(createFixture({ signer: () => null })(resourceUrl, accepts)).toEqual([]);
+    expect(createFixture()(resourceUrl, [])).toEqual([]);
   });
 
   it('are left out when they cannot be signed, which is logged once in a while', () => {
@@ -131,9 +92,9 @@ describe('signed offers', () => {
     const sign = () => {
       throw new Error('the key is gone');
     };
-    const { book } = createFixture({ signer: () => ({ ...real, sign }), log });
-    expect(book.offers(resourceUrl, accepts)).toBeNull();
-    expect(book.offers(resourceUrl, accepts)).toBeNull();
+    const signOffers = createFixture({ signer: () => ({ ...real, sign }), log });
+    expect(signOffers(resourceUrl, accepts)).toEqual([]);
+    expect(signOffers(resourceUrl, accepts)).toEqual([]);
     expect(lines).toHaveLength(1);
   });
 });

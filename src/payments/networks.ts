@@ -1,8 +1,7 @@
-import { ConfigError } from '../../kit/errors.ts';
-import type { Nano } from '../../kit/money.ts';
-import { evmFamily } from '../evm/evm-family.ts';
-import { solanaFamily } from '../solana/solana-family.ts';
-import type { PaymentAsset, PaymentNetwork } from './network-family.ts';
+import { ConfigError } from '../kit/errors.ts';
+import { evmFamily } from './evm/evm-family.ts';
+import { solanaFamily } from './solana/solana-family.ts';
+import type { PaymentAsset, PaymentNetwork } from './core/network-family.ts';
 
 const eip3009Usdc = (address: string, name: string): PaymentAsset => ({
   symbol: 'USDC',
@@ -156,23 +155,4 @@ export const configuredNetwork = (id: string, asset: PaymentAsset | null): Payme
   if (problem !== null)
     throw new ConfigError(`causeway.yaml: x402.networks.${id}.asset.address: ${asset.address} ${problem}`);
   return { ...network, asset };
-};
-
-const nanoDecimals = 9;
-/** The store keeps amounts in 64 bits: 9.22 USD at 18 decimals, and the dearest request costs 0.50. */
-const maxAmount = 2n ** 63n - 1n;
-
-/**
- * Converts a price to the asset's smallest unit, exactly. Throws RangeError for a price that is not above zero, that is
- * too big to be stored, or that is finer than the smallest unit, as rounding would charge another price.
- */
-export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
-  if (price <= 0n) throw new RangeError('a price must be above zero');
-  const scale = 10n ** BigInt(Math.abs(decimals - nanoDecimals));
-  if (decimals < nanoDecimals && price % scale !== 0n)
-    throw new RangeError(`a price of ${price} nano-dollars is finer than ${decimals} decimals`);
-  const amount = decimals < nanoDecimals ? price / scale : price * scale;
-  if (amount > maxAmount)
-    throw new RangeError(`a price of ${price} nano-dollars is too big for ${decimals} decimals`);
-  return amount;
 };

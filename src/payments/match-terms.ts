@@ -1,9 +1,9 @@
-import type { Nano } from '../../kit/money.ts';
-import { offeredTerms, type PaymentMethod } from './challenge.ts';
-import type { PaymentAsset } from './network-family.ts';
-import type { FeePayers } from './facilitator.ts';
+import type { Nano } from '../kit/money.ts';
+import { offeredTerms, type PaymentMethod } from './core/challenge.ts';
+import type { PaymentAsset } from './core/network-family.ts';
+import type { FeePayers } from './core/facilitator.ts';
 import type { Proof } from './parse-proof.ts';
-import type { PaymentRequirements } from './wire.ts';
+import type { PaymentRequirements } from './core/wire.ts';
 
 export type TermsMatch =
   | { outcome: 'match'; method: PaymentMethod; requirements: PaymentRequirements }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/kit/errors.ts';
-import { encodeBase64Json } from '../../../src/payments/core/base64-json.ts';
-import { hasProof, parseProof, type Proofs } from '../../../src/payments/core/parse-proof.ts';
+import { AppError } from '../../src/kit/errors.ts';
+import { encodeBase64Json } from '../../src/payments/core/base64-json.ts';
+import { hasProof, parseProof, type Proofs } from '../../src/payments/parse-proof.ts';
 
 const authorization = {
   from: `0x${'aB'.repeat(20)}`,

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { X402NetworkConfig } from '../x402-settings.ts';
-import { ConfigError } from '../../kit/errors.ts';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
-import { networkFamilies } from '../families.ts';
+import type { X402NetworkConfig } from './x402-settings.ts';
+import { ConfigError } from '../kit/errors.ts';
+import { ignoreEnoent } from '../kit/ignore-enoent.ts';
+import { syncToDisk } from '../kit/sync-to-disk.ts';
+import { networkFamilies } from './families.ts';
 import { requireNetwork } from './networks.ts';
 import type { PayableNetwork } from './payment-methods.ts';
 
@@ -25,13 +26,8 @@ const createWallets = async (): Promise<Wallets> => {
 };
 
 const readWallets = async (path: string): Promise<Wallets | null> => {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
+  const text = await ignoreEnoent(readFile(path, 'utf8'));
+  if (text === null) return null;
   try {
     return walletsSchema.parse(JSON.parse(text));
   } catch {
@@ -40,26 +36,18 @@ const readWallets = async (path: string): Promise<Wallets | null> => {
   }
 };
 
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
-
 /** Writes the file whole or not at all, for this user only. Returns false when there is one already, and keeps that. */
 const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean> => {
   await mkdir(dataDir, { recursive: true });
   const temporary = join(dataDir, `.${fileName}.${randomUUID()}`);
+  const text = `${JSON.stringify(wallets, null, 2)}\n`;
   try {
-    const file = await open(temporary, 'wx', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify(wallets, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(temporary, text, { flag: 'wx', mode: 0o600, flush: true });
     await link(temporary, join(dataDir, fileName));
     await syncToDisk(dataDir);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(temporary, { force: true });
@@ -67,8 +55,6 @@ const writeWallets = async (dataDir: string, wallets: Wallets): Promise<boolean>
 };
 
 const addressesSchema = z.record(z.string(), z.string());
-const addressesOf = (wallets: Wallets): z.infer<typeof addressesSchema> =>
-  Object.fromEntries(Object.entries(wallets).map(([name, { address }]) => [name, address]));
 
 const findOrCreate = async (dataDir: string): Promise<{ wallets: Wallets; isNew: boolean }> => {
   const path = join(dataDir, fileName);
@@ -90,18 +76,14 @@ const agreeOnAddresses = async (
   agreeOn: (value: string) => Promise<string>,
 ): Promise<{ addresses: Record<string, string>; hasKey: boolean }> => {
   const { wallets, isNew } = await findOrCreate(dataDir);
-  const own = JSON.stringify(addressesOf(wallets));
+  const own = JSON.stringify(
+    Object.fromEntries(Object.entries(wallets).map(([name, { address }]) => [name, address])),
+  );
   const agreed = await agreeOn(own);
   // This wallet was never offered, and never will be.
   if (agreed !== own && isNew) await rm(join(dataDir, fileName), { force: true });
   return { addresses: addressesSchema.parse(JSON.parse(agreed)), hasKey: agreed === own };
 };
-
-export interface AssignedWallets {
-  networks: PayableNetwork[];
-  /** A sentence for the log about where payments go; null when every wallet was configured. */
-  notice: string | null;
-}
 
 /** Throws ConfigError for a wallet that cannot be right. */
 const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
@@ -116,14 +98,15 @@ const checkWallet = ({ network, payTo }: X402NetworkConfig): void => {
 /**
  * Returns the networks with a wallet each. A network without one in the configuration (test networks only) gets a
  * wallet that is generated into `dataDir` and kept. `agreeOn` stores the first value that any process passes, and
- * returns the stored value. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be
+ * returns the stored value. `notice` is a sentence for the log about where payments go; null when every wallet was
+ * configured. Throws ConfigError when the file in `dataDir` is damaged, and for a wallet that cannot be
  * right.
  */
 export const assignWallets = async (options: {
   networks: readonly X402NetworkConfig[];
   dataDir: string;
   agreeOn: (value: string) => Promise<string>;
-}): Promise<AssignedWallets> => {
+}): Promise<{ networks: PayableNetwork[]; notice: string | null }> => {
   const { networks, dataDir, agreeOn } = options;
   networks.forEach(checkWallet);
   const missing = networks.filter(({ payTo }) => payTo === null);

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
-import { parseUsd } from '../../../src/kit/money.ts';
+import type { PaymentAsset } from '../../src/payments/core/network-family.ts';
+import { toSmallestUnit } from '../../src/payments/core/challenge.ts';
+import { parseUsd } from '../../src/kit/money.ts';
 import {
   configuredNetwork,
   findNetwork,
   paymentNetworks,
   requireNetwork,
-  toSmallestUnit,
-} from '../../../src/payments/core/networks.ts';
-import { findFamily } from '../../../src/payments/families.ts';
-import { permit2Contracts } from '../../../src/payments/evm/evm-payload.ts';
+} from '../../src/payments/networks.ts';
+import { findFamily } from '../../src/payments/families.ts';
+import { permit2Contracts } from '../../src/payments/evm/evm-payload.ts';
 
 describe('the networks', () => {
   it('are found by the names of both protocol versions', () => {
