@@ -150,7 +150,7 @@ const endHold = statement({
       state = case when min(amount, $2) > 0 then 'captured' else 'released' end
     where job_id = $1 and state = 'open' returning account_id, amount, captured`,
   values: ({ id, charge, now }: FinishJobInput) => [id, charge, now],
-  read: onlyOf((hold: HoldRow) => hold),
+  read: firstRow<HoldRow>(),
 });
 
 interface HoldRow {
@@ -218,13 +218,14 @@ function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
   const ended = yield* run(endJob, input);
   if (ended === null) return null;
   const hold = yield* run(endHold, input);
+  if (hold === null) throw new Error(`job ${id} has no open hold`);
   const available = yield* run(settleAccount, hold);
   if (hold.captured > 0n) yield* run(insertDebit, { ...input, ...hold });
   if (ended.has_inputs === 1n) yield* run(expireInputs, input);
   for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
   if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
   const job = yield* run(findJob, id);
-  if (job === null) throw new Error('a job vanished while it was finished');
+  if (job === null) throw new Error(`job ${id} vanished while it was finished`);
   return { outcome: 'finished', job, available };
 }
 
