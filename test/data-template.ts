@@ -45,11 +45,20 @@ export const layStore = (file: string): string => {
   return file;
 };
 
-/** Lays what a gateway of these settings would make at its first start: the store, and the fictional profiles. */
-export const layDataFolder = ({ dataDir, databaseUrl, leads, search }: Config): void => {
+/** Lays an empty store and the fictional profiles, where a folder has none. */
+export const layDataFolder = (dataDir: string): void => {
+  layStore(embeddedStoreFile(dataDir));
+  layProfiles(dataDir);
+};
+
+const layProfiles = (dataDir: string): void => {
+  const folder = join(dataDir, 'leads');
+  if (!existsSync(folder)) cpSync(join(inject('dataTemplate'), 'leads'), folder, { recursive: true });
+};
+
+/** Lays what a gateway of these settings would make at its first start. */
+export const layDataOf = ({ dataDir, databaseUrl, leads, search }: Config): void => {
   if (databaseUrl === null) layStore(embeddedStoreFile(dataDir));
   const isEmbedded = leads.sources.some(({ kind }) => kind === 'embedded');
-  const profiles = join(dataDir, 'leads');
-  if (isEmbedded && search.syntheticProfiles === templateProfiles && !existsSync(profiles))
-    cpSync(join(inject('dataTemplate'), 'leads'), profiles, { recursive: true });
+  if (isEmbedded && search.syntheticProfiles === templateProfiles) layProfiles(dataDir);
 };

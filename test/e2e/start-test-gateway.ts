@@ -9,7 +9,7 @@ import { openFirstAccount } from '../../src/first-start.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
-import { layDataFolder, templateProfiles } from '../data-template.ts';
+import { layDataOf, templateProfiles } from '../data-template.ts';
 
 export interface TestGateway {
   url: string;
@@ -51,7 +51,7 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
     },
     options.yaml ?? null,
   );
-  layDataFolder(config);
+  layDataOf(config);
   const services = await createServices(config, options.log ?? silentLog, options.operations);
   const app = createApp(services);
   app.server.listen(0, '127.0.0.1');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
-import { layDataFolder, templateProfiles } from '../data-template.ts';
+import { layDataOf, templateProfiles } from '../data-template.ts';
 import { openAccount } from './open-account.ts';
 
 export interface StartedServices {
@@ -25,7 +25,7 @@ export const startServices = async (
   const profiles = String(templateProfiles);
   const settings = { DATA_DIR: dataDir, SYNTHETIC_PROFILES: profiles, ...paymentSettings, ...env };
   const config = readConfig(settings, null);
-  layDataFolder(config);
+  layDataOf(config);
   const services = await createServices(config, log);
   return {
     services,
