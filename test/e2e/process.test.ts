@@ -32,7 +32,9 @@ afterEach(async () => {
 });
 
 /** Spares a gateway the work of its first start, where a test is about something else. */
-const startOnLaidFolder = (): void => void beforeEach(() => layDataFolder(dataDir));
+const startOnLaidFolder = (): void => {
+  beforeEach(() => layDataFolder(dataDir));
+};
 
 /** Of a gateway on the data folder of the test. */
 const settings = (): Record<string, string> => ({

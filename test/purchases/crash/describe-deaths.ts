@@ -4,7 +4,7 @@ import type { Facts, Return } from './facts.ts';
 import { killAtEveryStep, type Death, type Deaths, type KillOptions } from './kill-at-every-step.ts';
 
 /** Far more than it takes: the machine may be busy with other tests. */
-const campaignTimeoutMs = 240_000;
+const campaignTimeoutMs = 600_000;
 
 const allStates: readonly (PaymentState | null)[] = [
   null,
