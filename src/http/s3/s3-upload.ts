@@ -23,7 +23,7 @@ export interface MultipartUpload {
   abort(signal: AbortSignal): Promise<void>;
 }
 
-export const beginMultipartUpload = async ({
+const beginMultipartUpload = async ({
   client,
   key,
   contentType,
@@ -75,7 +75,7 @@ export const beginMultipartUpload = async ({
 };
 
 /** Aborts an upload and removes its parts; does nothing if it does not exist. */
-export const abortUpload = async ({
+const abortUpload = async ({
   client,
   key,
   uploadId,
