@@ -11,7 +11,7 @@ const ranks: readonly (readonly string[])[] = [
   ['config'],
 ];
 /** The files above all ranks. */
-const top = ['main', 'cli', 'app', 'services', 'first-start'];
+const top = ['main', 'cli', 'app', 'services', 'readiness', 'first-start', 'start-notices'];
 
 const forbiddenTo = (folder: string, rank: number): string[] => [
   ...ranks
@@ -23,29 +23,46 @@ const forbiddenTo = (folder: string, rank: number): string[] => [
     : []),
 ];
 
+const rankPatterns = (folder: string, rank: number) => [
+  {
+    regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
+    message:
+      'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases and src/config (ARCHITECTURE.md).',
+  },
+  {
+    regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,
+    message: 'No folder imports the files above all ranks (ARCHITECTURE.md).',
+  },
+];
+
+const restrictImports = (folder: string, patterns: { regex: string; message: string }[]) => ({
+  files: [`src/${folder}/**/*.ts`],
+  rules: { 'eslint/no-restricted-imports': ['error', { patterns }] },
+});
+
 const rankRules = ranks.flatMap((folders, rank) =>
-  folders.map((folder) => ({
-    files: [`src/${folder}/**/*.ts`],
-    rules: {
-      'eslint/no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            {
-              regex: `^(?:\\.\\./)+(?:${forbiddenTo(folder, rank).join('|')})/`,
-              message:
-                'A file imports only from lower ranks or its own folder, and src/payments only from src/purchases and src/config (ARCHITECTURE.md).',
-            },
-            {
-              regex: `^(?:\\.\\./)+(?:${top.join('|')})\\.ts$`,
-              message: 'No folder imports the files above all ranks (ARCHITECTURE.md).',
-            },
-          ],
-        },
-      ],
-    },
-  })),
+  folders.map((folder) => restrictImports(folder, rankPatterns(folder, rank))),
 );
+
+/** Replaces the rule of payments for those of its folders that know no family of networks. */
+const familyRules = ['payments/core', 'payments/extensions'].map((folder) =>
+  restrictImports(folder, [
+    ...rankPatterns(
+      'payments',
+      ranks.findIndex((one) => one.includes('payments')),
+    ),
+    {
+      regex: '^\\.\\./(?:(?:evm|solana|remote)/|[^/]+\\.ts$)',
+      message: 'src/payments/core and extensions know no family of networks (ARCHITECTURE.md).',
+    },
+  ]),
+);
+
+/** Every line counts. The limits hold for the program, not for its tests. */
+const sizeRules = {
+  'eslint/max-lines-per-function': ['error', { max: 80 }],
+  'eslint/max-lines': ['error', { max: 400 }],
+} as const;
 
 // oxlint-disable-next-line import/no-default-export -- oxlint reads the default export.
 export default defineConfig({
@@ -88,6 +105,8 @@ export default defineConfig({
   },
   overrides: [
     ...rankRules,
+    { files: ['src/**/*.ts'], rules: sizeRules },
+    ...familyRules,
     {
       files: ['src/main.ts', 'src/cli.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'],
       rules: { 'node/no-process-env': 'off', 'eslint/no-console': 'off' },

@@ -1,23 +1,60 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { sharingTests } from './test/share-a-process.ts';
 
 // Tests start hundreds of processes and threads that load the same modules: what V8 made of them is kept.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
+/** The tests that kill a process at every step with `--mode crash` (`npm run test:crash`), else at a few. */
+const crashTests = ['test/purchases/crash/killed-*.test.ts', 'test/purchases/refunds/refund-crash.test.ts'];
+
+/** These wait long for leases, processes or chains. */
+const longWaits =
+  /purchases\/(?:crash|refunds)\/|e2e\/(?:process|outages|memory)|job-runner|run-video|serve-stdio/;
+
+/** Begins with the files that wait longest, so that the others fill the time. */
+class LongWaitsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => longWaits.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // vitest reads its configuration from a default export.
 // oxlint-disable-next-line import/no-default-export
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/outside-services.ts',
-    pool: 'forks',
-    // Most of a test's time is spent waiting: for a child process, a database, a lease.
-    maxWorkers: availableParallelism() + 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
-    expect: { poll: { timeout: 10_000 } },
-    reporters: ['default'],
-  },
+export default defineConfig(({ mode }) => {
+  const isCampaign = mode === 'crash';
+  const sharing = isCampaign ? [] : sharingTests();
+  return {
+    test: {
+      pool: 'forks',
+      // Much of a test's time is spent waiting: for a child process, a database, a lease.
+      maxWorkers: availableParallelism() + 3,
+      testTimeout: 30_000,
+      hookTimeout: 60_000,
+      // What is waited for comes late on a busy machine; the wait ends as soon as it is there.
+      expect: { poll: { timeout: 10_000 } },
+      reporters: ['default'],
+      sequence: { sequencer: LongWaitsFirst },
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: 'alone',
+            include: isCampaign ? crashTests : ['test/**/*.test.ts'],
+            exclude: sharing,
+            provide: { isCrashCampaign: isCampaign },
+            globalSetup: ['test/outside-services.ts', 'test/data-template.ts'],
+          },
+        },
+        // Half of the time of these tests would be the start of a process and the loading of modules.
+        ...(sharing.length > 0
+          ? [{ extends: true as const, test: { name: 'shared', include: sharing, isolate: false } }]
+          : []),
+      ],
+    },
+  };
 });

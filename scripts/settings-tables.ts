@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fileSchema } from '../src/config/file-settings.ts';
 import { variableRows } from '../src/config/settings-help.ts';
 import { variableTables } from '../src/config/variables.ts';
+import { paymentNetworks } from '../src/payments/networks.ts';
 
 /** The part of a JSON Schema that describes keys of causeway.yaml. */
 interface KeySchema {
@@ -79,9 +80,22 @@ const keyTable = (): string =>
       .map((row) => [code(row.name), row.default, row.text]),
   );
 
+const ways = { eip3009: 'ERC-3009', permit2: 'Permit2' };
+
+const networkTable = (): string =>
+  toTable(
+    ['name', 'network', 'token', 'transferred by'],
+    paymentNetworks.map(({ id, label, asset: { symbol, decimals, transfer } }) => [
+      code(id),
+      label,
+      `${symbol}, ${decimals} decimals`,
+      transfer === null ? "the buyer's transaction" : ways[transfer],
+    ]),
+  );
+
 /** Replaces the tables in docs/configuration.md, each between `<!-- NAME -->` and `<!-- end of NAME -->`. */
 export const withSettingTables = (document: string): string =>
-  Object.entries({ variables: variableTable(), keys: keyTable() }).reduce(
+  Object.entries({ variables: variableTable(), keys: keyTable(), networks: networkTable() }).reduce(
     (text, [name, table]) =>
       text.replace(
         new RegExp(`(<!-- ${name} -->).*(<!-- end of ${name} -->)`, 's'),

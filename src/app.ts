@@ -4,24 +4,24 @@ import express from 'express';
 import { createAuthenticate } from './auth/authenticate.ts';
 import { clientAddress } from './auth/client-address.ts';
 import { brandTitle } from './kit/brand-title.ts';
-import { AppError } from './kit/errors.ts';
+import { AppError, methodNotAllowed, messages } from './kit/errors.ts';
 import { createMcpMount, type McpRequestFacts } from './mcp/mount-mcp.ts';
 import { logRequest, type RequestNote } from './kit/log-request.ts';
 import { loadPaymentRequiredSchema } from './payments/core/payment-required-schema.ts';
 import { discardUnread } from './rest/discard-unread.ts';
 import { createDocsPage, docsHeaders, docsPaths } from './rest/docs/docs-page.ts';
 import { createOffered } from './operations/is-on-sale.ts';
+import { createSwitchedOff } from './operations/index.ts';
 import type { Operation } from './operations/operation.ts';
 import { homePage } from './rest/home-page.ts';
 import { createOpenApi } from './rest/openapi.ts';
 import { memoizeAsync } from './kit/memoize-async.ts';
 import { isPaywallWanted } from './rest/paywall/paywall-wanted.ts';
-import { methodNotAllowed } from './rest/method-not-allowed.ts';
 import { refuseConnect, refuseUnreadable } from './rest/refuse-unreadable.ts';
 import { createRestRoutes, type RequestContext } from './rest/rest-routes.ts';
 import { createServeResult } from './rest/serve-result.ts';
 import { createWellKnown, wellKnownHeaders } from './rest/well-known.ts';
-import { writeError } from './rest/write-error.ts';
+import { writeError } from './kit/write-error.ts';
 import type { GatewayServices } from './services.ts';
 
 export interface App {
@@ -39,7 +39,7 @@ export const createApp = (services: GatewayServices): App => {
   const { log, config, store, operations } = services;
   const authenticate = createAuthenticate({ store });
   const serveRest = createRestRoutes(operations, services);
-  const serveMcp = createMcpMount({ services, operations, authenticate });
+  const serveMcp = createMcpMount({ services, operations });
   const pages = createPages(services);
   let isRefusing = false;
 
@@ -66,7 +66,7 @@ export const createApp = (services: GatewayServices): App => {
       });
     const isHealth = context.url.pathname.startsWith('/health/');
     if (isRefusing && !isHealth)
-      throw new AppError('shutting_down', 'The service is restarting. Try again.', {
+      throw new AppError('shutting_down', messages.shutting_down, {
         headers: { connection: 'close' },
       });
     if (serveRest(request, response, context)) return;
@@ -75,7 +75,7 @@ export const createApp = (services: GatewayServices): App => {
   };
 
   const refuseExpectation = (): never => {
-    throw new AppError('expectation_failed', 'The only Expect header that is met is 100-continue.');
+    throw new AppError('expectation_failed', messages.expectation_failed);
   };
 
   const toContext = (
@@ -126,13 +126,12 @@ const readUrl = ({ url = '/' }: IncomingMessage): URL => {
 };
 
 const createPages = (services: GatewayServices): express.Express => {
-  const { log, config } = services;
+  const { config } = services;
   const pages = express();
   pages.disable('x-powered-by');
   pages.disable('etag');
   pages.enable('strict routing');
   pages.enable('case sensitive routing');
-  const requestIdOf = (response: express.Response): string => String(response.getHeader('x-request-id'));
   const serveResult = createServeResult(services);
   const documents = createOffered(services.operations, services, (operations) => {
     const openApi = memoizeAsync(() => makeOpenApi(operations, services));
@@ -172,9 +171,10 @@ const createPages = (services: GatewayServices): express.Express => {
       const { contentType, body } = (await documents().docs())[path];
       response.set(docsHeaders).type(contentType).send(body);
     });
-  if (!config.search.isOn)
-    pages.all('/v1/search', () => {
-      throw new AppError('not_found', 'The search is switched off on this server.');
+  for (const { rest, sale, title } of createSwitchedOff(config.search))
+    pages.all(rest.path, () => {
+      const goods = sale?.x402?.unit.one ?? title;
+      throw new AppError('not_found', `The ${goods} is switched off on this server.`);
     });
   for (const [path, read] of createWellKnown(services))
     addPage(path, async (_request, response, next) => {
@@ -182,8 +182,22 @@ const createPages = (services: GatewayServices): express.Express => {
       if (text === null) next();
       else response.set(wellKnownHeaders).type('application/json').send(text);
     });
+  refuseStrangersPayments(pages, services);
+  addPage('/results/:name', (request, response) =>
+    serveResult(String(request.params['name']), {
+      request,
+      response,
+      clientAddress: clientAddress(request, config.trustedProxyHops),
+    }),
+  );
+  addErrorPages(pages, services);
+  return pages;
+};
+
+/** The facilitator in this process settles for nobody else. */
+const refuseStrangersPayments = (pages: express.Express, { x402 }: GatewayServices): void => {
   pages.route(['/x402/verify', '/x402/settle']).all(({ method }, _response, next) => {
-    if (services.x402.supported() === null) next();
+    if (x402.supported() === null) next();
     else if (method !== 'POST') throw methodNotAllowed('POST');
     else
       throw new AppError(
@@ -192,17 +206,11 @@ const createPages = (services: GatewayServices): express.Express => {
           'for; for payments of your own, use a public facilitator.',
       );
   });
-  addPage('/results/:name', (request, response) =>
-    serveResult(String(request.params['name']), {
-      request,
-      response,
-      requestId: requestIdOf(response),
-      clientAddress: clientAddress(request, config.trustedProxyHops),
-    }),
-  );
-  pages.use((_request: express.Request, response: express.Response) => {
-    const error = new AppError('not_found', 'There is nothing at this address. See /openapi.json.');
-    writeError(response, error, { log, requestId: requestIdOf(response) });
+};
+
+const addErrorPages = (pages: express.Express, { log }: GatewayServices): void => {
+  pages.use(() => {
+    throw new AppError('not_found', messages.not_found);
   });
   // Express knows an error handler by its four parameters.
   pages.use(
@@ -210,10 +218,9 @@ const createPages = (services: GatewayServices): express.Express => {
       const isBadPath =
         error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
       const shown = isBadPath ? new AppError('not_found', 'There is nothing at this address.') : error;
-      writeError(response, shown, { log, requestId: requestIdOf(response) });
+      writeError(response, shown, { log, requestId: String(response.getHeader('x-request-id')) });
     },
   );
-  return pages;
 };
 
 const makeOpenApi = async (

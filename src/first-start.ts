@@ -1,8 +1,8 @@
 import { issueKey } from './accounts/issue-key.ts';
 import { credit } from './ledger/entries.ts';
-import { isSandboxModel } from './providers/index.ts';
 import { parseUsd } from './kit/money.ts';
 import type { GatewayServices } from './services.ts';
+import { isSandboxOnly } from './start-notices.ts';
 
 const sandboxCredit = parseUsd('25.00');
 /** Fixed, so that no two starts on one store can make two such accounts. */
@@ -69,24 +69,6 @@ export const localKey = async ({ store, clock, config }: GatewayServices): Promi
   );
   return issued.outcome === 'issued' ? issued.key : null;
 };
-
-const isSandboxOnly = ({ models, providers }: GatewayServices['config']): boolean =>
-  models.every((model) => isSandboxModel(model, providers));
-
-/** Returns notices about accounts, one line each, for the operator of a gateway with real providers. */
-export const accountNotices = async ({ store, config }: GatewayServices): Promise<string[]> => {
-  if (isSandboxOnly(config)) return [];
-  let page = await store.listAccounts({ limit: accountsAtOnce });
-  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-    if (page.some(({ isSandbox }) => !isSandbox)) return [];
-    page = await store.listAccounts({ limit: accountsAtOnce, afterId: last.id });
-  }
-  return [
-    'There is no account yet that can buy real models: npm run cli -- accounts create --name NAME --approved, then keys issue and credit.',
-  ];
-};
-
-const accountsAtOnce = 100;
 
 /** True without any account, or if an earlier start ended before it issued a key for the first account. */
 const isFirstStart = async (store: GatewayServices['store']): Promise<boolean> => {

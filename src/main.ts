@@ -8,7 +8,8 @@ import type { Config } from './config/config.ts';
 import { loadConfig } from './config/load-config.ts';
 import { settingsHelp } from './config/settings-help.ts';
 import { ConfigError } from './kit/errors.ts';
-import { accountNotices, chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
+import { chosenKeyText, firstStartText, localKey, openFirstAccount } from './first-start.ts';
+import { accountNotices } from './start-notices.ts';
 import { isApiKey } from './kit/ids.ts';
 import { createLogOutput } from './kit/log-output.ts';
 import { createLog, type Log } from './kit/log.ts';
@@ -37,13 +38,7 @@ const end = async (code: number): Promise<never> => {
   process.exit(code);
 };
 
-interface Arguments {
-  envFile: string | undefined;
-  isStdio: boolean;
-  isHelp: boolean;
-}
-
-const readArguments = (): Arguments => {
+const readArguments = () => {
   try {
     const { values } = parseArgs({
       options: {
@@ -130,7 +125,7 @@ const notApiKey = ({ brand }: Config): ConfigError =>
       'then acts for the first account of its own folder. Or set a key that "npm run cli -- keys issue ACCOUNT_ID" made',
   );
 
-const start = async ({ envFile, isStdio }: Arguments): Promise<void> => {
+const start = async ({ envFile, isStdio }: ReturnType<typeof readArguments>): Promise<void> => {
   // Files that this process writes are private.
   process.umask(0o077);
   const config = await loadConfig(process.env, { envFile });

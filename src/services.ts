@@ -1,23 +1,19 @@
 import { join } from 'node:path';
-import { accountLimits } from './catalog/account-limits.ts';
-import { createCatalogs } from './catalog/catalog.ts';
-import { openRealSales } from './catalog/open-real-sales.ts';
-import { callWithin } from './kit/call-within.ts';
+import { createCatalogs, accountLimits, openRealSales } from './catalog/catalog.ts';
 import { systemClock } from './kit/clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ModelConfig } from './catalog/model.ts';
 import type { Config } from './config/config.ts';
 import { brandTitle } from './kit/brand-title.ts';
 import { randomBase62 } from './kit/ids.ts';
-import { ifSold } from './jobs/if-sold.ts';
-import { createJobRunner } from './jobs/job-runner.ts';
+import { ifSold } from './jobs/provider-failure.ts';
+import { createJobRunner, type JobRunner } from './jobs/job-runner.ts';
 import { outliveOutage } from './jobs/outlive-outage.ts';
 import { createRunChat } from './operations/chat/run-chat.ts';
 import { createRunImage } from './operations/images/run-image.ts';
 import { createRunResponses } from './operations/responses/run-responses.ts';
 import { createRunVideo } from './operations/videos/run-video.ts';
 import type { RedisConnection } from './cache/redis-connection.ts';
-import type { LeadStatus } from './leads/lead-source.ts';
 import { openLeads } from './leads/open-leads.ts';
 import { createMemoryBudget } from './limits/memory-budget.ts';
 import { createAccountLimiter } from './limits/account-limiter.ts';
@@ -26,10 +22,9 @@ import type { Log } from './kit/log.ts';
 import { createFetchInput } from './media/fetch-input.ts';
 import { createMediaFiles } from './media/create-media-files.ts';
 import { createInputFolder } from './media/input-folder.ts';
-import { createMediaLibrary } from './media/media-library.ts';
+import { createMediaLibrary, toVideoInput } from './media/media-library.ts';
 import { createStreamInput } from './media/stream-input.ts';
-import { createSweeps, type PlaceState } from './media/sweeps.ts';
-import { toVideoInput } from './media/to-video-input.ts';
+import { createSweeps, type Sweeps } from './media/sweeps.ts';
 import { ConfigError } from './kit/errors.ts';
 import { describeSales } from './mcp/describe-sales.ts';
 import { createHistoryCursors } from './operations/account/history-cursor.ts';
@@ -37,14 +32,15 @@ import { createOperations } from './operations/index.ts';
 import type { Operation, Services } from './operations/operation.ts';
 import { classifyLiteral } from './http/check-url.ts';
 import { createOutbound } from './http/create-outbound.ts';
-import { assignWallets } from './payments/core/generated-wallet.ts';
-import { createProviders } from './providers/create-providers.ts';
+import { assignWallets } from './payments/generated-wallet.ts';
+import { createProviders, type Providers } from './providers/create-providers.ts';
 import { isSandboxModel } from './providers/index.ts';
-import { createX402Gate } from './purchases/x402/x402-gate.ts';
+import { createX402Gate, type X402GateOptions } from './purchases/x402/x402-gate.ts';
 import { openStore } from './store/open-store.ts';
-import { StoreError } from './store/store-error.ts';
 import type { Job, Store } from './store/store.ts';
-import { createWebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
+import { createReadiness, type Readiness } from './readiness.ts';
+import { startNotices } from './start-notices.ts';
+import { createWebhookDispatcher, type WebhookDispatcher } from './webhooks/webhook-dispatcher.ts';
 
 /** The services of the server, beside those of the operations. */
 export interface GatewayServices extends Services {
@@ -62,29 +58,6 @@ export interface GatewayServices extends Services {
   close(): Promise<void>;
 }
 
-export interface Readiness {
-  ready: boolean;
-  /** True if the process is ending. */
-  draining: boolean;
-  store: StoreState;
-  /**
-   * `empty`: there are no profiles, so every search finds nobody. `not_on_sale`: there are only fictional profiles,
-   * which are not sold for real money. Only `building` makes the gateway not ready.
-   */
-  search: 'ready' | 'empty' | 'building' | 'not_on_sale' | 'off';
-  /** For information. The gateway is ready without it, because text and search do not need it. */
-  media: PlaceState;
-  payments: { network: string; label: string; ready: boolean }[];
-}
-
-/** `disk_full`: stored data can be read, but no new work is accepted. */
-type StoreState = 'ready' | 'disk_full' | 'unavailable';
-
-/** Supervisors wait a second or two for an answer; a frozen store would delay it. */
-const probeTimeoutMs = 1_500;
-/** A probe writes to the disk, and anybody may ask for readiness. */
-const probeEveryMs = 1_000;
-
 /** At its end the process waits this long for webhooks under way. Others are repeated by the next process. */
 const webhookDrainMs = 2_000;
 
@@ -100,21 +73,125 @@ export const createServices = async (
   const publicUrl = (): string => config.publicUrl ?? listeningUrl;
 
   const store = await openStore(config, { log });
-  const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, config.providers);
-  const realSales = await openRealSales(store, !config.models.every(isServedBySandbox));
+  const { catalogs, realSales } = await openCatalogs(config, store);
   const redis = config.redisUrl === null ? null : await connectRedis(config.redisUrl, log);
   const outbound = createOutbound({
     allowsLoopback: config.allowsLoopbackUrls,
     userAgent: `${brandTitle(config)}/${packageJson.version}`,
   });
   const providers = await createProviders(config, { clock, log, outbound });
-  const mediaFiles = await createMediaFiles(config, { log });
+  const files = await createMediaFiles(config, { log });
   const inputFolder = createInputFolder({ directory: join(config.dataDir, 'input-work') });
-  const media = createMediaLibrary({ store, files: mediaFiles, clock, publicUrl });
-  const catalogs = createCatalogs(config.models, {
-    isSandboxModel: isServedBySandbox,
-    realSales,
+  const media = createMediaLibrary({ store, files, clock, publicUrl });
+  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
+  const jobs = createJobs({ config, store, catalogs, providers, media, webhooks, clock, log });
+  const sources = config.search.isOn ? config.leads.sources : [];
+  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
+  const sales = describeSales(operations, { serviceName: brandTitle(config), services: () => services });
+  const { wallets, x402 } = await openPayments(config, {
+    store,
+    publicUrl,
+    sales,
+    clock,
+    log,
+    owner: jobs.owner,
   });
+  const sweeps = createSweeps({ store, files, inputFolder, clock, log });
+
+  const services: GatewayServices = {
+    config,
+    clock,
+    log,
+    store,
+    catalogs,
+    operations,
+    jobs,
+    leads,
+    x402,
+    ...createLimiters({ config, operations, catalogs, redis, log }),
+    historyCursors: createHistoryCursors(() =>
+      store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
+    ),
+    bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
+    publicUrl,
+    media,
+    providers,
+    outbound,
+    fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
+    streamInput: createStreamInput({ download: outbound.download }),
+    inputFolder,
+    readiness: createReadiness(config, { store, jobs, leads, sweeps, x402 }),
+    listeningAt: (url) => {
+      listeningUrl = url;
+    },
+    notices: () => startNotices(config, { wallets, leads, realSales }),
+    ...createLifecycle({
+      config,
+      log,
+      store,
+      jobs,
+      webhooks,
+      sweeps,
+      providers,
+      x402,
+      leads,
+      outbound,
+      redis,
+    }),
+  };
+  return services;
+};
+
+/** What is opened on the way to the services. */
+interface Parts extends Services {
+  config: Config;
+  operations: readonly Operation[];
+  providers: Providers;
+  webhooks: WebhookDispatcher;
+  sweeps: Sweeps;
+  redis: RedisConnection | null;
+}
+
+/** The catalog of each account, and whether real models are sold. */
+const openCatalogs = async ({ models, providers }: Config, store: Store) => {
+  const isServedBySandbox = (model: ModelConfig): boolean => isSandboxModel(model, providers);
+  const realSales = await openRealSales(store, !models.every(isServedBySandbox));
+  return { realSales, catalogs: createCatalogs(models, { isSandboxModel: isServedBySandbox, realSales }) };
+};
+
+type PaymentParts = Pick<X402GateOptions, 'store' | 'publicUrl' | 'sales' | 'clock' | 'log' | 'owner'> & {
+  store: Store;
+};
+
+const openPayments = async ({ search, x402, dataDir }: Config, parts: PaymentParts) => {
+  const wallets = await assignWallets({
+    networks: search.isOn ? x402.networks : [],
+    dataDir,
+    agreeOn: (value) => parts.store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
+  });
+  const gate = createX402Gate({
+    ...parts,
+    networks: wallets.networks,
+    headerBytes: x402.headerBytes,
+    timeouts: { settleMs: x402.settleMs },
+    uncheckedLimit: x402.uncheckedLimit,
+  });
+  return { wallets, x402: gate };
+};
+
+const createJobs = ({
+  config,
+  store,
+  catalogs,
+  providers,
+  media,
+  webhooks,
+  clock,
+  log,
+}: Pick<
+  Parts,
+  'config' | 'store' | 'catalogs' | 'providers' | 'media' | 'webhooks' | 'clock' | 'log'
+>): JobRunner => {
   const isSold = async ({ id: jobId, accountId, model }: Job, signal: AbortSignal): Promise<boolean> => {
     const account = await outliveOutage(
       async () => {
@@ -128,8 +205,7 @@ export const createServices = async (
     const catalog = catalogs.for({ accountId, terms: null, isSandbox: account.isSandbox });
     return catalog.list().some(({ sku }) => sku === model);
   };
-  const webhooks = createWebhookDispatcher({ store, outbound, clock, log, brand: config.brand });
-  const jobs = createJobRunner({
+  return createJobRunner({
     store,
     clock,
     log,
@@ -164,84 +240,37 @@ export const createServices = async (
       ),
     },
   });
-  const { isOn: isSearchOn } = config.search;
-  const sources = isSearchOn ? config.leads.sources : [];
-  const leads = await openLeads({ ...config, leads: { ...config.leads, sources } }, { redis, log });
-  const networks = isSearchOn ? config.x402.networks : [];
-  const wallets = await assignWallets({
-    networks,
-    dataDir: config.dataDir,
-    agreeOn: (value) => store.getOrCreateSecret({ name: 'x402-generated-wallet', value }),
-  });
-  const x402 = createX402Gate({
-    store,
-    networks: wallets.networks,
-    publicUrl,
-    sales: describeSales(operations, { serviceName: brandTitle(config), services: () => services }),
-    clock,
-    log,
-    owner: jobs.owner,
-    headerBytes: config.x402.headerBytes,
-    timeouts: { settleMs: config.x402.settleMs },
-    uncheckedLimit: config.x402.uncheckedLimit,
-  });
-  const addressLimiters = new Map(
+};
+
+const createLimiters = ({
+  config,
+  operations,
+  catalogs,
+  redis,
+  log,
+}: Pick<Parts, 'config' | 'operations' | 'catalogs' | 'redis' | 'log'>) => ({
+  addressLimiters: new Map(
     operations.flatMap(({ name, sale }) =>
       sale?.x402 === undefined ? [] : [[name, createAddressLimiter({ ...sale.x402, redis, log })]],
     ),
-  );
-  const accountLimiter = createAccountLimiter({
+  ),
+  accountLimiter: createAccountLimiter({
     limitOf: (caller) => accountLimits(caller, { catalogs, config }).requestsPerMinute,
     redis,
-  });
-  const sweeps = createSweeps({ store, files: mediaFiles, inputFolder, clock, log });
-  const background = new AbortController();
-  const probeStore = createStoreProbe(store);
+  }),
+});
 
-  const services: GatewayServices = {
-    config,
-    clock,
-    log,
-    store,
-    catalogs,
-    operations,
-    jobs,
-    leads,
-    x402,
-    addressLimiters,
-    accountLimiter,
-    historyCursors: createHistoryCursors(() =>
-      store.getOrCreateSecret({ name: 'history-cursors', value: randomBase62(43) }),
-    ),
-    bodyMemory: createMemoryBudget({ totalBytes: config.bodyMemoryBytes }),
-    publicUrl,
-    media,
-    providers,
-    outbound,
-    fetchInput: createFetchInput({ download: outbound.download, memoryBytes: config.bodyMemoryBytes }),
-    streamInput: createStreamInput({ download: outbound.download }),
-    inputFolder,
-    readiness: async () => {
-      const storeState = await probeStore();
-      const search = searchState(config, leads.status());
-      return {
-        ready: storeState === 'ready' && search !== 'building' && !jobs.isDraining(),
-        draining: jobs.isDraining(),
-        store: storeState,
-        search,
-        media: sweeps.place(),
-        payments: x402.status().map(({ network, label, ready }) => ({ network, label, ready })),
-      };
-    },
-    listeningAt: (url) => {
-      listeningUrl = url;
-    },
-    notices: () =>
-      startNotices(config, {
-        walletNotice: wallets.notice,
-        leads: leads.status(),
-        isRealSold: realSales.hasBegun(),
-      }),
+type LifecycleParts = Pick<
+  Parts,
+  'config' | 'log' | 'store' | 'jobs' | 'webhooks' | 'sweeps' | 'x402' | 'leads' | 'outbound'
+> &
+  Pick<Parts, 'providers' | 'redis'>;
+
+/** Begins the background work, and ends all that was opened. */
+const createLifecycle = (parts: LifecycleParts): Pick<GatewayServices, 'begin' | 'drain' | 'close'> => {
+  const { config, log, store, jobs, webhooks, sweeps, providers, x402, leads, outbound, redis } = parts;
+  const background = new AbortController();
+  return {
     begin: () => {
       void redis?.check();
       jobs.begin();
@@ -250,7 +279,7 @@ export const createServices = async (
       void providers.warmUp(background.signal).catch((error: unknown) => {
         if (!background.signal.aborted) log.error({ err: error }, 'loading the providers failed');
       });
-      if (!isSearchOn) return;
+      if (!config.search.isOn) return;
       void x402
         .warmUp()
         .catch((error: unknown) => log.error({ err: error }, 'asking the facilitators failed'));
@@ -263,36 +292,10 @@ export const createServices = async (
     },
     close: async () => {
       background.abort();
-      await Promise.all([
-        x402.close(),
-        leads.close(),
-        providers.close(),
-        ...[...addressLimiters.values()].map((limiter) => limiter.close()),
-        accountLimiter.close(),
-        outbound.close(),
-      ]);
+      await Promise.all([x402.close(), leads.close(), providers.close(), outbound.close()]);
       await redis?.close();
       await store.close();
     },
-  };
-  return services;
-};
-
-/** Probes the store at most once in `probeEveryMs`, and returns the same answer to everybody who asks meanwhile. */
-const createStoreProbe = (store: Store): (() => Promise<StoreState>) => {
-  let lastAt = -Infinity;
-  let last: Promise<StoreState>;
-  return () => {
-    const now = performance.now();
-    if (now - lastAt >= probeEveryMs) {
-      lastAt = now;
-      last = callWithin({ call: () => store.probe(), timeoutMs: probeTimeoutMs }).then(
-        () => 'ready',
-        (error: unknown) =>
-          error instanceof StoreError && error.reason === 'full' ? 'disk_full' : 'unavailable',
-      );
-    }
-    return last;
   };
 };
 
@@ -310,69 +313,4 @@ const refuseLocalPublicUrl = ({ publicUrl, search, x402 }: Config): void => {
 const connectRedis = async (url: string, log: Log): Promise<RedisConnection> => {
   const { createRedisConnection } = await import('./cache/redis-connection.ts');
   return createRedisConnection({ url, log });
-};
-
-const searchState = (
-  { search, x402 }: Config,
-  { ready, synthetic, profiles }: LeadStatus,
-): Readiness['search'] => {
-  if (!search.isOn) return 'off';
-  if (synthetic && x402.takesRealMoney) return 'not_on_sale';
-  if (!ready) return 'building';
-  return profiles === 0 ? 'empty' : 'ready';
-};
-
-const searchNotices = (config: Config, leads: LeadStatus): string[] => {
-  switch (searchState(config, leads)) {
-    case 'off':
-      return ['The search is switched off: X402_NETWORKS or LEADS_SOURCES is none.'];
-    case 'not_on_sale':
-      return [
-        'The search is not on sale: only fictional profiles are there, and X402_NETWORKS names main networks. ' +
-          'Import profiles (leads import) or name another source (LEADS_SOURCES).',
-      ];
-    case 'empty':
-      return ['There are no profiles to search: every search finds nobody, and costs nothing.'];
-    case 'building':
-    case 'ready':
-      return leads.synthetic ? ['Searches run over a generated, fictional data set.'] : [];
-  }
-};
-
-const startNotices = (
-  config: Config,
-  {
-    walletNotice,
-    leads,
-    isRealSold,
-  }: { walletNotice: string | null; leads: LeadStatus; isRealSold: boolean },
-): string[] => {
-  const isSandbox = config.models.some((model) => isSandboxModel(model, config.providers));
-  const isPublic = !['127.0.0.1', 'localhost', '::1'].includes(config.host);
-  const networks = config.search.isOn ? config.x402.networks : [];
-  const remote = networks.flatMap(({ facilitator }) =>
-    facilitator.kind === 'remote' ? facilitator.endpoints.map(({ url }) => url) : [],
-  );
-  return [
-    ...config.unknownVariables.map(
-      (name) => `${name} is set, but there is no such setting (docs/configuration.md).`,
-    ),
-    ...(isSandbox
-      ? [
-          `Models without a configured provider are served by the sandbox: no real model answers.${isRealSold ? ' They are for sandbox accounts only (accounts create --sandbox).' : ''}`,
-        ]
-      : []),
-    ...(isPublic && config.publicUrl === null
-      ? ['PUBLIC_URL is not set: result URLs and payment terms name this machine as localhost.']
-      : []),
-    ...searchNotices(config, leads),
-    ...(walletNotice === null ? [] : [walletNotice]),
-    ...[...new Set(remote)].map((url) => `Payments are verified and settled by the facilitator at ${url}.`),
-    ...networks
-      .filter(({ facilitator }) => facilitator.kind === 'remote' && facilitator.rpcUrl === null)
-      .map(
-        ({ network }) =>
-          `What becomes of payments on ${network} is asked of a public node: set a node of your own (rpc_url).`,
-      ),
-  ];
 };

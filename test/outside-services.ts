@@ -7,6 +7,9 @@ import { createClient } from '@keyv/redis';
 import { Client } from 'pg';
 import { expect, inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { postgresUrl } from './store/open-store-at.ts';
+
+export { postgresUrl };
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,7 +22,6 @@ declare module 'vitest' {
 /** The services that some suites need and that `npm install` does not bring. */
 export type OutsideService = 'PostgreSQL' | 'Redis' | 'redis-server';
 
-export const postgresUrl = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/test';
 export const redisUrl = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 
 const services: Record<

@@ -2,19 +2,7 @@ import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import { throttle } from '../kit/throttle.ts';
 import type { Log } from '../kit/log.ts';
-import type { CacheStore } from './cache-store.ts';
-import type { RedisConnection } from './redis-connection.ts';
-
-/** Values that may be lost at any time: never a balance, a hold, a lease or a counter. */
-export interface BoundedCache {
-  /**
-   * Returns a copy of the value of `key`, or undefined when there is none or the cache fails. Another version of this
-   * program may have written it to Redis, so the caller checks its shape.
-   */
-  get(key: string): Promise<unknown>;
-  /** Keeps the JSON of `value`. A value that cannot be kept is lost, and that is logged. */
-  set(key: string, value: unknown): Promise<void>;
-}
+import type { CacheStore, RedisConnection } from './redis-connection.ts';
 
 export interface BoundedCacheOptions {
   /** Separates the keys of this cache from those of others on the same Redis. */
@@ -32,8 +20,13 @@ export interface BoundedCacheOptions {
 const defaultTimeoutMs = 50;
 const logIntervalMs = 60_000;
 
-/** A cache in Redis, or in memory without it. Its calls never throw, and end within the time-out when Redis does not answer. */
-export const createCache = (options: BoundedCacheOptions): BoundedCache => {
+export type BoundedCache = ReturnType<typeof createCache>;
+
+/**
+ * A cache in Redis, or in memory without it, for values that may be lost at any time: never a balance, a hold, a lease or a
+ * counter. Its calls never throw, and end within the time-out when Redis does not answer.
+ */
+export const createCache = (options: BoundedCacheOptions) => {
   const { namespace, ttlMs, maxEntries, redis, log, timeoutMs = defaultTimeoutMs } = options;
   const entries = new Keyv<unknown>({
     store: withClear(redis === null ? memoryStore(maxEntries) : redis.openStore({ timeoutMs })),
@@ -48,7 +41,11 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
     log.warn({ err: error, cache: namespace, leftOut }, 'an entry of the cache could not be read or kept');
   });
   return {
-    async get(key) {
+    /**
+     * Returns a copy of the value of `key`, or undefined when there is none or the cache fails. Another version of this
+     * program may have written it to Redis, so the caller checks its shape.
+     */
+    async get(key: string): Promise<unknown> {
       try {
         return await entries.get(key);
       } catch (error) {
@@ -56,7 +53,8 @@ export const createCache = (options: BoundedCacheOptions): BoundedCache => {
         return undefined;
       }
     },
-    async set(key, value) {
+    /** Keeps the JSON of `value`. A value that cannot be kept is lost, and that is logged. */
+    async set(key: string, value: unknown): Promise<void> {
       try {
         await entries.set(key, value);
       } catch (error) {

@@ -2,27 +2,14 @@ import { once } from 'node:events';
 import KeyvRedis, { createClient } from '@keyv/redis';
 import { throttle } from '../kit/throttle.ts';
 import type { Log } from '../kit/log.ts';
-import type { CacheStore } from './cache-store.ts';
 import { callWithin } from '../kit/call-within.ts';
 import { createCircuitBreaker, failuresInARow } from '../kit/circuit-breaker.ts';
 
-/**
- * A connection to the Redis that replicas share. Redis is optional: a call without an answer in time returns undefined, and
- * after a few such calls Redis is not asked for some seconds.
- */
-export interface RedisConnection {
-  /** The node-redis client, for libraries that send commands themselves. Used only inside `attempt`. */
-  readonly client: RedisClient;
-  /**
-   * Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. A
-   * command that timed out may still be carried out.
-   */
-  attempt<T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined>;
-  /** Connects now, so that the log tells at once when Redis does not answer. Never rejects. */
-  check(): Promise<void>;
-  /** Opens a store for a cache. A fault reads as a miss, and a write that fails is lost. */
-  openStore(options: { timeoutMs: number }): CacheStore;
-  close(): Promise<void>;
+/** The store of a cache: text by key. */
+export interface CacheStore {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, text: string, ttlMs?: number): Promise<void>;
+  delete(key: string): Promise<boolean>;
 }
 
 const connectTimeoutMs = 2_000;
@@ -55,11 +42,14 @@ const openClient = (url: string) =>
 
 type RedisClient = ReturnType<typeof openClient>;
 
+export type RedisConnection = ReturnType<typeof createRedisConnection>;
+
 /**
- * Connects to `url` (redis: or rediss:) at the first call, and reconnects until it is closed. Callers wait for the first
+ * A connection to the Redis that replicas share. Redis is optional: a call without an answer in time returns undefined, and
+ * after a few such calls Redis is not asked for some seconds. Connects to `url` (redis: or rediss:) at the first call, and reconnects until it is closed. Callers wait for the first
  * attempt to connect within their own time-out, and for no later one.
  */
-export const createRedisConnection = ({ url, log }: { url: string; log: Log }): RedisConnection => {
+export const createRedisConnection = ({ url, log }: { url: string; log: Log }) => {
   const client = openClient(url);
   const store = new KeyvRedis<string>(client, { throwOnErrors: true });
   const breaker = createCircuitBreaker({
@@ -79,6 +69,10 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   };
   const dialler = watchDialling(client, { onFault, onReady: () => breaker.succeeded() });
 
+  /**
+   * Returns the outcome of `command`, or undefined if Redis failed or took longer than `timeoutMs`. Never throws. A
+   * command that timed out may still be carried out.
+   */
   const attempt = async <T>(command: () => Promise<T>, timeoutMs: number): Promise<T | undefined> => {
     if (isClosed || breaker.enter() === null) return undefined;
     let isExpired = false;
@@ -101,13 +95,22 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   };
 
   return {
+    /** The node-redis client, for libraries that send commands themselves. Used only inside `attempt`. */
     client,
     attempt,
-    check: async () => {
+    /** Connects now, so that the log tells at once when Redis does not answer. Never rejects. */
+    check: async (): Promise<void> => {
       await attempt(() => client.ping(), connectTimeoutMs + pingIntervalMs);
     },
-    openStore: ({ timeoutMs }) => guardedStore(store, (command) => attempt(command, timeoutMs)),
-    async close() {
+    /** Opens a store for a cache. A fault reads as a miss, and a write that fails is lost. */
+    openStore: ({ timeoutMs }: { timeoutMs: number }): CacheStore => ({
+      get: (key) => attempt(() => store.get<string>(key), timeoutMs),
+      set: async (key, text, ttlMs) => {
+        await attempt(() => store.set(key, text, ttlMs), timeoutMs);
+      },
+      delete: async (key) => (await attempt(() => store.delete(key), timeoutMs)) ?? false,
+    }),
+    async close(): Promise<void> {
       if (isClosed) return;
       isClosed = true;
       await dialler.idle();
@@ -117,19 +120,11 @@ export const createRedisConnection = ({ url, log }: { url: string; log: Log }): 
   };
 };
 
-interface Dialler {
-  /** Dials at the first call. Resolves when that dial succeeded or failed. */
-  firstDial(): Promise<void>;
-  /** Resolves when no socket is being opened: one that opens after `destroy` would stay open. */
-  idle(): Promise<void>;
-  /** Lets go those who wait for the first dial. */
-  giveUp(): void;
-}
-
+/** Knows when a socket is being opened. */
 const watchDialling = (
   client: RedisClient,
   { onFault, onReady }: { onFault: (error: unknown) => void; onReady: () => void },
-): Dialler => {
+) => {
   let isOpening = false;
   let first: Promise<void> | undefined;
   const givenUp = new AbortController();
@@ -137,12 +132,8 @@ const watchDialling = (
     isOpening = false;
     onFault(error);
   });
-  client.on('connect', () => {
-    isOpening = false;
-  });
-  client.on('reconnecting', () => {
-    isOpening = true;
-  });
+  client.on('connect', () => void (isOpening = false));
+  client.on('reconnecting', () => void (isOpening = true));
   client.on('ready', onReady);
 
   const dial = async (): Promise<void> => {
@@ -152,11 +143,14 @@ const watchDialling = (
     await outcome;
   };
   return {
-    firstDial: () => (first ??= dial()),
-    async idle() {
+    /** Dials at the first call. Resolves when that dial succeeded or failed. */
+    firstDial: (): Promise<void> => (first ??= dial()),
+    /** Resolves when no socket is being opened: one that opens after `destroy` would stay open. */
+    async idle(): Promise<void> {
       if (isOpening) await settled(client, 'connect');
     },
-    giveUp: () => givenUp.abort(),
+    /** Lets go those who wait for the first dial. */
+    giveUp: (): void => givenUp.abort(),
   };
 };
 
@@ -168,13 +162,3 @@ const settled = async (
 ): Promise<void> => {
   await once(client, event, { signal }).catch(() => undefined);
 };
-
-type Attempt = <T>(command: () => Promise<T>) => Promise<T | undefined>;
-
-const guardedStore = (store: KeyvRedis<string>, attempt: Attempt): CacheStore => ({
-  get: (key) => attempt(() => store.get<string>(key)),
-  async set(key, text, ttlMs) {
-    await attempt(() => store.set(key, text, ttlMs));
-  },
-  delete: async (key) => (await attempt(() => store.delete(key))) ?? false,
-});

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { canonicalJson, type JsonObject } from '../kit/json.ts';
-import { formatRate, formatUsd } from '../kit/money.ts';
-import type { ModelConfig } from './model.ts';
-import { pricedBy, priceSchema, type Price } from './price.ts';
+import { canonicalJson } from '../kit/json.ts';
+import { type ModelConfig, pricedBy, priceSchema, toPricing, type Price } from './model.ts';
 
 /** Terms that an operator agreed with one account. For an absent member the gateway's own settings apply. */
 export interface AccountTerms {
@@ -116,25 +114,10 @@ export const toTermsText = (terms: AccountTerms): string => {
   return text;
 };
 
-/** Writes a price in the form of terms and causeway.yaml. */
-const toPriceDocument = (price: Price): JsonObject => {
-  switch (price.unit) {
-    case 'call':
-      return { unit: 'call', price_usd: formatUsd(price.price) };
-    case 'token':
-      return {
-        unit: 'token',
-        input_usd_per_1m: formatRate(price.input),
-        output_usd_per_1m: formatRate(price.output),
-      };
-    case 'second':
-      return {
-        unit: 'second',
-        rates: price.rates.map((rate) => ({
-          resolution: rate.resolution,
-          price_usd: formatUsd(rate.price),
-          ...(rate.withVideoPrice === null ? {} : { with_video_price_usd: formatUsd(rate.withVideoPrice) }),
-        })),
-      };
-  }
-};
+/** Writes a price in the form of terms and causeway.yaml, which have no currency and leave out what is not sold. */
+const toPriceDocument = (price: Price): unknown =>
+  JSON.parse(
+    JSON.stringify(toPricing(price), (name, value: unknown) =>
+      name === 'currency' || value === null ? undefined : value,
+    ),
+  );

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ModelConfig } from './model.ts';
-import type { JsonObject } from '../kit/json.ts';
-import { formatRate, formatUsd } from '../kit/money.ts';
+import type { LimitSettings } from '../limits/limit-settings.ts';
 import { assertPricedBy, parseAccountTerms, type AccountTerms } from './account-terms.ts';
-import type { RealSales } from './open-real-sales.ts';
+import type { Store } from '../store/store.ts';
 
 /** The SKUs that one account can buy. Each has a price, so nothing can be free by mistake. */
 export interface Catalog {
@@ -37,6 +36,8 @@ export interface Catalogs {
   /** Await this before `for`, which uses the store's last answer. Rejects if the store does not answer. */
   refresh(): Promise<void>;
 }
+
+type AccountLimits = Pick<LimitSettings, 'activeVideos' | 'requestsPerMinute'>;
 
 /** Maximum number of parsed terms in memory. */
 const maxCatalogs = 1_000;
@@ -101,27 +102,55 @@ const createCatalog = (models: readonly ModelConfig[], ownLimits: Catalog['ownLi
   };
 };
 
-/** Writes a SKU's price in the form of `GET /v1/models`. */
-export const toPricing = (price: ModelConfig['price']): JsonObject => {
-  switch (price.unit) {
-    case 'call':
-      return { unit: 'call', currency: 'USD', price_usd: formatUsd(price.price) };
-    case 'token':
-      return {
-        unit: 'token',
-        currency: 'USD',
-        input_usd_per_1m: formatRate(price.input),
-        output_usd_per_1m: formatRate(price.output),
-      };
-    case 'second':
-      return {
-        unit: 'second',
-        currency: 'USD',
-        rates: price.rates.map((rate) => ({
-          resolution: rate.resolution,
-          price_usd: formatUsd(rate.price),
-          with_video_price_usd: rate.withVideoPrice === null ? null : formatUsd(rate.withVideoPrice),
-        })),
-      };
-  }
+/** Returns the limits of an account: from its own terms, else the gateway's. Throws on invalid terms. */
+export const accountLimits = (
+  buyer: Buyer,
+  { catalogs, config }: { catalogs: Catalogs; config: AccountLimits },
+): AccountLimits => {
+  const { ownLimits } = catalogs.for(buyer);
+  return {
+    activeVideos: ownLimits.activeVideos ?? config.activeVideos,
+    requestsPerMinute: ownLimits.requestsPerMinute ?? config.requestsPerMinute,
+  };
+};
+
+/** Tells whether any gateway on this store sells real models, or ever did. */
+export interface RealSales {
+  /** The store's last answer. Never changes from true to false. */
+  hasBegun(): boolean;
+  /** Asks the store again, at most every two seconds, because another gateway may have begun. Rejects if the store fails. */
+  refresh(): Promise<void>;
+}
+
+/** The name of the secret that notes it. */
+const realModels = 'real-models';
+const askEveryMs = 2_000;
+
+/** If `isSellingReal`, this gateway sells real models, and the store keeps that forever. */
+export const openRealSales = async (
+  store: Pick<Store, 'findSecret' | 'getOrCreateSecret'>,
+  isSellingReal: boolean,
+  nowMs: () => number = () => performance.now(),
+): Promise<RealSales> => {
+  if (isSellingReal) await store.getOrCreateSecret({ name: realModels, value: 'sold' });
+  let hasBegun = isSellingReal;
+  let askedAt = -Infinity;
+  let asking = Promise.resolve();
+  const ask = async (): Promise<void> => {
+    try {
+      hasBegun ||= (await store.findSecret(realModels)) !== null;
+    } catch (error) {
+      askedAt = -Infinity;
+      throw error;
+    }
+  };
+  const refresh = (): Promise<void> => {
+    if (!hasBegun && nowMs() - askedAt >= askEveryMs) {
+      askedAt = nowMs();
+      asking = ask();
+    }
+    return asking;
+  };
+  await refresh();
+  return { hasBegun: () => hasBegun, refresh };
 };

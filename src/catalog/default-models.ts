@@ -1,6 +1,5 @@
 import { parseRate, parseUsd } from '../kit/money.ts';
-import type { ModelConfig } from './model.ts';
-import type { ResolutionRate } from './price.ts';
+import type { ModelConfig, ResolutionRate } from './model.ts';
 
 export const defaultMaxOutputTokens = 16_384;
 

@@ -3,8 +3,7 @@ import { ConfigError } from '../kit/errors.ts';
 import { definitionOf, isSandbox, providerDefinitions } from '../providers/index.ts';
 import { modelKinds, type ProviderConfig, type RouteConfig } from '../providers/provider.ts';
 import { defaultMaxOutputTokens, defaultModels } from './default-models.ts';
-import type { ModelConfig } from './model.ts';
-import { pricedBy, priceSchema } from './price.ts';
+import { type ModelConfig, pricedBy, priceSchema } from './model.ts';
 
 const durationSchema = z
   .strictObject({

@@ -4,33 +4,31 @@ const control = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 /** Removes control characters, so that text from outside stays on one line of a terminal. */
 export const sanitizeCell = (text: string): string => text.replace(control, '');
 
-/** A title; `right` aligns its cells to the right. */
-type Column = string | { right: string };
-type Cell = string | number | boolean | null;
+/** The members of documents that a table shows, by the titles of its columns. `right` aligns cells to the right. */
+type Columns = Readonly<Record<string, string | { right: string }>>;
 
-const toText = (cell: Cell): string => {
-  if (cell === null) return '-';
+const toText = (cell: unknown): string => {
+  if (cell === null || cell === undefined) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  return sanitizeCell(String(cell));
+  return sanitizeCell(typeof cell === 'string' ? cell : JSON.stringify(cell));
 };
 
-/** Formats rows in aligned columns below their titles. No line ends in spaces. */
-export const formatTable = (columns: readonly Column[], rows: readonly (readonly Cell[])[]): string => {
-  const titles = columns.map((column) => (typeof column === 'string' ? column : column.right));
-  const lines = [titles, ...rows.map((row) => row.map(toText))];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => displayWidth(line[index] ?? ''))));
-  return lines
-    .map((line) =>
-      columns
-        .map((column, index) => {
-          const cell = line[index] ?? '';
-          const padding = ' '.repeat((widths[index] ?? 0) - displayWidth(cell));
-          return typeof column === 'string' ? cell + padding : padding + cell;
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+/** Formats documents in aligned columns below their titles. No line ends in spaces. */
+export const formatTable = (
+  columns: Columns,
+  documents: readonly Readonly<Record<string, unknown>>[],
+): string => {
+  const formatted = Object.entries(columns).map(([title, member]) => {
+    const key = typeof member === 'string' ? member : member.right;
+    const cells = [title, ...documents.map((document) => toText(document[key]))];
+    const width = Math.max(...cells.map(displayWidth));
+    return cells.map((cell) => {
+      const padding = ' '.repeat(width - displayWidth(cell));
+      return typeof member === 'string' ? cell + padding : padding + cell;
+    });
+  });
+  const lines = [null, ...documents].map((_, row) => formatted.map((cells) => cells[row]).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
 };
 
 const graphemes = new Intl.Segmenter();

@@ -2,16 +2,17 @@ import { Command, InvalidArgumentError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { SettingOptions } from '../config/load-config.ts';
 import { settingsHelp } from '../config/settings-help.ts';
-import { addAccountCommands } from './accounts/commands.ts';
-import { addKeyCommands } from './accounts/key-commands.ts';
-import { addMoneyCommands } from './accounts/money-commands.ts';
+import { accountCommands } from './accounts/commands.ts';
+import { keyCommands } from './accounts/key-commands.ts';
+import { moneyCommands } from './accounts/money-commands.ts';
 import { addBackupCommand } from './backup-command.ts';
 import type { CommandContext } from './command-context.ts';
+import { addCommands } from './command-definition.ts';
 import { CommandError } from './command-error.ts';
 import { addExamples, exampleAccount } from './examples.ts';
 import { addLeadCommands } from './leads/commands.ts';
-import { addPaymentCommands } from './payments/commands.ts';
-import { addWebhookCommands } from './webhooks/commands.ts';
+import { paymentCommands } from './payments/commands.ts';
+import { webhookCommands } from './webhooks/commands.ts';
 
 export type GlobalOptions = SettingOptions & { json?: true };
 
@@ -42,11 +43,11 @@ export const createProgram = (
     .configureOutput({ writeOut: output.write, writeErr: output.writeError, outputError: () => {} })
     .exitOverride();
   addLauncherCommands(program);
-  addAccountCommands(program, context);
-  addKeyCommands(program, context);
-  addMoneyCommands(program, context);
-  addPaymentCommands(program, context);
-  addWebhookCommands(program, context);
+  addCommands(
+    program,
+    [accountCommands, keyCommands, ...moneyCommands, paymentCommands, webhookCommands],
+    context,
+  );
   addLeadCommands(program, context);
   addBackupCommand(program, context);
   addExamples(program, [

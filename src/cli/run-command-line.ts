@@ -7,7 +7,7 @@ import { silentLog } from '../kit/log.ts';
 import { openPlace } from '../leads/shared/shared-place.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Answer, CommandContext, LeadTools } from './command-context.ts';
-import { isHelpShown, toCommandError } from './command-error.ts';
+import { isHelpShown, toCommandError, type CommandError } from './command-error.ts';
 import { assertPlaceExists, readLeadPlace } from './leads/place.ts';
 import { createProgram, type GlobalOptions } from './program.ts';
 import { assertDataExists, readStorePlace } from './store-place.ts';
@@ -45,6 +45,31 @@ const leadTools: LeadTools = {
   },
 };
 
+/** Needs no parsing, so that a usage error is printed as JSON too. */
+const hasJsonOption = (args: readonly string[]): boolean => {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
+};
+
+/** Prints answers and errors: for people, or as one JSON document. */
+const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean) => {
+  let isPrinted = false;
+  const printJson = (document: JsonObject): void => {
+    isPrinted = true;
+    write(`${JSON.stringify(document, null, 2)}\n`);
+  };
+  return {
+    answer: ({ json, text, remark }: Answer): void => {
+      if (isJson) return printJson(json);
+      if (text !== null) write(`${text}\n`);
+      if (remark !== undefined) writeError(`${remark}\n`);
+    },
+    // Closing the store can fail after the answer, and stdout carries one document only.
+    error: ({ code, message }: CommandError): void =>
+      isJson && !isPrinted ? printJson({ error: { code, message } }) : writeError(`causeway: ${message}\n`),
+  };
+};
+
 /** Runs one command, prints its answer or error and resolves with the exit code (see the table of CommandError). */
 export const runCommandLine = async (commandLine: CommandLine): Promise<number> => {
   const { args, environment, write, writeError } = commandLine;
@@ -59,17 +84,6 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     printer.answer(answer);
     exitCode = answer.exitCode ?? 0;
   };
-  const printWith = async <T extends { close(): Promise<void> }>(
-    opening: Promise<T>,
-    work: (opened: T) => Promise<Answer>,
-  ): Promise<void> => {
-    const opened = await opening;
-    try {
-      print(await work(opened));
-    } finally {
-      await opened.close();
-    }
-  };
   const base = {
     clock: systemClock,
     tell: (line: string) => writeError(`${line}\n`),
@@ -79,9 +93,12 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     run: async (work, options = {}) => {
       const { brand, ...place } = readStorePlace(environment, globalOptions());
       if (options.isNewAllowed !== true) assertDataExists(place);
-      await printWith(openStore(place, { log: silentLog }), (store) =>
-        work({ ...base, store, brand, config }),
-      );
+      const store = await openStore(place, { log: silentLog });
+      try {
+        print(await work({ ...base, store, brand, config }));
+      } finally {
+        await store.close();
+      }
     },
     runOnConfig: async (work) => {
       const settings = await config();
@@ -91,62 +108,28 @@ export const runCommandLine = async (commandLine: CommandLine): Promise<number> 
     runOnLeads: async ({ isNewAllowed = false }, work) => {
       const place = readLeadPlace(environment, globalOptions());
       if (!isNewAllowed) assertPlaceExists(place);
-      const { isErrorTerminal = false, stdin, isReaderGone } = commandLine;
-      await printWith(openKeeper(place), (keeper) =>
-        work({
-          ...base,
-          ...readers,
-          keeper,
-          place,
-          progressOutput: isJson ? null : { isTerminal: isErrorTerminal, write: writeError },
-          stdin: stdin ?? (() => Readable.from([])),
-          isReaderGone: isReaderGone ?? (() => false),
-        }),
-      );
+      const { isErrorTerminal = false, stdin = () => Readable.from([]) } = commandLine;
+      const { isReaderGone = () => false } = commandLine;
+      const progressOutput = isJson ? null : { isTerminal: isErrorTerminal, write: writeError };
+      const keeper = await openKeeper(place);
+      try {
+        print(await work({ ...base, ...readers, keeper, place, progressOutput, stdin, isReaderGone }));
+      } finally {
+        await keeper.close();
+      }
     },
   };
-  const program = createProgram(context, { write, writeError: printer.usage });
+  const program = createProgram(context, { write, writeError: isJson ? () => {} : writeError });
 
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (isHelpShown(error)) return 0;
-    const { code, message, cause, exitCode } = toCommandError(error);
-    printer.error({ code, message });
+    const failure = toCommandError(error);
+    const { code, cause } = failure;
+    printer.error(failure);
     if (code === 'internal_error') writeError(`${cause instanceof Error ? cause.stack : String(cause)}\n`);
-    return exitCode;
+    return failure.exitCode;
   }
-};
-
-/** Needs no parsing, so that a usage error is printed as JSON too. */
-const hasJsonOption = (args: readonly string[]): boolean => {
-  const end = args.indexOf('--');
-  return (end === -1 ? args : args.slice(0, end)).includes('--json');
-};
-
-interface Printer {
-  answer: (answer: Answer) => void;
-  error: (error: { code: string; message: string }) => void;
-  /** Prints the help that belongs to an error. */
-  usage: (text: string) => void;
-}
-
-const createPrinter = ({ write, writeError }: CommandLine, isJson: boolean): Printer => {
-  let isPrinted = false;
-  const printJson = (document: JsonObject): void => {
-    isPrinted = true;
-    write(`${JSON.stringify(document, null, 2)}\n`);
-  };
-  return {
-    answer: ({ json, text, remark }) => {
-      if (isJson) return printJson(json);
-      if (text !== null) write(`${text}\n`);
-      if (remark !== undefined) writeError(`${remark}\n`);
-    },
-    // Closing the store can fail after the answer, and stdout carries one document only.
-    error: (error) =>
-      isJson && !isPrinted ? printJson({ error }) : writeError(`causeway: ${error.message}\n`),
-    usage: isJson ? () => {} : writeError,
-  };
 };

@@ -2,11 +2,11 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { modelsSection, moderationSection } from '../catalog/model-settings.ts';
 import { ConfigError } from '../kit/errors.ts';
-import { unknownKey } from '../kit/unknown-key.ts';
+import { nearestName } from '../kit/nearest-name.ts';
 import { leadsSection } from '../leads/leads-settings.ts';
 import { x402Section } from '../payments/x402-settings.ts';
 import { providersSection } from '../providers/index.ts';
-import { firstIssue } from './first-issue.ts';
+import { firstIssue } from './read-variables.ts';
 
 /** All keys of causeway.yaml, in the sections of the modules that use them. */
 export const fileSchema = z.strictObject({
@@ -30,4 +30,13 @@ export const readFileSettings = (text: string | null): z.output<typeof fileSchem
   const parsed = fileSchema.safeParse(document, { error: unknownKey });
   if (!parsed.success) throw firstIssue(parsed.error, 'causeway.yaml: ');
   return parsed.data;
+};
+
+/** A zod error map: the message for unknown keys in causeway.yaml. Returns undefined for other issues. */
+const unknownKey = (issue: z.core.$ZodRawIssue): string | undefined => {
+  if (issue.code !== 'unrecognized_keys') return undefined;
+  const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+  const [key = ''] = issue.keys;
+  const meant = nearestName(key, known, 2);
+  return `Unrecognized key: "${key}"; ${meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`}`;
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { firstIssue } from './first-issue.ts';
+import { ConfigError } from '../kit/errors.ts';
 import { refuseMisspelt, type Environment } from './setting-names.ts';
 import type { VariableValues } from '../kit/variables.ts';
 
@@ -16,4 +16,12 @@ export const readVariables = <Table extends z.ZodRawShape>(
   const parsed = z.object(table).safeParse(Object.fromEntries(present));
   if (!parsed.success) throw firstIssue(parsed.error, '');
   return parsed.data as VariableValues<Table>;
+};
+
+/** Makes one line of the first issue: `source`, the name of the setting, and what is wrong. */
+export const firstIssue = (error: z.ZodError, source: string): ConfigError => {
+  // A misspelt key is why another one is missing.
+  const issue = error.issues.find(({ code }) => code === 'unrecognized_keys') ?? error.issues[0];
+  const name = issue?.path.filter((part) => typeof part === 'string').join('.') ?? '';
+  return new ConfigError(`${source}${name === '' ? '' : `${name}: `}${issue?.message ?? 'is wrong'}`);
 };

@@ -18,14 +18,14 @@ export const classifyAddress = (address: string): AddressClass => {
     case 4:
       return classifyRange(ipaddr.IPv4.parse(address).range());
     case 6:
-      return address.includes('%') ? 'refused' : classifySix(parseSix(address));
+      return address.includes('%') ? 'refused' : classifySix(parseIPv6(address));
     default:
       return 'refused';
   }
 };
 
 /** Written in hexadecimal first: ipaddr.js reads `::1.2.3.4` as if it were `::ffff:1.2.3.4`. */
-const parseSix = (address: string): ipaddr.IPv6 =>
+export const parseIPv6 = (address: string): ipaddr.IPv6 =>
   ipaddr.IPv6.parse(new URL(`http://[${address}]`).hostname.slice(1, -1));
 
 const classifySix = (address: ipaddr.IPv6): AddressClass => {

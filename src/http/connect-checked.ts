@@ -1,9 +1,10 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { CheckedUrl } from './check-url.ts';
-import { notPublic } from './check-url.ts';
+import { callbackify } from 'node:util';
+import type { buildConnector } from 'undici';
+import { notPublic, type CheckedUrl } from './check-url.ts';
 import { classifyAddress } from './classify-address.ts';
-import { toConnectFailure } from './connect-failure.ts';
+import { toConnectFailure } from './outbound.ts';
 import type { ResolveHost } from './resolve-host.ts';
 
 export interface ConnectOptions {
@@ -17,10 +18,18 @@ export interface ConnectOptions {
 const maxTried = 8;
 
 /**
- * Opens a new connection to the host of a checked URL. Its name is looked up once; every address must be allowed, and only these
- * are connected to, whatever the name resolves to a moment later. Throws OutboundError, or the signal's reason.
+ * Returns a connector that opens a new connection to the host of a checked URL. Its name is looked up once; every address
+ * must be allowed, and only these are connected to, whatever the name resolves to a moment later. Fails with OutboundError,
+ * or with the signal's reason.
  */
-export const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Promise<Socket> => {
+export const checkedConnector =
+  (target: CheckedUrl, options: ConnectOptions): buildConnector.connector =>
+  (_options, callback) =>
+    callbackify(() => connectChecked(target, options))((error, socket) =>
+      error === null ? callback(null, socket) : callback(error, null),
+    );
+
+const connectChecked = async (target: CheckedUrl, options: ConnectOptions): Promise<Socket> => {
   const { resolve, signal, ca } = options;
   const { host, port, url } = target;
   const addresses = isIP(host) === 0 ? await resolve(host, signal) : [host];

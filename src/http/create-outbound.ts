@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
-import { Client, type buildConnector } from 'undici';
-import { startDeadline, type Deadline } from '../kit/deadline.ts';
-import { createFairShareLimiter, type FairShareLimiter } from '../kit/fair-share-limiter.ts';
+import { Client } from 'undici';
+import { startDeadline } from '../kit/deadline.ts';
+import { createFairShareLimiter } from '../kit/fair-share-limiter.ts';
 import { checkUrl, type CheckedUrl } from './check-url.ts';
-import { connectChecked, type ConnectOptions } from './connect-checked.ts';
+import { checkedConnector, type ConnectOptions } from './connect-checked.ts';
 import { OutboundError, type Outbound } from './outbound.ts';
 import { createResolveHost, type ResolveHost } from './resolve-host.ts';
 import { sendRequest, tooLarge, type HttpAnswer, type HttpRequest } from './send-request.ts';
@@ -24,21 +23,7 @@ export interface OutboundOptions {
   ca?: string;
 }
 
-/** A call that has its place among those that run at once. */
-interface Call {
-  deadline: Deadline;
-  /** Gives the place back; more than once does no harm. */
-  end(): void;
-}
-
-/** Calls that wait for the same places. */
-interface Lane {
-  limiter: FairShareLimiter;
-  /** Does not count as time of the call itself. */
-  longestWaitMs: number;
-}
-
-interface BeginOptions {
+interface CallLimits {
   totalMs: number;
   signal: AbortSignal;
   accountId?: string | undefined;
@@ -59,53 +44,21 @@ export const createOutbound = ({
   resolve = createResolveHost(),
   ca,
 }: OutboundOptions): Outbound => {
-  const createLimiter = (maxWaiting: number): FairShareLimiter =>
-    createFairShareLimiter({
-      total: atOnce,
-      queue: {
-        total: maxWaiting,
-        refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
-      },
-    });
-  // Each has its own limiter, so that slow hosts that users name hold up neither posts nor results that are paid for.
-  const lanes: Record<'inputs' | 'results' | 'posts', Lane> = {
-    inputs: { limiter: createLimiter(waiting), longestWaitMs },
-    // There are as many as there are jobs, and none is refused.
-    results: { limiter: createLimiter(Infinity), longestWaitMs: longestResultWaitMs },
-    posts: { limiter: createLimiter(waiting), longestWaitMs },
-  };
   const closed = new AbortController();
-
-  const begin = async (
-    { limiter, longestWaitMs }: Lane,
-    { totalMs, signal, accountId }: BeginOptions,
-  ): Promise<Call> => {
-    const signals = [signal, closed.signal];
-    const turn = startDeadline({ totalMs: longestWaitMs, toError: toFailure('busy'), signals });
-    const release = await limiter.acquire({ owner: accountId }, { signal: turn.signal }).finally(turn.end);
-    const deadline = startDeadline({ totalMs, toError: toFailure('timeout'), signals });
-    return {
-      deadline,
-      end: () => {
-        deadline.end();
-        release();
-      },
-    };
+  // Each has its own limiter, so that slow hosts that users name hold up neither posts nor results that are paid for.
+  const lanes = {
+    inputs: createLane({ atOnce, waiting, longestWaitMs, closed: closed.signal }),
+    // There are as many as there are jobs, and none is refused.
+    results: createLane({
+      atOnce,
+      waiting: Infinity,
+      longestWaitMs: longestResultWaitMs,
+      closed: closed.signal,
+    }),
+    posts: createLane({ atOnce, waiting, longestWaitMs, closed: closed.signal }),
   };
 
-  /** Over a new connection: one that is used again would skip the check of the address. */
-  const send = (target: CheckedUrl, request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
-    const client = new Client(target.url.origin, {
-      connect: (_options, callback) => {
-        void connect(target, { resolve, ca, signal: request.signal }, callback);
-      },
-      allowH2: false,
-      // The deadline is over all of it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    return sendRequest(target.url, { ...request, closes: true }, client);
-  };
+  const send = createSend({ resolve, ca });
 
   const follow = async (
     first: CheckedUrl,
@@ -124,12 +77,12 @@ export const createOutbound = ({
   return {
     download: async (url, { maxBytes, idleMs, lane = 'inputs', ...limits }) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await begin(lanes[lane], limits);
+      const call = await lanes[lane](limits);
       try {
         const found = await follow(target, {
           headers: { 'user-agent': userAgent, accept: '*/*' },
           timeouts: idleMs === undefined ? {} : { idleMs },
-          signal: call.deadline.signal,
+          signal: call.signal,
           limits: () => ({ totalBytes: maxBytes }),
         });
         found.body.once('close', call.end);
@@ -142,22 +95,18 @@ export const createOutbound = ({
     },
     post: async (url, { body, headers, ...limits }) => {
       const target = checkUrl(url, { allowsLoopback });
-      const call = await begin(lanes.posts, limits);
+      const call = await lanes.posts(limits);
       try {
         const answer = await send(target, {
           method: 'POST',
           headers: hasUserAgent(headers) ? headers : { ...headers, 'user-agent': userAgent },
           body,
           timeouts: {},
-          signal: call.deadline.signal,
+          signal: call.signal,
           limits: () => ({ totalBytes: Infinity }),
         });
         answer.body.destroy();
-        const retryAfter = answer.headers['retry-after'];
-        return {
-          status: answer.status,
-          retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        };
+        return { status: answer.status, retryAfter: readHeader(answer, 'retry-after') ?? undefined };
       } finally {
         call.end();
       }
@@ -166,19 +115,46 @@ export const createOutbound = ({
   };
 };
 
-const connect = async (
-  target: CheckedUrl,
-  options: ConnectOptions,
-  callback: buildConnector.Callback,
-): Promise<void> => {
-  let socket: Socket;
-  try {
-    socket = await connectChecked(target, options);
-  } catch (error) {
-    callback(error instanceof Error ? error : new Error('the call was aborted', { cause: error }), null);
-    return;
-  }
-  callback(null, socket);
+/** Sends each request over a new connection: one that is used again would skip the check of the address. */
+const createSend =
+  (options: Omit<ConnectOptions, 'signal'>) =>
+  (target: CheckedUrl, request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
+    const client = new Client(target.url.origin, {
+      connect: checkedConnector(target, { ...options, signal: request.signal }),
+      allowH2: false,
+      // The deadline is over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return sendRequest(target.url, { ...request, closes: true }, client);
+  };
+
+/** Calls that wait for the same places. The wait does not count as time of the call itself. */
+const createLane = ({
+  atOnce,
+  waiting,
+  longestWaitMs,
+  closed,
+}: Required<Pick<OutboundOptions, 'atOnce' | 'waiting' | 'longestWaitMs'>> & { closed: AbortSignal }) => {
+  const limiter = createFairShareLimiter({
+    total: atOnce,
+    queue: {
+      total: waiting,
+      refusal: () => new OutboundError('busy', 'Too many outbound calls are waiting.'),
+    },
+  });
+  /** Waits for a place and starts the call's time. `end` gives the place back; more than once does no harm. */
+  return async ({ totalMs, signal, accountId }: CallLimits) => {
+    const signals = [signal, closed];
+    const turn = startDeadline({ totalMs: longestWaitMs, toError: toFailure('busy'), signals });
+    const release = await limiter.acquire({ owner: accountId }, { signal: turn.signal }).finally(turn.end);
+    const deadline = startDeadline({ totalMs, toError: toFailure('timeout'), signals });
+    const end = (): void => {
+      deadline.end();
+      release();
+    };
+    return { signal: deadline.signal, end };
+  };
 };
 
 const toFailure =

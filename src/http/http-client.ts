@@ -1,4 +1,5 @@
-import { toConnectFailure } from './connect-failure.ts';
+import { memoizeAsync } from '../kit/memoize-async.ts';
+import { toConnectFailure } from './outbound.ts';
 import { sendRequest, type HttpAnswer, type HttpRequest } from './send-request.ts';
 
 export interface HttpClientOptions {
@@ -10,29 +11,23 @@ export interface HttpClientOptions {
   allowsHttp2?: boolean;
 }
 
-/** HTTP to addresses that the operator configured. Connections are kept and used again. */
-export interface HttpClient {
-  /** Sends one request, without repeating it. Throws as `sendRequest`. */
-  send(url: string | URL, request: HttpRequest): Promise<HttpAnswer>;
-  /** Ends all connections; answers under way fail. */
-  close(): Promise<void>;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
-/** Loads undici with the first request. */
-export const createHttpClient = (options: HttpClientOptions): HttpClient => {
-  let opening: ReturnType<typeof openAgent> | null = null;
+/** HTTP to addresses that the operator configured. Connections are kept and used again. Loads undici with the first request. */
+export const createHttpClient = (options: HttpClientOptions) => {
+  let isOpened = false;
+  const open = memoizeAsync(() => openAgent(options));
   return {
-    send: async (url, { headers, ...request }) => {
-      opening ??= openAgent(options).catch((error: unknown) => {
-        opening = null;
-        throw error;
-      });
-      const { dispatcher } = await opening;
+    /** Sends one request, without repeating it. Throws as `sendRequest`. */
+    send: async (url: string | URL, { headers, ...request }: HttpRequest): Promise<HttpAnswer> => {
+      isOpened = true;
+      const { dispatcher } = await open();
       const usual = { 'user-agent': 'causeway', accept: '*/*' };
       return sendRequest(url, { ...request, headers: { ...usual, ...headers } }, dispatcher);
     },
-    close: async () => {
-      await (await opening)?.agent.destroy();
+    /** Ends all connections; answers under way fail. */
+    close: async (): Promise<void> => {
+      if (isOpened) await (await open()).agent.destroy();
     },
   };
 };

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../kit/clock.ts';
 import type { ErrorEnvelope } from '../kit/errors.ts';
-import type { Log } from '../kit/log.ts';
-import { pause, repeat } from '../kit/repeat.ts';
-import type { Job, JobKind, Store } from '../store/store.ts';
+import { pause } from '../kit/repeat.ts';
+import type { Job, JobKind } from '../store/store.ts';
 import type { Executor, ExecutorContext, JobEvent, JobOutcome } from './executor.ts';
-import { finishJob } from './finish-job.ts';
 import { createJobFeed, type JobFeed } from './job-feed.ts';
-import { LeaseLostError } from './outlive-outage.ts';
-import { waitForJob } from './wait-for-job.ts';
-import { toWebhookEvent } from './webhook-event.ts';
+import { createJobQueue, type JobQueueOptions } from './job-queue.ts';
+import { LeaseLostError, outliveOutage } from './outlive-outage.ts';
+import { isTerminal, toWebhookEvent } from './public-job.ts';
 
-/** A worker counts as dead this long after its last heartbeat. */
-export const leaseMs = 30_000;
-const claimAtLeastEveryMs = 5_000;
-const reapBatch = 100;
 /** Time for aborted jobs to write their end. */
 const lastWordsMs = 1_000;
+const firstPollMs = 50;
+const slowestPollMs = 1_000;
 
 /** The public error of a job that failed by a fault of the service. */
 const serverFault: ErrorEnvelope = {
@@ -42,7 +37,7 @@ export interface JobRunner {
   /** Returns the job if it runs in this process. */
   live(jobId: string): LiveJob | null;
   /** Waits up to `timeoutMs` for a terminal state, here or in another process. Returns the job as it is then. */
-  wait(input: { job: Job; timeoutMs: number; signal: AbortSignal }): Promise<Job>;
+  wait(input: WaitInput): Promise<Job>;
   /** Starts to claim queued jobs and to end dead ones. */
   begin(): void;
   /** True if the process is ending and new jobs should be refused. */
@@ -51,19 +46,15 @@ export interface JobRunner {
   drain(timeoutMs: number): Promise<void>;
 }
 
-export interface JobRunnerOptions {
-  store: Store;
-  clock: Clock;
-  log: Log;
+export interface JobRunnerOptions extends Pick<
+  JobQueueOptions,
+  'store' | 'clock' | 'log' | 'beatMs' | 'settleMs'
+> {
   executors: Partial<Record<JobKind, Executor>>;
   /** Maximum number of queued jobs of each kind that run here at once. Kinds that are not named are not claimed. */
   concurrency: Partial<Record<JobKind, number>>;
   /** Kinds that continue upstream without this process. A process that ends hands them over at once. */
   resumable?: readonly JobKind[];
-  /** How often leases are renewed. */
-  beatMs?: number;
-  /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
-  settleMs?: number;
   /** Called when the end of a job has made a webhook event. */
   onWebhook?: () => void;
 }
@@ -75,244 +66,54 @@ interface RunningJob extends LiveJob {
   readonly lane: JobKind | null;
 }
 
+interface RunnerState extends JobRunnerOptions, Pick<JobQueueOptions, 'owner' | 'ending'> {
+  running: Map<string, RunningJob>;
+  draining: AbortController;
+}
+
 /**
  * Runs jobs in this process under leases: interactive ones at once, queued ones when there is capacity. A heartbeat
  * renews the leases. A job that loses its lease is aborted here, and ended by the process that reaps it.
  */
-export const createJobRunner = ({
-  store,
-  clock,
-  log,
-  executors,
-  concurrency,
-  resumable = [],
-  beatMs = leaseMs / 6,
-  settleMs = leaseMs / 2,
-  onWebhook,
-}: JobRunnerOptions): JobRunner => {
-  const owner = randomUUID();
-  const running = new Map<string, RunningJob>();
-  /** Dead jobs whose end is being written, by id. */
-  const ending = new Map<string, Promise<void>>();
-  /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
-  let answersSince: number | null = null;
-  let lastBeatAt = -Infinity;
-  const lanes = (Object.entries(concurrency) as [JobKind, number][]).filter(
+export const createJobRunner = (options: JobRunnerOptions): JobRunner => {
+  const state: RunnerState = {
+    ...options,
+    owner: randomUUID(),
+    running: new Map(),
+    ending: new Map(),
+    draining: new AbortController(),
+  };
+  const { store, owner, running, ending, draining, executors, resumable = [] } = state;
+  const lanes = (Object.entries(options.concurrency) as [JobKind, number][]).filter(
     ([kind]) => executors[kind] !== undefined,
   );
-  const draining = new AbortController();
+  const queue = createJobQueue({
+    ...state,
+    lanes,
+    draining: draining.signal,
+    launch: (job) => void launch(state, job, { lane: job.kind, onEnd: () => queue.claim() }),
+    endDead: (job) => endDead(state, job),
+  });
   const ended = new AbortController();
-  let isClaiming = false;
-  let claiming: Promise<void> = Promise.resolve();
-  let isClaimWanted = false;
   let stopListening = (): void => undefined;
-
-  const attempt = async (job: Job, context: ExecutorContext): Promise<JobOutcome> => {
-    try {
-      const executor = executors[job.kind];
-      if (executor === undefined) throw new Error(`no executor for jobs of kind ${job.kind}`);
-      return await executor(job, context);
-    } catch (error) {
-      if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
-      // The lease expires, and the next process takes the job.
-      if (context.signal.aborted && job.attempts < job.maxAttempts) throw context.signal.reason;
-      log.error({ err: error, jobId: job.id, kind: job.kind }, 'a job failed by a fault of the service');
-      return { status: 'failed', error: serverFault, metadata: {} };
-    }
-  };
-
-  const end = async (job: Job, outcome: JobOutcome): Promise<Job> => {
-    const now = clock.now();
-    const isDone = outcome.status === 'done';
-    const { result = null } = outcome;
-    const error = isDone ? null : outcome.error;
-    const webhook = toWebhookEvent(job, { status: outcome.status, result, error, finishedAt: now });
-    const finished = await finishJob(
-      { store, log },
-      {
-        id: job.id,
-        owner,
-        status: outcome.status,
-        result: result === null ? null : JSON.stringify(result),
-        error,
-        metadata: JSON.stringify(outcome.metadata),
-        charge: isDone ? outcome.charge : 0n,
-        entryId: randomUUID(),
-        media: isDone
-          ? outcome.media.map(({ keepMs, ...media }) => ({
-              ...media,
-              accountId: job.accountId,
-              jobId: job.id,
-              expiresAt: now + keepMs,
-            }))
-          : [],
-        webhook,
-        now,
-      },
-    );
-    if (webhook !== null) onWebhook?.();
-    return finished;
-  };
-
-  const runToEnd = async (job: Job, context: ExecutorContext): Promise<Job> =>
-    end(job, await attempt(job, context));
-
-  const launch = (job: Job, lane: JobKind | null, work?: unknown): LiveJob => {
-    const abort = new AbortController();
-    const feed = createJobFeed<JobEvent>();
-    const record: ExecutorContext['record'] = async (update) => {
-      if (!(await store.recordProgress({ id: job.id, owner, ...update }))) throw new LeaseLostError(job.id);
-    };
-    const finished = runToEnd(job, { work, emit: feed.emit, signal: abort.signal, record }).finally(() => {
-      if (running.get(job.id) === live) running.delete(job.id);
-      feed.end();
-      if (lane !== null) claim();
-    });
-    finished.catch((error: unknown) => {
-      if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
-      else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
-    });
-    const live: RunningJob = { feed, finished, abort, lane, kind: job.kind };
-    // The job was requeued by another process and claimed here again: the earlier attempt must stop.
-    running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
-    running.set(job.id, live);
-    return live;
-  };
-
-  /** Returns true if there may be more jobs to claim. */
-  const claimLane = async (kind: JobKind, limit: number): Promise<boolean> => {
-    const room = limit - [...running.values()].filter(({ lane }) => lane === kind).length;
-    if (room <= 0) return false;
-    const now = clock.now();
-    const jobs = await store.claimJobs({ owner, kind, limit: room, leaseUntil: now + leaseMs, now });
-    for (const job of jobs) launch(job, kind);
-    return jobs.length === room;
-  };
-
-  const claimUntilFull = async (): Promise<void> => {
-    let hasMore = true;
-    while (hasMore && !draining.signal.aborted) {
-      isClaimWanted = false;
-      hasMore = false;
-      for (const [kind, limit] of lanes) hasMore = (await claimLane(kind, limit)) || hasMore;
-      hasMore ||= isClaimWanted;
-    }
-  };
-
-  const claim = (): void => {
-    isClaimWanted = true;
-    if (isClaiming || draining.signal.aborted) return;
-    isClaiming = true;
-    claiming = claimUntilFull()
-      .catch((error: unknown) => log.error({ err: error }, 'claiming queued jobs failed'))
-      .then(() => {
-        isClaiming = false;
-        if (isClaimWanted) claim();
-      });
-  };
-
-  const renew = async (): Promise<void> => {
-    const ids = [...running.keys(), ...ending.keys()];
-    if (ids.length === 0) {
-      await store.ping();
-      return;
-    }
-    const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: clock.now() + leaseMs }));
-    for (const id of ids) if (!held.has(id)) running.get(id)?.abort.abort(new LeaseLostError(id));
-  };
-
-  const reap = async (): Promise<void> => {
-    const now = clock.now();
-    const { requeued, doomed } = await store.reapJobs({
-      owner,
-      leaseUntil: now + leaseMs,
-      now,
-      limit: reapBatch - ending.size,
-    });
-    if (requeued.length > 0) claim();
-    for (const job of doomed) ending.set(job.id, endDead(job));
-  };
-
-  /** Runs beside the heartbeat, which must not wait for a write that fails now. */
-  const endDead = async (job: Job): Promise<void> => {
-    log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
-    try {
-      await end(job, { status: 'failed', error: serverFault, metadata: {} });
-    } catch (error) {
-      log.error({ err: error, jobId: job.id }, 'a dead job could not be ended; another process will try');
-    } finally {
-      ending.delete(job.id);
-    }
-  };
-
-  /**
-   * Renews before it reaps, so that a process that was paused for long first renews its own jobs. After an outage of
-   * the store, or a pause of the machine, all leases may have expired. Then every living worker gets time to renew
-   * before any job counts as dead.
-   */
-  const renewThenReap = async (): Promise<void> => {
-    try {
-      await renew();
-    } catch (error) {
-      answersSince = null;
-      throw error;
-    }
-    const now = clock.now();
-    if (now - lastBeatAt > leaseMs / 2) answersSince = null;
-    lastBeatAt = now;
-    answersSince ??= performance.now();
-    const isSettled = performance.now() - answersSince >= settleMs;
-    if (isSettled && ending.size < reapBatch && !draining.signal.aborted) await reap();
-  };
-
-  /** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
-  const cut = async (isMeant: (job: RunningJob) => boolean, graceMs = lastWordsMs): Promise<void> => {
-    const cutOne = async (id: string, { abort, finished }: RunningJob): Promise<void> => {
-      abort.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled([finished]), pause(graceMs)]);
-      try {
-        const released = await store.releaseJobs({ owner, ids: [id] });
-        if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
-      } catch (error) {
-        log.warn({ err: error }, 'releasing a lease failed; it will expire');
-      }
-    };
-    const meant = [...running].filter(([, job]) => isMeant(job));
-    await Promise.all(meant.map(([id, job]) => cutOne(id, job)));
-  };
 
   return {
     owner,
-    start: (job, work) => launch(job, null, work),
+    start: (job, work) => launch(state, job, { lane: null, work }),
     live: (jobId) => running.get(jobId) ?? null,
-    wait: (input) =>
-      waitForJob({ ...input, store, finishedHere: running.get(input.job.id)?.finished ?? null }),
+    wait: (input) => waitForJob(state, input),
     begin: () => {
-      stopListening = store.onJobQueued(claim);
-      const { signal } = draining;
-      void repeat({
-        what: 'renewing leases',
-        intervalMs: beatMs,
-        signal: ended.signal,
-        log,
-        work: renewThenReap,
-      });
-      void repeat({
-        what: 'claiming queued jobs',
-        intervalMs: claimAtLeastEveryMs,
-        signal,
-        log,
-        work: claim,
-      });
+      stopListening = store.onJobQueued(queue.claim);
+      queue.begin(ended.signal);
     },
     isDraining: () => draining.signal.aborted,
     drain: async (timeoutMs) => {
       draining.abort();
       stopListening();
-      await claiming;
+      await queue.claimed();
       const timeOver = pause(timeoutMs).then(() => true);
       // These jobs first complete what must not be left half done, such as a start upstream.
-      await cut((job) => resumable.includes(job.kind), timeoutMs);
+      await cut(state, (job) => resumable.includes(job.kind), timeoutMs);
       // Jobs that were admitted just before may not be in `running` yet.
       while (running.size > 0 || ending.size > 0) {
         const all = Promise.allSettled([
@@ -321,8 +122,163 @@ export const createJobRunner = ({
         ]);
         if (await Promise.race([all.then(() => false), timeOver])) break;
       }
-      await cut(() => true);
+      await cut(state, () => true);
       ended.abort();
     },
   };
+};
+
+/** Runs a job to its end, and notes it in `running` meanwhile. */
+const launch = (
+  state: RunnerState,
+  job: Job,
+  { lane, work, onEnd }: { lane: JobKind | null; work?: unknown; onEnd?: () => void },
+): LiveJob => {
+  const { store, log, owner, running, draining } = state;
+  const abort = new AbortController();
+  const feed = createJobFeed<JobEvent>();
+  const record: ExecutorContext['record'] = async (update) => {
+    if (!(await store.recordProgress({ id: job.id, owner, ...update }))) throw new LeaseLostError(job.id);
+  };
+  const runToEnd = async (): Promise<Job> =>
+    end(state, job, await attempt(state, job, { work, emit: feed.emit, signal: abort.signal, record }));
+  const finished = runToEnd().finally(() => {
+    if (running.get(job.id) === live) running.delete(job.id);
+    feed.end();
+    onEnd?.();
+  });
+  finished.catch((error: unknown) => {
+    if (draining.signal.aborted) log.info({ jobId: job.id }, 'a job is left to another process');
+    else log.error({ err: error, jobId: job.id }, 'a job was lost by this process');
+  });
+  const live: RunningJob = { feed, finished, abort, lane, kind: job.kind };
+  // The job was requeued by another process and claimed here again: the earlier attempt must stop.
+  running.get(job.id)?.abort.abort(new LeaseLostError(job.id));
+  running.set(job.id, live);
+  return live;
+};
+
+const attempt = async (
+  { executors, log }: RunnerState,
+  job: Job,
+  context: ExecutorContext,
+): Promise<JobOutcome> => {
+  try {
+    const executor = executors[job.kind];
+    if (executor === undefined) throw new Error(`no executor for jobs of kind ${job.kind}`);
+    return await executor(job, context);
+  } catch (error) {
+    if (context.signal.reason instanceof LeaseLostError) throw context.signal.reason;
+    // The lease expires, and the next process takes the job.
+    if (context.signal.aborted && job.attempts < job.maxAttempts) throw context.signal.reason;
+    log.error({ err: error, jobId: job.id, kind: job.kind }, 'a job failed by a fault of the service');
+    return { status: 'failed', error: serverFault, metadata: {} };
+  }
+};
+
+/**
+ * Writes a job's end. After a store error the write may have happened, so it is repeated. The compare-and-set on the
+ * state makes that safe: a terminal job was ended by an earlier try. Throws LeaseLostError.
+ */
+const end = async (
+  { store, clock, log, owner, onWebhook }: RunnerState,
+  job: Job,
+  outcome: JobOutcome,
+): Promise<Job> => {
+  const { id, accountId } = job;
+  const now = clock.now();
+  const { status, result = null, metadata } = outcome;
+  const error = outcome.status === 'done' ? null : outcome.error;
+  const { charge, media } = outcome.status === 'done' ? outcome : { charge: 0n, media: [] };
+  const webhook = toWebhookEvent(job, { status, result, error, finishedAt: now });
+  const written = {
+    id,
+    owner,
+    status,
+    result: result === null ? null : JSON.stringify(result),
+    error,
+    metadata: JSON.stringify(metadata),
+    charge,
+    entryId: randomUUID(),
+    media: media.map(({ keepMs, ...medium }) => ({
+      ...medium,
+      accountId,
+      jobId: id,
+      expiresAt: now + keepMs,
+    })),
+    webhook,
+    now,
+  };
+  const write = async (): Promise<Job> => {
+    const finished = await store.finishJob(written);
+    if (finished.outcome === 'finished') return finished.job;
+    if (finished.job !== null && isTerminal(finished.job)) return finished.job;
+    throw new LeaseLostError(id);
+  };
+  const finished = await outliveOutage(write, { what: 'writing the end of a job', jobId: id, log });
+  if (webhook !== null) onWebhook?.();
+  return finished;
+};
+
+/** Ends a dead job beside the heartbeat, which must not wait for a write that fails now. */
+const endDead = async (state: RunnerState, job: Job): Promise<void> => {
+  const { log, ending } = state;
+  log.warn({ jobId: job.id, kind: job.kind }, 'a dead job is ended uncharged');
+  try {
+    await end(state, job, { status: 'failed', error: serverFault, metadata: {} });
+  } catch (error) {
+    log.error({ err: error, jobId: job.id }, 'a dead job could not be ended; another process will try');
+  } finally {
+    ending.delete(job.id);
+  }
+};
+
+/** Aborts jobs, gives each time to write its end, and releases it, so that another process can take it at once. */
+const cut = async (
+  { store, clock, log, owner, running }: RunnerState,
+  isMeant: (job: RunningJob) => boolean,
+  graceMs = lastWordsMs,
+): Promise<void> => {
+  const cutOne = async (id: string, { abort, finished }: RunningJob): Promise<void> => {
+    abort.abort(new Error('the process is ending'));
+    await Promise.race([Promise.allSettled([finished]), pause(graceMs)]);
+    try {
+      const released = await store.releaseJobs({ owner, ids: [id] });
+      if (released.length === 0) await store.renewLeases({ owner, ids: [id], leaseUntil: clock.now() });
+    } catch (error) {
+      log.warn({ err: error }, 'releasing a lease failed; it will expire');
+    }
+  };
+  const meant = [...running].filter(([, job]) => isMeant(job));
+  await Promise.all(meant.map(([id, job]) => cutOne(id, job)));
+};
+
+interface WaitInput {
+  job: Job;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Awaits a job of this process. Polls for another one, more and more slowly. Ends early when `signal` aborts. */
+const waitForJob = async (
+  { store, running }: RunnerState,
+  { job, timeoutMs, signal }: WaitInput,
+): Promise<Job> => {
+  if (isTerminal(job) || timeoutMs <= 0) return job;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const finished = running.get(job.id)?.finished.catch(() => null);
+  const here = finished && (await Promise.race([finished, pause(timeoutMs, limit)]));
+  if (here) return here;
+  // The job runs elsewhere, was lost here, or is not finished in time: only the store knows its state.
+  const read = () => store.getJob({ id: job.id, accountId: job.accountId });
+  let latest = (await read()) ?? job;
+  for (
+    let waitMs = firstPollMs;
+    !limit.aborted && !isTerminal(latest);
+    waitMs = Math.min(waitMs * 1.5, slowestPollMs)
+  ) {
+    await pause(waitMs, limit);
+    latest = (await read()) ?? latest;
+  }
+  return latest;
 };

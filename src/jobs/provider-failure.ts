@@ -1,6 +1,7 @@
 import { AppError, type ErrorEnvelope } from '../kit/errors.ts';
 import { ProviderError, type ProviderErrorCode } from '../providers/provider-error.ts';
-import type { JobOutcome } from './executor.ts';
+import type { Job } from '../store/store.ts';
+import type { Executor, JobOutcome } from './executor.ts';
 
 /** Fixed public texts. An upstream's own words never reach a customer, except in a refusal by its content policy. */
 const publicText: Record<ProviderErrorCode, string> = {
@@ -29,3 +30,15 @@ export const toFailedOutcome = (thrown: unknown): JobOutcome & { status: 'failed
   if (!(thrown instanceof ProviderError)) throw thrown;
   return { status: 'failed', error: toPublicError(thrown), metadata: {} };
 };
+
+/**
+ * Fails a job uncharged if its account cannot buy its SKU now. The gateway may restart with other routes while a job is
+ * queued. Then the sandbox must not answer for real money, nor a real model for sandbox credit.
+ */
+export const ifSold =
+  (isSold: (job: Job, signal: AbortSignal) => Promise<boolean>, run: Executor): Executor =>
+  async (job, context) => {
+    if (job.providerTask !== null || (await isSold(job, context.signal))) return run(job, context);
+    const message = `the account of the job cannot buy ${job.model} any more`;
+    return toFailedOutcome(new ProviderError(message, { failure: 'fatal', code: 'upstream_unavailable' }));
+  };

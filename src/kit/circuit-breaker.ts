@@ -81,18 +81,14 @@ export const createCircuitBreaker = ({
   };
 
   const record = (isFailure: boolean): void => {
-    outcomes.push(isFailure);
-    if (outcomes.length > opensAfter.outcomes) outcomes.shift();
+    outcomes = [...outcomes, isFailure].slice(-opensAfter.outcomes);
     const failures = outcomes.filter(Boolean).length;
     if (outcomes.length >= opensAfter.leastOutcomes && failures >= outcomes.length * opensAfter.failedShare)
       open(shortestOpenMs);
   };
 
   const succeeded = (): void => {
-    if (state === 'closed') {
-      record(false);
-      return;
-    }
+    if (state === 'closed') return record(false);
     if (state === 'open') restUntil = -Infinity;
     outcomes = [];
     openMs = shortestOpenMs;
@@ -105,21 +101,19 @@ export const createCircuitBreaker = ({
   };
 
   const createPass = (passEra: number): BreakerPass => {
-    const isCurrent = (): boolean => era === passEra;
-    const giveUpProbe = (): void => {
-      if (isCurrent() && state === 'probing') moveTo('open');
+    const ifCurrent = (act: () => void) => (): void => {
+      if (era === passEra) act();
     };
+    const released = ifCurrent(() => {
+      if (state === 'probing') moveTo('open');
+    });
     return {
-      succeeded: () => {
-        if (isCurrent()) succeeded();
-      },
-      failed: () => {
-        if (isCurrent()) failed();
-      },
-      released: giveUpProbe,
+      succeeded: ifCurrent(succeeded),
+      failed: ifCurrent(failed),
+      released,
       coolDown: (ms) => {
         restUntil = Math.max(restUntil, nowMs() + Math.min(ms, longestCooldownMs));
-        giveUpProbe();
+        released();
       },
     };
   };

@@ -7,22 +7,13 @@ export interface DeadlineOptions {
   toError?: (totalMs: number) => Error;
 }
 
-/** A limit of time for one piece of work, together with the callers' own wish to end it. */
-export interface Deadline {
-  /** Aborts when the time is over, when a caller aborts, or by `abort`. */
-  readonly signal: AbortSignal;
-  /** Rejects with the signal's reason when it aborts. Nobody has to listen. */
-  readonly expired: Promise<never>;
-  abort(reason: unknown): void;
-  /** Stops the clock and leaves the callers' signals. */
-  end(): void;
-}
+export type Deadline = ReturnType<typeof startDeadline>;
 
 /**
- * Starts a deadline. It costs less than AbortSignal.any with AbortSignal.timeout, and nothing of it stays after `end`. What
+ * Starts a limit of time for one piece of work, together with the callers' own wish to end it. It costs less than AbortSignal.any with AbortSignal.timeout, and nothing of it stays after `end`. What
  * arrived while the event loop was busy still counts: it is read in the turn between the timer and the abort.
  */
-export const startDeadline = ({ totalMs, signals, toError = toTimeoutError }: DeadlineOptions): Deadline => {
+export const startDeadline = ({ totalMs, signals, toError = toTimeoutError }: DeadlineOptions) => {
   const controller = new AbortController();
   const expired = Promise.withResolvers<never>();
   expired.promise.catch(() => undefined);
@@ -48,7 +39,15 @@ export const startDeadline = ({ totalMs, signals, toError = toTimeoutError }: De
   };
   const aborted = signals.find((signal) => signal.aborted);
   if (aborted !== undefined) abort(aborted.reason);
-  return { signal: controller.signal, expired: expired.promise, abort, end };
+  return {
+    /** Aborts when the time is over, when a caller aborts, or by `abort`. */
+    signal: controller.signal,
+    /** Rejects with the signal's reason when it aborts. Nobody has to listen. */
+    expired: expired.promise,
+    abort,
+    /** Stops the clock and leaves the callers' signals. */
+    end,
+  };
 };
 
 const toTimeoutError = (totalMs: number): Error =>

@@ -3,7 +3,7 @@
  * "Errors"). Customers and models read the message of an AppError: it says what to do, and never contains upstream
  * text, paths or secrets. Those belong in `cause`, for the log.
  */
-const table = {
+export const errorTable = {
   invalid_api_key: [401, 'authentication_error'],
   insufficient_balance: [402, 'insufficient_quota'],
   payment_required: [402, 'payment_required'],
@@ -46,7 +46,22 @@ const table = {
   shutting_down: [503, 'server_error'],
 } as const satisfies Record<string, readonly [status: number, type: string]>;
 
-export type ErrorCode = keyof typeof table;
+/** Messages that say the same wherever they are answered, and in the documentation. */
+export const messages = {
+  invalid_api_key: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
+  invalid_json: 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
+  not_found: 'There is nothing at this address. See /openapi.json.',
+  job_not_found: 'This account has no job with that id. Check the id.',
+  video_not_found: 'This account has no video with that id. Check the id.',
+  content_expired: 'The content was kept for its time and is gone. Make it again.',
+  unsupported_media_type: 'Compressed bodies are not read. Send the JSON as it is.',
+  expectation_failed: 'The only Expect header that is met is 100-continue.',
+  server_error: 'The service had a temporary error. Try again.',
+  overloaded: 'The service is busy. Try again.',
+  shutting_down: 'The service is restarting. Try again.',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+export type ErrorCode = keyof typeof errorTable;
 
 /** The body `{error: ...}` of every refused call. */
 export interface ErrorEnvelope {
@@ -88,7 +103,7 @@ export class AppError extends Error {
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    [this.status, this.type] = table[code];
+    [this.status, this.type] = errorTable[code];
     this.code = code;
     this.param = options.param;
     this.issues = options.issues;
@@ -117,7 +132,7 @@ export const toAppError = (thrown: unknown): AppError => {
   if (thrown instanceof KnownFault) return thrown.toAppError();
   return isNoRoom(thrown)
     ? diskFull(thrown)
-    : new AppError('server_error', 'The service had a temporary error. Try again.', { cause: thrown });
+    : new AppError('server_error', messages.server_error, { cause: thrown });
 };
 
 /** Refuses new work while the gateway's disk is full. */
@@ -128,20 +143,21 @@ export const diskFull = (cause: unknown): AppError =>
     { cause, retryAfterSeconds: 30 },
   );
 
+/** Refuses a method on a known path. `allow` is the value of the Allow header. */
+export const methodNotAllowed = (allow: string): AppError =>
+  new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+
 /** True if a file could not be written because the disk or the quota is full. */
 const isNoRoom = (thrown: unknown): boolean =>
   thrown instanceof Error && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT');
 
-/** Every code with its status and type, for the OpenAPI document and the tests over all errors. */
-export const errorTable: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = table;
-
 /** True if the same request may succeed later: a fault of the service, or a busy upstream. */
 export const isTransient = (code: ErrorCode): boolean =>
-  table[code][0] >= 500 || code === 'rate_limit_exceeded';
+  errorTable[code][0] >= 500 || code === 'rate_limit_exceeded';
 
 /** Returns the public code of a stored error. An unknown code becomes `server_error`. */
 export const toErrorCode = (code: string | undefined): ErrorCode =>
-  code !== undefined && Object.hasOwn(table, code) ? (code as ErrorCode) : 'server_error';
+  code !== undefined && Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'server_error';
 
 /** A wrong setting. The message is one line; the process exits with code 2. */
 export class ConfigError extends Error {

@@ -59,46 +59,17 @@ export const createFairShareLimiter = <Kind extends string = 'owner'>({
   perOwner,
   queue,
 }: FairShareLimiterOptions<Kind>): FairShareLimiter<Kind> => {
-  const limits: Readonly<Record<string, number>> = perOwner ?? { owner: Math.max(1, Math.floor(total / 4)) };
-  const heldBy = new Map<string, number>();
+  const tally = createTally<Kind>({ total, perOwner });
   const waiting = new Set<Waiter>();
   const line = queue === undefined ? null : createFairShareLimiter<Kind>(queue);
   const refusal = queue?.refusal ?? (() => new QueueFullError('too many tasks are waiting for their turn'));
-  let free = total;
-
-  const toRequest = (
-    owners: Owners<Kind>,
-    { units = 1, heldUnits = 0 }: Partial<AcquireOptions>,
-  ): Request => ({
-    keys: Object.entries<string | undefined>(owners).flatMap(([kind, owner]) =>
-      owner === undefined ? [] : [{ key: `${kind} ${owner}`, limit: limits[kind] ?? Infinity }],
-    ),
-    units: Math.min(units, Math.max(total - heldUnits, 0)),
-    heldUnits,
-  });
-
-  const add = ({ keys }: Request, units: number): void => {
-    free -= units;
-    for (const { key } of keys) {
-      const held = (heldBy.get(key) ?? 0) + units;
-      if (held === 0) heldBy.delete(key);
-      else heldBy.set(key, held);
-    }
-  };
-
-  /** A request beside which its owner holds nothing may have any size. */
-  const isWithinShares = ({ keys, units, heldUnits }: Request): boolean =>
-    keys.every(({ key, limit }) => {
-      const held = heldBy.get(key) ?? 0;
-      return held <= heldUnits || held + units <= limit;
-    });
 
   const hold = (request: Request): Release => {
-    add(request, request.units);
+    tally.add(request, request.units);
     let left = request.units;
     return (keptUnits = 0) => {
       if (left <= keptUnits) return;
-      add(request, keptUnits - left);
+      tally.add(request, keptUnits - left);
       left = keptUnits;
       admitWaiting();
     };
@@ -107,67 +78,93 @@ export const createFairShareLimiter = <Kind extends string = 'owner'>({
   /** A small request does not overtake a large one, which would otherwise wait for ever. */
   const admitWaiting = (): void => {
     for (const waiter of waiting) {
-      if (!isWithinShares(waiter)) continue;
-      if (waiter.units > free) return;
+      if (!tally.isWithinShares(waiter)) continue;
+      if (waiter.units > tally.free()) return;
       waiter.admit();
     }
   };
 
-  const holdNow = (request: Request): Release | null =>
-    total > 0 && request.units <= free && isWithinShares(request) && !waiting.values().some(isWithinShares)
-      ? hold(request)
-      : null;
+  const holdNow = (request: Request): Release | null => {
+    if (total <= 0 || request.units > tally.free() || !tally.isWithinShares(request)) return null;
+    return waiting.values().some(tally.isWithinShares) ? null : hold(request);
+  };
 
   const acquire = async (owners: Owners<Kind>, options: AcquireOptions): Promise<Release> => {
     const { signal } = options;
     signal.throwIfAborted();
-    const request = toRequest(owners, options);
+    const request = tally.toRequest(owners, options);
     const release = holdNow(request);
     if (release !== null) return release;
     const leaveLine = line?.tryAcquire(owners) ?? null;
     if (leaveLine === null) throw refusal();
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', abort);
-        waiting.delete(waiter);
-        leaveLine();
-      };
-      const fail = (error: unknown): void => {
-        leave();
-        reject(error);
-        admitWaiting();
-      };
-      const abort = (): void => fail(signal.reason);
-      const timer =
-        queue?.longestWaitMs === undefined
-          ? undefined
-          : setTimeout(() => fail(refusal()), queue.longestWaitMs);
-      const waiter: Waiter = {
-        ...request,
-        admit: () => {
-          leave();
-          resolve(hold(request));
-        },
-      };
-      waiting.add(waiter);
-      signal.addEventListener('abort', abort, { once: true });
-    });
+    const turn = Promise.withResolvers<Release>();
+    const fail = (error: unknown): void => {
+      leave();
+      turn.reject(error);
+      admitWaiting();
+    };
+    const abort = (): void => fail(signal.reason);
+    const { longestWaitMs } = queue ?? {};
+    const timer = longestWaitMs === undefined ? null : setTimeout(() => fail(refusal()), longestWaitMs);
+    const leave = (): void => {
+      if (timer !== null) clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      waiting.delete(waiter);
+      leaveLine();
+    };
+    const admit = (): void => {
+      leave();
+      turn.resolve(hold(request));
+    };
+    const waiter: Waiter = { ...request, admit };
+    waiting.add(waiter);
+    signal.addEventListener('abort', abort, { once: true });
+    return turn.promise;
   };
 
   return {
     get free() {
-      return free;
+      return tally.free();
     },
-    tryAcquire: (owners) => holdNow(toRequest(owners, {})),
+    tryAcquire: (owners) => holdNow(tally.toRequest(owners, {})),
     acquire,
     run: async (owners, options, work) => {
       const release = await acquire(owners, options);
-      try {
-        return await work();
-      } finally {
-        release();
+      return Promise.try(work).finally(release);
+    },
+  };
+};
+
+/** Counts the units that are held, in all and by each owner. */
+const createTally = <Kind extends string>({ total, perOwner }: Shares<Kind>) => {
+  const limits: Readonly<Record<string, number>> = perOwner ?? { owner: Math.max(1, Math.floor(total / 4)) };
+  const heldBy = new Map<string, number>();
+  let free = total;
+  return {
+    free: (): number => free,
+    toRequest: (
+      owners: Owners<Kind>,
+      { units = 1, heldUnits = 0 }: Pick<Partial<AcquireOptions>, 'units' | 'heldUnits'>,
+    ): Request => ({
+      keys: Object.entries<string | undefined>(owners).flatMap(([kind, owner]) =>
+        owner === undefined ? [] : [{ key: `${kind} ${owner}`, limit: limits[kind] ?? Infinity }],
+      ),
+      units: Math.min(units, Math.max(total - heldUnits, 0)),
+      heldUnits,
+    }),
+    add: ({ keys }: Request, units: number): void => {
+      free -= units;
+      for (const { key } of keys) {
+        const held = (heldBy.get(key) ?? 0) + units;
+        if (held === 0) heldBy.delete(key);
+        else heldBy.set(key, held);
       }
     },
+    /** A request beside which its owner holds nothing may have any size. */
+    isWithinShares: ({ keys, units, heldUnits }: Request): boolean =>
+      keys.every(({ key, limit }) => {
+        const held = heldBy.get(key) ?? 0;
+        return held <= heldUnits || held + units <= limit;
+      }),
   };
 };

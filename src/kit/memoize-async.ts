@@ -1,13 +1,9 @@
 /** Calls `make` at the first call and returns its result to all. After a failure the next call tries again. */
 export const memoizeAsync = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | null = null;
-  return async () => {
-    made ??= make();
-    try {
-      return await made;
-    } catch (error) {
+  return () =>
+    (made ??= make().catch((error: unknown) => {
       made = null;
       throw error;
-    }
-  };
+    }));
 };

@@ -18,6 +18,12 @@ export const leadFields = [
 
 export type LeadField = (typeof leadFields)[number];
 
+/** The fields of a row without any value. */
+export const noFields = Object.fromEntries(leadFields.map((field) => [field, undefined])) as Record<
+  LeadField,
+  unknown
+>;
+
 /** Values that an operator sets for required fields which a row may lack. */
 export interface LeadDefaults {
   full_name?: string;

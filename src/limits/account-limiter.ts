@@ -1,15 +1,4 @@
-import { createMinuteCounter, type MinuteCounterOptions } from './minute-counter.ts';
-import { tooMany } from './too-many.ts';
-
-export interface AccountLimiter {
-  /**
-   * Counts one call of the account, by whichever of its keys and over whichever transport. Throws AppError
-   * `rate_limit_exceeded` (429, with `retryAfterSeconds`) above its limit; refused calls count too, until the minute
-   * is over.
-   */
-  consume(caller: LimitedCaller): Promise<void>;
-  close(): Promise<void>;
-}
+import { createMinuteLimit, type MinuteLimitOptions } from './minute-limit.ts';
 
 /** The facts of a caller that decide its limit. */
 export interface LimitedCaller {
@@ -19,28 +8,19 @@ export interface LimitedCaller {
   isSandbox: boolean;
 }
 
-export interface AccountLimiterOptions extends Pick<
-  MinuteCounterOptions,
-  'redis' | 'timeoutMs' | 'maxBuckets'
-> {
+export interface AccountLimiterOptions extends MinuteLimitOptions {
   /** Returns the calls that the account may make in a minute. */
   limitOf: (caller: LimitedCaller) => number;
-  keyPrefix?: string;
 }
 
-/** Limits the calls of each account. */
-export const createAccountLimiter = ({
-  limitOf,
-  keyPrefix = 'causeway:account-limit',
-  ...counting
-}: AccountLimiterOptions): AccountLimiter => {
-  const counter = createMinuteCounter({ ...counting, keyPrefix });
+export type AccountLimiter = ReturnType<typeof createAccountLimiter>;
+
+/** Limits the calls of each account, by whichever of its keys and over whichever transport. */
+export const createAccountLimiter = ({ limitOf, ...counting }: AccountLimiterOptions) => {
+  const count = createMinuteLimit('account', counting);
   return {
-    async consume(caller) {
-      const ratePerMinute = limitOf(caller);
-      const { count, msLeft } = await counter.add(caller.accountId);
-      if (count > ratePerMinute) throw tooMany('Too many calls of this account', { ratePerMinute, msLeft });
-    },
-    close: () => counter.close(),
+    /** Counts one call. Throws as `createMinuteLimit`. */
+    consume: async (caller: LimitedCaller): Promise<void> =>
+      count(caller.accountId, 'Too many calls of this account', limitOf(caller)),
   };
 };

@@ -1,17 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 import { createFairShareLimiter, type Release } from '../kit/fair-share-limiter.ts';
 
-/** Bounds the memory that large requests take together. */
-export interface MemoryBudget {
-  /**
-   * Waits, in the order of the calls, until `bytes` are free, and returns a function that releases them, or all but some of
-   * them. More than the whole budget counts as the whole budget. One account may hold three quarters of it: beyond that it
-   * waits, and others overtake it. Throws AppError `overloaded` when the wait is too long or too many wait, and the signal's
-   * reason when it aborts.
-   */
-  reserve(bytes: number, options: ReserveOptions): Promise<Release>;
-}
-
 export interface ReserveOptions {
   signal: AbortSignal;
   /** Undefined: no limit of its own. */
@@ -31,11 +20,14 @@ const accountShare = 0.75;
 
 const retryAfterSeconds = 5;
 
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
+
+/** Bounds the memory that large requests take together. */
 export const createMemoryBudget = ({
   totalBytes,
   longestWaitMs = 20_000,
   maxWaiting = 1_000,
-}: MemoryBudgetOptions): MemoryBudget => {
+}: MemoryBudgetOptions) => {
   const limiter = createFairShareLimiter({
     total: totalBytes,
     perOwner: { owner: totalBytes * accountShare },
@@ -50,7 +42,13 @@ export const createMemoryBudget = ({
     },
   });
   return {
-    reserve: (bytes, { signal, accountId, heldBytes }) =>
+    /**
+     * Waits, in the order of the calls, until `bytes` are free, and returns a function that releases them, or all but some
+     * of them. More than the whole budget counts as the whole budget. One account may hold three quarters of it: beyond
+     * that it waits, and others overtake it. Throws AppError `overloaded` when the wait is too long or too many wait, and
+     * the signal's reason when it aborts.
+     */
+    reserve: (bytes: number, { signal, accountId, heldBytes }: ReserveOptions): Promise<Release> =>
       limiter.acquire({ owner: accountId }, { signal, units: bytes, heldUnits: heldBytes }),
   };
 };

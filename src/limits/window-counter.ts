@@ -6,11 +6,6 @@ export interface WindowCount {
   msLeft: number;
 }
 
-export interface WindowCounter {
-  add(bucket: string): WindowCount;
-  clear(): void;
-}
-
 export interface WindowCounterOptions {
   windowMs: number;
   /** The buckets that are counted separately at one time. */
@@ -25,10 +20,14 @@ const overflowBuckets = 1_024;
 /**
  * Counts uses in fixed windows that begin with a bucket's first use. Memory is bounded by `maxBuckets` and the shared
  * buckets: further buckets are counted together, so a flood of addresses makes the limit stricter for newcomers and lifts
- * it for nobody.
+ * it for nobody. The returned function counts one use.
  */
-export const createWindowCounter = (options: WindowCounterOptions): WindowCounter => {
-  const { windowMs, maxBuckets, nowMs = () => performance.now() } = options;
+export const createWindowCounter = ({
+  windowMs,
+  maxBuckets,
+  nowMs = () => performance.now(),
+}: WindowCounterOptions): ((bucket: string) => WindowCount) => {
+  // It is secret, so that nobody can aim at another's shared bucket.
   const seed = randomUUID();
   /** All windows have one length, so the order of insertion is the order in which they end. */
   const windows = new Map<string, { count: number; endsAtMs: number }>();
@@ -39,23 +38,16 @@ export const createWindowCounter = (options: WindowCounterOptions): WindowCounte
       windows.delete(bucket);
     }
   };
-  const counted = (bucket: string): string =>
-    windows.has(bucket) || windows.size < maxBuckets ? bucket : overflowName(seed, bucket);
+  const sharedName = (bucket: string): string =>
+    `overflow:${Number.parseInt(hash('sha256', seed + bucket).slice(0, 8), 16) % overflowBuckets}`;
 
-  return {
-    add(bucket) {
-      const now = nowMs();
-      dropEnded(now);
-      const name = counted(bucket);
-      const window = windows.get(name) ?? { count: 0, endsAtMs: now + windowMs };
-      window.count += 1;
-      windows.set(name, window);
-      return { count: window.count, msLeft: window.endsAtMs - now };
-    },
-    clear: () => windows.clear(),
+  return (bucket) => {
+    const now = nowMs();
+    dropEnded(now);
+    const name = windows.has(bucket) || windows.size < maxBuckets ? bucket : sharedName(bucket);
+    const window = windows.get(name) ?? { count: 0, endsAtMs: now + windowMs };
+    window.count += 1;
+    windows.set(name, window);
+    return { count: window.count, msLeft: window.endsAtMs - now };
   };
 };
-
-/** The seed is secret, so that nobody can aim at another's shared bucket. */
-const overflowName = (seed: string, bucket: string): string =>
-  `overflow:${Number.parseInt(hash('sha256', seed + bucket).slice(0, 8), 16) % overflowBuckets}`;

@@ -17,19 +17,17 @@ import type { McpIdentity } from './mcp-identity.ts';
 /** The part of the protocol's request context that a call needs. */
 export type ToolCallContext = { mcpReq: Pick<ServerContext['mcpReq'], '_meta' | 'signal' | 'notify'> };
 
-export type CallTool = (
-  params: CallToolRequestParams,
-  context: ToolCallContext,
-  identity: McpIdentity,
-) => Promise<CallToolResult>;
-
 /**
  * Answers `tools/call` through `execute`. A refusal or a fault is a tool error, which the model reads. Only an unknown
  * tool is an error of the protocol.
  */
 export const createCallTool =
-  ({ tools, services }: { tools: ToolList; services: Services }): CallTool =>
-  async (params, context, identity) => {
+  ({ tools, services }: { tools: ToolList; services: Services }) =>
+  async (
+    params: CallToolRequestParams,
+    context: ToolCallContext,
+    identity: McpIdentity,
+  ): Promise<CallToolResult> => {
     const operation = tools.find(identity.group, params.name);
     if (operation === null)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 128)}`);

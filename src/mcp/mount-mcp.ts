@@ -7,40 +7,27 @@ import {
   type McpRequestContext,
   type Server,
 } from '@modelcontextprotocol/server';
-import type { Caller } from '../accounts/caller.ts';
-import { AppError, toAppError } from '../kit/errors.ts';
+import { AppError } from '../kit/errors.ts';
 import { bodyCost, smallBodyBytes, textJobShare } from '../limits/memory-budget.ts';
 import { createRequestMemory } from '../limits/request-memory.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 import type { RequestNote } from '../kit/log-request.ts';
-import type { Operation, Services } from '../operations/operation.ts';
+import type { Call, Operation, Services } from '../operations/operation.ts';
 import { createServerFactory } from './create-server-factory.ts';
 import type { ToolGroup } from './tool-list.ts';
 import type { McpIdentity } from './mcp-identity.ts';
-import { errorHeaders } from '../kit/error-headers.ts';
-import { logFailure } from '../kit/log-failure.ts';
-import type { Log } from '../kit/log.ts';
+import { writeError } from '../kit/write-error.ts';
 
-export interface McpRequestFacts {
-  requestId: string;
+export interface McpRequestFacts extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  /** The address by the trusted proxy hops. */
-  clientAddress: string;
   note: RequestNote;
+  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
+  authenticate: () => Promise<Call['caller']>;
 }
-
-/** Serves a request for one of the MCP addresses. Returns false for any other, and leaves it alone. */
-export type McpMount = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  facts: McpRequestFacts,
-) => boolean;
 
 export interface McpMountOptions {
   services: Services;
   operations: readonly Operation[];
-  /** Null without a key; rejects with AppError `invalid_api_key` on a wrong one. */
-  authenticate: (authorization: string | undefined) => Promise<Caller | null>;
   /** The limits for slow senders of a body. */
   sender?: WatchSenderOptions;
 }
@@ -57,11 +44,14 @@ const maxSubscriptionStreams = 256;
 /** Beside the parsed texts, the library holds the body and a copy of it until the answer is sent. */
 const leastBodyShare = textJobShare;
 
+export type McpMount = ReturnType<typeof createMcpMount>;
+
 /**
  * Serves MCP over stateless Streamable HTTP. Each POST has a server of its own, for the 2025 revisions of the protocol
- * and for 2026-07-28. The account of the key is read on every request.
+ * and for 2026-07-28. The account of the key is read on every request. The returned function serves a request for one of
+ * the MCP addresses; it returns false for any other, and leaves it alone.
  */
-export const createMcpMount = ({ services, operations, authenticate, sender }: McpMountOptions): McpMount => {
+export const createMcpMount = ({ services, operations, sender }: McpMountOptions) => {
   const { config, log } = services;
   const onerror = (error: Error): void => log.debug({ err: error }, 'MCP refused a message');
   const createServer = createServerFactory({ services, operations });
@@ -82,7 +72,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
   const serve = async (
     request: IncomingMessage,
     response: ServerResponse,
-    { group, requestId, clientAddress, note }: McpRequestFacts & { group: ToolGroup },
+    { group, requestId, clientAddress, note, authenticate }: McpRequestFacts & { group: ToolGroup },
   ): Promise<void> => {
     const gone = new AbortController();
     const closed = Promise.withResolvers<void>();
@@ -93,8 +83,7 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
     try {
       if (!passesOrigin(request, response)) return;
       if (request.method !== 'POST') throw onlyPost();
-      const caller = await authenticate(request.headers.authorization);
-      if (caller !== null) note.account = caller.accountId;
+      const caller = await authenticate();
       // Requests without a key stay small, so that strangers use up no memory.
       const maxBytes = caller === null ? Math.min(smallBodyBytes, config.maxBodyBytes) : config.maxBodyBytes;
       const announced = request.headers['content-length'];
@@ -129,11 +118,11 @@ export const createMcpMount = ({ services, operations, authenticate, sender }: M
         { onerror, maxRequestBodySize: maxBytes },
       )(request, response);
     } catch (error) {
-      refuse(response, error, { log, requestId });
+      writeError(response, error, { log, requestId, what: 'a request to /mcp' });
     }
   };
 
-  return (request, response, facts) => {
+  return (request: IncomingMessage, response: ServerResponse, facts: McpRequestFacts): boolean => {
     const group = groups.get(facts.url.pathname);
     if (group === undefined) return false;
     void serve(request, response, { ...facts, group });
@@ -147,25 +136,6 @@ const onlyPost = (): AppError =>
     'This is an MCP server (Streamable HTTP, stateless): send JSON-RPC with POST.',
     { headers: { allow: 'POST' } },
   );
-
-/** Answers a request that never reached the protocol, with the error envelope of the whole service. */
-const refuse = (
-  response: ServerResponse,
-  thrown: unknown,
-  { log, requestId }: { log: Log; requestId: string },
-): void => {
-  const error = toAppError(thrown);
-  logFailure(log, error, { what: 'a request to /mcp', facts: { requestId } });
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  response.writeHead(error.status, {
-    'content-type': 'application/json; charset=utf-8',
-    ...errorHeaders(error),
-  });
-  response.end(JSON.stringify({ error: error.toEnvelope() }));
-};
 
 /** Returns whether the request may go on. When false, it has been answered. */
 type OriginGuard = (request: IncomingMessage, response: ServerResponse) => boolean;

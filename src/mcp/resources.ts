@@ -9,19 +9,13 @@ import {
 import { AppError, toAppError } from '../kit/errors.ts';
 import { toJsonText } from '../kit/json-text.ts';
 import { logFailure } from '../kit/log-failure.ts';
+import { createPathMatcher } from '../kit/path-matcher.ts';
 import { isGone } from '../media/is-gone.ts';
 import { execute } from '../operations/execute.ts';
 import type { AccountCall, Operation, ResourceBinding, Services } from '../operations/operation.ts';
 import type { Media } from '../store/store.ts';
 import { toErrorResult } from './tool-result.ts';
 import type { McpIdentity } from './mcp-identity.ts';
-
-/** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
-export interface Resources {
-  list(identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult>;
-  templates(identity: McpIdentity): ListResourceTemplatesResult;
-  read(uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult>;
-}
 
 /** Media above this are not put into a message; they are downloaded from their address. */
 const largestBlobBytes = 8 * 1024 ** 2;
@@ -35,87 +29,36 @@ interface Readable {
   resource: ResourceBinding;
   /** The address of a JSON answer below the brand's scheme, or of bytes below the public address. */
   template: string;
-  pattern: RegExp;
+  match: ReturnType<typeof createPathMatcher>;
 }
 
 const toReadable = (operation: Operation): Readable[] => {
   const { resource, rest } = operation;
   if (resource === undefined) return [];
   const template = resource.path ?? rest.path.slice(1);
-  const pattern = new RegExp(`^${template.replace(/\{(\w+)\}/g, '(?<$1>[^/?#]+)')}$`);
-  return [{ operation, resource, template, pattern }];
+  return [{ operation, resource, template, match: createPathMatcher(template) }];
 };
 
-export const createResources = (operations: readonly Operation[], services: Services): Resources => {
-  const { store, media: library, accountLimiter, clock, publicUrl } = services;
-  const scheme = `${services.config.brand}://`;
+/** Finds the resource at an address, with the input fields that the address names. */
+const findResource = (readables: readonly Readable[], address: string) => {
+  for (const { operation, match } of readables) {
+    const fields = match(address);
+    if (fields !== null) return { operation, fields };
+  }
+  return null;
+};
 
+/** Models, jobs and media of the account as MCP resources, each through the operation that a tool would use. */
+export const createResources = (operations: readonly Operation[], services: Services) => {
+  const { accountLimiter, publicUrl } = services;
+  const scheme = `${services.config.brand}://`;
   const readables = operations.flatMap(toReadable);
   const documents = readables.filter(({ resource }) => resource.path !== null);
   const downloads = readables.filter(({ resource }) => resource.path === null);
-
-  const asBlob = async (
-    uri: string,
-    media: Media,
-    { identity, call }: Reading,
-    whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
-  ): Promise<ReadResourceResult> => {
-    if (isGone(media, clock.now()))
-      throw new AppError('content_expired', 'This was kept for its time and is gone. Make it again.');
-    if (media.sizeBytes > largestBlobBytes)
-      throw new AppError(
-        'invalid_parameter',
-        `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
-          (media.role === 'image' ? '' : ' with the API key as bearer token'),
-      );
-    await identity.memory.take(media.sizeBytes * costPerByte, call.signal);
-    const stream = await library.read(media.id, { signal: call.signal });
-    if (stream === null) throw await whenMissing();
-    const bytes = Buffer.concat(await stream.toArray({ signal: call.signal }));
-    return { contents: [{ uri, mimeType: media.contentType, blob: bytes.toString('base64') }] };
-  };
-
-  /** An image by its result URL; of another account it is not there. */
-  const readImage = async (uri: string, id: string, reading: Reading): Promise<ReadResourceResult> => {
-    const { caller } = reading.call;
-    await accountLimiter.consume(caller);
-    const media = await store.getMedia(id);
-    const isTheirs =
-      media !== null &&
-      media.accountId === caller.accountId &&
-      media.jobId !== null &&
-      media.role === 'image' &&
-      library.urlOf(media) === uri;
-    if (!isTheirs) throw new ResourceNotFoundError(uri);
-    return asBlob(uri, media, reading);
-  };
-
-  const readDocument = async (uri: string, { call }: Reading): Promise<ReadResourceResult> => {
-    const found = matchAddress(documents, afterStart(uri, scheme) ?? '');
-    if (found === null) throw new ResourceNotFoundError(uri);
-    const answer = await execute(found.operation, found.fields, call, services);
-    if (answer.kind !== 'json') throw new Error(`${found.operation.name} answered ${answer.kind}`);
-    return { contents: [{ uri, mimeType: json, text: toJsonText(answer.body) }] };
-  };
-
-  const readOwn = async (uri: string, reading: Reading): Promise<ReadResourceResult> => {
-    const address = afterStart(uri, `${publicUrl()}/`);
-    if (address === null) return readDocument(uri, reading);
-    const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address)?.[1];
-    if (mediaId !== undefined) return readImage(uri, mediaId, reading);
-    const [path = '', query] = address.split('?', 2);
-    const found = matchAddress(downloads, path);
-    if (found === null) throw new ResourceNotFoundError(uri);
-    const fields = { ...Object.fromEntries(new URLSearchParams(query)), ...found.fields };
-    // Over MCP the operation answers the address; over REST it answers the bytes.
-    const call = { ...reading.call, transport: 'rest' as const };
-    const answer = await execute(found.operation, fields, call, services);
-    if (answer.kind !== 'content') throw new Error(`${found.operation.name} answered ${answer.kind}`);
-    return asBlob(uri, answer.media, reading, answer.whenMissing);
-  };
+  const read = createReader({ scheme, documents, downloads }, services);
 
   return {
-    list: async (identity, signal) => {
+    list: async (identity: McpIdentity, signal: AbortSignal): Promise<ListResourcesResult> => {
       try {
         const call = await toCall(identity, signal);
         if (call === null) return { resources: [] };
@@ -134,7 +77,7 @@ export const createResources = (operations: readonly Operation[], services: Serv
         throw toProtocolError(`${scheme}jobs`, thrown, { signal, services });
       }
     },
-    templates: ({ hasKey }) => ({
+    templates: ({ hasKey }: McpIdentity): ListResourceTemplatesResult => ({
       resourceTemplates: hasKey
         ? [
             ...documents
@@ -154,12 +97,12 @@ export const createResources = (operations: readonly Operation[], services: Serv
           ]
         : [],
     }),
-    read: async (uri, identity, signal) => {
+    read: async (uri: string, identity: McpIdentity, signal: AbortSignal): Promise<ReadResourceResult> => {
       try {
         const call = await toCall(identity, signal);
         if (call === null)
           throw new AppError('invalid_api_key', `Resources need an API key. ${identity.keyHint}`);
-        return await readOwn(uri, { identity, call });
+        return await read(uri, call);
       } catch (thrown) {
         throw toProtocolError(uri, thrown, { signal, services });
       }
@@ -167,7 +110,71 @@ export const createResources = (operations: readonly Operation[], services: Serv
   };
 };
 
-type Reading = { identity: McpIdentity; call: AccountCall };
+/** Returns a function that reads the resource at an address of ours. */
+const createReader = (
+  { scheme, documents, downloads }: { scheme: string; documents: Readable[]; downloads: Readable[] },
+  services: Services,
+) => {
+  const { store, media: library, accountLimiter, clock, publicUrl } = services;
+
+  const asBlob = async (
+    uri: string,
+    media: Media,
+    { memory, signal }: AccountCall,
+    whenMissing: () => Promise<AppError> = () => Promise.resolve(unread(media.id)),
+  ): Promise<ReadResourceResult> => {
+    if (isGone(media, clock.now()))
+      throw new AppError('content_expired', 'This was kept for its time and is gone. Make it again.');
+    if (media.sizeBytes > largestBlobBytes)
+      throw new AppError(
+        'invalid_parameter',
+        `This resource has ${media.sizeBytes} bytes, too many for a message. Download it: GET ${uri}` +
+          (media.role === 'image' ? '' : ' with the API key as bearer token'),
+      );
+    await memory.take(media.sizeBytes * costPerByte, signal);
+    const stream = await library.read(media.id, { signal });
+    if (stream === null) throw await whenMissing();
+    const bytes = Buffer.concat(await stream.toArray({ signal }));
+    return { contents: [{ uri, mimeType: media.contentType, blob: bytes.toString('base64') }] };
+  };
+
+  /** Reads an image by its result URL. An image of another account is not there. */
+  const readImage = async (uri: string, id: string, call: AccountCall): Promise<ReadResourceResult> => {
+    await accountLimiter.consume(call.caller);
+    const media = await store.getMedia(id);
+    const isTheirs =
+      media !== null &&
+      media.accountId === call.caller.accountId &&
+      media.jobId !== null &&
+      media.role === 'image' &&
+      library.urlOf(media) === uri;
+    if (!isTheirs) throw new ResourceNotFoundError(uri);
+    return asBlob(uri, media, call);
+  };
+
+  return async (uri: string, call: AccountCall): Promise<ReadResourceResult> => {
+    const address = afterStart(uri, `${publicUrl()}/`);
+    const mediaId = /^results\/([0-9A-Za-z]{20,64})\.[0-9a-z]{2,4}$/.exec(address ?? '')?.[1];
+    if (mediaId !== undefined) return readImage(uri, mediaId, call);
+    const [path = '', query] = address?.split('?', 2) ?? [];
+    const found =
+      address === null
+        ? findResource(documents, afterStart(uri, scheme) ?? '')
+        : findResource(downloads, path);
+    if (found === null) throw new ResourceNotFoundError(uri);
+    const { operation, fields } = found;
+    // Over MCP an operation answers the address of bytes; over REST it answers the bytes.
+    const answer = await execute(
+      operation,
+      { ...Object.fromEntries(new URLSearchParams(query)), ...fields },
+      address === null ? call : { ...call, transport: 'rest' },
+      services,
+    );
+    if (answer.kind === 'content') return asBlob(uri, answer.media, call, answer.whenMissing);
+    if (answer.kind !== 'json') throw new Error(`${operation.name} answered ${answer.kind}`);
+    return { contents: [{ uri, mimeType: json, text: toJsonText(answer.body) }] };
+  };
+};
 
 const unread = (mediaId: string): AppError =>
   new AppError('upstream_error', 'The content could not be read. Try again.', {
@@ -176,29 +183,6 @@ const unread = (mediaId: string): AppError =>
 
 const afterStart = (text: string, start: string): string | null =>
   text.startsWith(start) ? text.slice(start.length) : null;
-
-/** Finds the resource at an address, with the input fields that the address names. */
-const matchAddress = (
-  readables: readonly Readable[],
-  address: string,
-): { operation: Operation; fields: Record<string, string> } | null => {
-  for (const { operation, pattern } of readables) {
-    const match = pattern.exec(address);
-    if (match === null) continue;
-    const fields = Object.entries(match.groups ?? {}).map(([name, text]) => [name, decode(text)]);
-    return { operation, fields: Object.fromEntries(fields) as Record<string, string> };
-  }
-  return null;
-};
-
-const decode = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Not a percent-encoding: the text as it stands names nothing.
-    return text;
-  }
-};
 
 const toCall = async (identity: McpIdentity, signal: AbortSignal): Promise<AccountCall | null> => {
   const caller = await identity.caller();

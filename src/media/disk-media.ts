@@ -1,8 +1,9 @@
 import { constants, createReadStream } from 'node:fs';
-import { access, mkdir, open, opendir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { ignoreEnoent } from '../kit/ignore-enoent.ts';
+import { listDirectory } from '../kit/list-directory.ts';
 import { checkedMediaId, type MediaFiles } from './media-files.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
 import { syncToDisk } from '../kit/sync-to-disk.ts';
@@ -25,14 +26,15 @@ export const createDiskMedia = (directory: string): MediaFiles => {
   };
 
   /**
-   * Throws if the folder of a written medium is missing. Folders are never removed, so the whole storage is missing,
-   * such as a volume that is not mounted, and the bytes are not lost.
+   * Throws if a folder of written media is missing. Folders are never removed, so the whole storage is missing, such as a
+   * volume that is not mounted, and the bytes are not lost.
    */
   const assertMounted = async (folder: string): Promise<void> => {
-    if ((await ignoreEnoent(stat(folder))) === null) throw notMountedError();
+    if ((await ignoreEnoent(stat(folder))) === null)
+      throw new Error(
+        `the media folder ${root} is missing; check that the volume is mounted and MEDIA_DIR is right`,
+      );
   };
-  const notMountedError = (): Error =>
-    new Error(`the media folder ${root} is missing; check that the volume is mounted and MEDIA_DIR is right`);
 
   return {
     place: root,
@@ -56,9 +58,8 @@ export const createDiskMedia = (directory: string): MediaFiles => {
     size: async (id) => {
       const { folder, file } = placeOf(id);
       const found = await ignoreEnoent(stat(file));
-      if (found !== null) return found.size;
-      await assertMounted(folder);
-      return null;
+      if (found === null) await assertMounted(folder);
+      return found?.size ?? null;
     },
     read: async (id, { range, signal } = {}) => {
       const { folder, file } = placeOf(id);
@@ -76,58 +77,53 @@ export const createDiskMedia = (directory: string): MediaFiles => {
       await rm(file, { force: true });
       const isThere = await ignoreEnoent(syncToDisk(folder).then(() => true));
       // Without its folder the medium may never have been written. Without `tmp` nothing was written here.
-      if (isThere === null && (await ignoreEnoent(stat(temporaryFolder))) === null) throw notMountedError();
+      if (isThere === null) await assertMounted(temporaryFolder);
     },
-    removeLeftovers: async ({ olderThan, signal }) => {
-      const names = await ignoreEnoent(opendir(temporaryFolder));
-      let removed = 0;
-      for await (const { name } of names ?? []) {
-        signal.throwIfAborted();
-        if (!name.endsWith('.tmp')) continue;
-        const path = join(temporaryFolder, name);
-        const found = await ignoreEnoent(stat(path));
-        if (found === null || found.mtimeMs >= olderThan) continue;
-        await rm(path, { force: true });
-        removed += 1;
-      }
-      return removed;
-    },
+    removeLeftovers: ({ olderThan, signal }) => removeOldWrites(temporaryFolder, { olderThan, signal }),
     check: async () => {
       await mkdir(root, { recursive: true });
       await access(root, constants.R_OK | constants.W_OK);
     },
     usedSince: async () => {
-      const mark = join(root, markName);
       await mkdir(root, { recursive: true });
-      const handle = await open(mark, 'a', 0o600);
-      try {
-        return (await handle.stat()).mtimeMs;
-      } finally {
-        await handle.close();
-      }
+      await using mark = await open(join(root, markName), 'a', 0o600);
+      return (await mark.stat()).mtimeMs;
     },
     close: async () => {},
   };
 };
 
+const removeOldWrites = async (
+  folder: string,
+  { olderThan, signal }: { olderThan: number; signal: AbortSignal },
+): Promise<number> => {
+  let removed = 0;
+  for (const name of await listDirectory(folder)) {
+    signal.throwIfAborted();
+    if (!name.endsWith('.tmp')) continue;
+    const found = await ignoreEnoent(stat(join(folder, name)));
+    if (found === null || found.mtimeMs >= olderThan) continue;
+    await rm(join(folder, name), { force: true });
+    removed += 1;
+  }
+  return removed;
+};
+
 /** Copies the source to the disk and closes the file. Returns the size in bytes. */
 const copyInto = async (
-  handle: FileHandle,
+  file: FileHandle,
   source: Uint8Array | AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<number> => {
-  try {
-    let sizeBytes = 0;
-    for await (const chunk of source instanceof Uint8Array ? [source] : untilAborted(source, signal)) {
-      await handle.writeFile(chunk);
-      sizeBytes += chunk.byteLength;
-    }
-    await handle.sync();
-    signal.throwIfAborted();
-    return sizeBytes;
-  } finally {
-    await handle.close();
+  await using handle = file;
+  let sizeBytes = 0;
+  for await (const chunk of source instanceof Uint8Array ? [source] : untilAborted(source, signal)) {
+    await handle.writeFile(chunk);
+    sizeBytes += chunk.byteLength;
   }
+  await handle.sync();
+  signal.throwIfAborted();
+  return sizeBytes;
 };
 
 /**

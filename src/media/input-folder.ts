@@ -9,31 +9,30 @@ export interface HoldOptions extends ReserveOptions {
   maxBytes: number;
 }
 
-/** The folder of large inputs while they are checked. */
-export interface InputFolder {
-  /**
-   * Calls `use` with the path of a file to create, and removes the file afterwards. Waits while the files of others may
-   * fill the folder. Throws AppError `overloaded` if that takes too long, or the signal's reason.
-   */
-  hold<Result>(options: HoldOptions, use: (file: string) => Promise<Result>): Promise<Result>;
-  /** Removes files that a killed process left behind. */
-  sweep(): Promise<void>;
-}
-
 const usualTotalBytes = 4 * 1024 ** 3;
 /** The check of an input never takes this long. */
 const abandonedMs = 3_600_000;
 
+export type InputFolder = ReturnType<typeof createInputFolder>;
+
+/** The folder of large inputs while they are checked. */
 export const createInputFolder = ({
   directory,
   totalBytes = usualTotalBytes,
 }: {
   directory: string;
   totalBytes?: number;
-}): InputFolder => {
+}) => {
   const space = createMemoryBudget({ totalBytes });
   return {
-    hold: async ({ maxBytes, ...whom }, use) => {
+    /**
+     * Calls `use` with the path of a file to create, and removes the file afterwards. Waits while the files of others may
+     * fill the folder. Throws AppError `overloaded` if that takes too long, or the signal's reason.
+     */
+    hold: async <Result>(
+      { maxBytes, ...whom }: HoldOptions,
+      use: (file: string) => Promise<Result>,
+    ): Promise<Result> => {
       const release = await space.reserve(maxBytes, whom);
       const file = join(directory, newId());
       try {
@@ -43,6 +42,7 @@ export const createInputFolder = ({
         await rm(file, { force: true }).finally(release);
       }
     },
+    /** Removes files that a killed process left behind. */
     sweep: () => removeOldFiles(directory, abandonedMs),
   };
 };

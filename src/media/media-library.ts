@@ -1,9 +1,9 @@
-import type { Readable } from 'node:stream';
 import type { Clock } from '../kit/clock.ts';
 import { randomBase62 } from '../kit/ids.ts';
 import type { MediaRole, Store } from '../store/store.ts';
 import type { MediaFiles, ReadMediaOptions } from './media-files.ts';
 import { extensionOf } from './media-types.ts';
+import type { VideoInput } from '../providers/video/video-provider.ts';
 
 /** Base62 characters. Whoever knows the id in a result URL may read the bytes. */
 const idLength = 43;
@@ -27,24 +27,6 @@ export interface SavedMedia {
   url: string;
 }
 
-/** Inputs and results: rows and bytes. A row is reserved before its first byte is written, so no bytes are orphaned. */
-export interface MediaLibrary {
-  /**
-   * Saves the bytes durably. They are removed after a day unless a job takes them (`openJob`, `finishJob`). If it
-   * throws, nothing is kept; it throws the source's own error or the signal's reason.
-   */
-  save(input: SaveMediaInput): Promise<SavedMedia>;
-  /** Lets saved media without a job expire now. */
-  discard(ids: readonly string[]): Promise<void>;
-  /** Returns the size in bytes, null if they are missing. For inputs, whose rows have no size. */
-  size(id: string, options?: { signal?: AbortSignal }): Promise<number | null>;
-  /** Null if the bytes are missing. */
-  read(id: string, options?: ReadMediaOptions): Promise<Readable | null>;
-  /** Returns the time of the storage's first use (epoch milliseconds). Older media may be in another storage. */
-  usedSince(): Promise<number>;
-  urlOf(media: { id: string; contentType: string }): string;
-}
-
 export interface MediaLibraryOptions {
   store: Pick<Store, 'reserveMedia' | 'discardMedia'>;
   files: MediaFiles;
@@ -53,7 +35,10 @@ export interface MediaLibraryOptions {
   publicUrl: () => string;
 }
 
-export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibraryOptions): MediaLibrary => {
+export type MediaLibrary = ReturnType<typeof createMediaLibrary>;
+
+/** Inputs and results: rows and bytes. A row is reserved before its first byte is written, so no bytes are orphaned. */
+export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibraryOptions) => {
   const urlOf = ({ id, contentType }: { id: string; contentType: string }): string => {
     const extension = extensionOf(contentType);
     if (extension === null) throw new TypeError(`media of type ${contentType} cannot be served`);
@@ -62,7 +47,11 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
 
   return {
     urlOf,
-    save: async ({ accountId, role, contentType, source, signal }) => {
+    /**
+     * Saves the bytes durably. They are removed after a day unless a job takes them (`openJob`, `finishJob`). If it
+     * throws, nothing is kept; it throws the source's own error or the signal's reason.
+     */
+    save: async ({ accountId, role, contentType, source, signal }: SaveMediaInput): Promise<SavedMedia> => {
       const id = randomBase62(idLength);
       const url = urlOf({ id, contentType });
       signal.throwIfAborted();
@@ -77,11 +66,29 @@ export const createMediaLibrary = ({ store, files, clock, publicUrl }: MediaLibr
         throw error;
       }
     },
-    discard: async (ids) => {
+    /** Lets saved media without a job expire now. */
+    discard: async (ids: readonly string[]): Promise<void> => {
       if (ids.length > 0) await store.discardMedia({ ids, now: clock.now() });
     },
-    size: (id, options) => files.size(id, options),
-    read: (id, options) => files.read(id, options),
+    /** Returns the size in bytes, null if they are missing. For inputs, whose rows have no size. */
+    size: (id: string, options?: { signal?: AbortSignal }) => files.size(id, options),
+    /** Null if the bytes are missing. */
+    read: (id: string, options?: ReadMediaOptions) => files.read(id, options),
+    /** Returns the time of the storage's first use (epoch milliseconds). Older media may be in another storage. */
     usedSince: () => files.usedSince(),
   };
 };
+
+/** Converts a saved input to the adapters' form. `load` throws if its bytes are gone. */
+export const toVideoInput =
+  (library: Pick<MediaLibrary, 'read' | 'urlOf'>) =>
+  ({ role, id, contentType }: Pick<VideoInput, 'role' | 'contentType'> & { id: string }): VideoInput => ({
+    role,
+    contentType,
+    url: library.urlOf({ id, contentType }),
+    load: async (signal) => {
+      const stream = await library.read(id);
+      if (stream === null) throw new Error(`the bytes of input ${id} are gone`);
+      return Buffer.concat(await stream.toArray({ signal }));
+    },
+  });

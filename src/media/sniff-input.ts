@@ -1,6 +1,5 @@
 import { inputImageType } from '../providers/image/input-image-type.ts';
-import { audioContentType } from '../providers/video/audio-content-type.ts';
-import { videoContentType } from '../providers/video/video-content-type.ts';
+import { audioContentType, videoContentType } from '../providers/video/content-type.ts';
 
 export type InputKind = 'image' | 'video' | 'audio';
 

@@ -1,5 +1,6 @@
 import { AppError } from '../kit/errors.ts';
 import { OutboundError, type Outbound, type OutboundFailure } from '../http/outbound.ts';
+import { peekStream } from '../kit/peek-stream.ts';
 import { isDataUri, readDataUri } from './data-uri-input.ts';
 import { refuseInput } from './refuse-input.ts';
 import { expectedInput, isDeclaredRight, sniffedBytes, sniffInput, type InputKind } from './sniff-input.ts';
@@ -43,9 +44,12 @@ export const createStreamInput =
     if (isDataUri(text)) return fromDataUri(text, options);
     if (!/^https?:/i.test(text))
       throw refuseInput(param, 'must be an https:// URL or a data:<mime>;base64,<data> URI');
-    const source = download(text, { maxBytes, totalMs: options.totalMs ?? usualTotalMs, signal, accountId });
-    const answer = await refusing(source, options);
-    return fromAnswer(answer, options);
+    try {
+      const totalMs = options.totalMs ?? usualTotalMs;
+      return await fromAnswer(await download(text, { maxBytes, totalMs, signal, accountId }), options);
+    } catch (error) {
+      throw toRefusal(error, options);
+    }
   };
 
 const fromDataUri = async (text: string, options: StreamInputOptions): Promise<StreamedInput> => {
@@ -65,38 +69,23 @@ const fromAnswer = async (
   { contentType: declared, body }: Awaited<ReturnType<Outbound['download']>>,
   options: StreamInputOptions,
 ): Promise<StreamedInput> => {
-  const chunks = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  const { head, body: source, close } = await peekStream(refusingChunks(body, options), sniffedBytes);
   try {
-    const head: Buffer[] = [];
-    let length = 0;
-    while (length < sniffedBytes) {
-      const next = await refusing(chunks.next(), options);
-      if (next.done === true) break;
-      head.push(next.value);
-      length += next.value.length;
-    }
-    const first = Buffer.concat(head, length);
-    return { ...recognise(first, declared, options), source: rest(first, chunks, options) };
+    return { ...recognise(head, declared, options), source };
   } catch (error) {
-    body.destroy();
+    await close();
     throw error;
   }
 };
 
-const rest = async function* (
-  first: Buffer,
-  chunks: AsyncIterator<Buffer>,
+const refusingChunks = async function* (
+  body: AsyncIterable<Uint8Array>,
   options: StreamInputOptions,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield first;
-    for (;;) {
-      const next = await refusing(chunks.next(), options);
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    await chunks.return?.();
+    yield* body;
+  } catch (error) {
+    throw toRefusal(error, options);
   }
 };
 
@@ -113,23 +102,16 @@ const recognise = (
   return found;
 };
 
-/** Awaits an outbound step. Converts its failure into a refusal. */
-const refusing = async <Result>(
-  step: Promise<Result>,
-  { param, maxBytes, signal }: StreamInputOptions,
-): Promise<Result> => {
-  try {
-    return await step;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof OutboundError)) throw error;
-    if (error.failure === 'busy')
-      throw new AppError('overloaded', 'The service is fetching too many inputs. Try again shortly.', {
-        cause: error,
-      });
-    const text = error.failure === 'too_large' ? tooLarge(maxBytes) : failureTexts[error.failure];
-    throw refuseInput(param, text, error);
-  }
+/** Converts the failure of an outbound step into a refusal. Throws the signal's reason after it aborts. */
+const toRefusal = (error: unknown, { param, maxBytes, signal }: StreamInputOptions): unknown => {
+  signal.throwIfAborted();
+  if (!(error instanceof OutboundError)) return error;
+  if (error.failure === 'busy')
+    return new AppError('overloaded', 'The service is fetching too many inputs. Try again shortly.', {
+      cause: error,
+    });
+  const text = error.failure === 'too_large' ? tooLarge(maxBytes) : failureTexts[error.failure];
+  return refuseInput(param, text, error);
 };
 
 const tooLarge = (maxBytes: number): string => `is larger than ${Math.floor(maxBytes / 1024 ** 2)} MB`;

@@ -25,19 +25,9 @@ export interface SweepsOptions {
   checkEveryMs?: number;
 }
 
-export interface Sweeps {
-  /**
-   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
-   * and when it answers again.
-   */
-  begin(signal: AbortSignal): Promise<void>;
-  /** Returns the result of the last check of the media storage. */
-  place(): PlaceState;
-}
-
 export type PlaceState = 'unknown' | 'ready' | 'unavailable';
 
-/** Removes expired data in the background: bytes, unfinished writes, rows. */
+/** Removes expired data in the background: bytes, unfinished writes, rows. Also checks the media storage. */
 export const createSweeps = ({
   store,
   files,
@@ -45,34 +35,37 @@ export const createSweeps = ({
   clock,
   log,
   checkEveryMs = 30_000,
-}: SweepsOptions): Sweeps => {
+}: SweepsOptions) => {
   let place: PlaceState = 'unknown';
+
+  const checkPlace = async (signal: AbortSignal): Promise<void> => {
+    const before = place;
+    try {
+      await files.check({ signal: AbortSignal.any([signal, AbortSignal.timeout(checkMs)]) });
+      place = 'ready';
+      if (before !== place) log.info(`Media are kept in ${files.place}.`);
+    } catch (error) {
+      signal.throwIfAborted();
+      place = 'unavailable';
+      if (before !== place)
+        log.warn({ err: error }, `Media cannot be kept now: ${files.place} does not answer as it should.`);
+    }
+  };
+
+  /**
+   * Sweeps until the signal aborts; resolves when the last sweep has ended. Logs when the media storage stops answering
+   * and when it answers again.
+   */
   const begin = async (signal: AbortSignal): Promise<void> => {
-    const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
-      repeat({
-        what,
-        intervalMs,
-        signal,
-        log,
-        work: async () => {
-          try {
-            await work();
-          } catch (error) {
-            if (!signal.aborted) throw error;
-          }
-        },
-      });
+    const every = (intervalMs: number, what: string, work: () => Promise<unknown>): Promise<void> =>
+      repeat({ what, intervalMs, signal, log, work: async () => void (await work()) });
     await Promise.all([
-      every(checkEveryMs, 'asking where media are kept', async () => {
-        place = await askPlace(place, { files, log, signal });
-      }),
+      every(checkEveryMs, 'asking where media are kept', () => checkPlace(signal)),
       every(sweepEveryMs, 'removing expired media', async () => {
         const removed = await sweepMedia({ store, files, clock, log, signal });
         if (removed > 0) log.info({ removed }, 'expired media were removed');
       }),
-      every(leftoversEveryMs, 'marking the place of the media', async () => {
-        await files.usedSince({ signal });
-      }),
+      every(leftoversEveryMs, 'marking the place of the media', () => files.usedSince({ signal })),
       every(leftoversEveryMs, 'removing unfinished media', async () => {
         const removed = await files.removeLeftovers({ olderThan: clock.now() - leftoverAgeMs, signal });
         if (removed > 0) log.info({ removed }, 'unfinished media were removed');
@@ -89,24 +82,10 @@ export const createSweeps = ({
       ),
     ]);
   };
-  return { begin, place: () => place };
+  return { begin, /** Returns the result of the last check of the media storage. */ place: () => place };
 };
 
-const askPlace = async (
-  before: PlaceState,
-  { files, log, signal }: Pick<SweepsOptions, 'files' | 'log'> & { signal: AbortSignal },
-): Promise<PlaceState> => {
-  try {
-    await files.check({ signal: AbortSignal.any([signal, AbortSignal.timeout(checkMs)]) });
-    if (before !== 'ready') log.info(`Media are kept in ${files.place}.`);
-    return 'ready';
-  } catch (error) {
-    if (signal.aborted) return before;
-    if (before !== 'unavailable')
-      log.warn({ err: error }, `Media cannot be kept now: ${files.place} does not answer as it should.`);
-    return 'unavailable';
-  }
-};
+export type Sweeps = ReturnType<typeof createSweeps>;
 
 const sweepRows = async (sweep: (limit: number) => Promise<number>, signal: AbortSignal): Promise<void> => {
   for (let batch = 0; batch < maxRowBatches && !signal.aborted; batch += 1)
@@ -138,24 +117,21 @@ export const sweepMedia = async ({
   log,
   signal,
 }: SweepMediaOptions): Promise<number> => {
-  const stuck = new Set<string>();
-  let cause: unknown;
+  const stuck = new Map<string, unknown>();
   let removed = 0;
 
-  const removeBytes = async (id: string): Promise<void> => {
-    try {
-      await files.remove(id, { signal });
-    } catch (error) {
-      stuck.add(id);
-      cause = error;
-    }
-  };
-
   /** Returns false if nothing could be removed because the storage does not answer. */
-  const removeGroup = async (group: readonly string[]): Promise<boolean> => {
-    await Promise.all(group.map(removeBytes));
-    const gone = group.filter((id) => !stuck.has(id));
-    if (gone.length === 0) return doesAnswer(files, signal);
+  const removeGroup = async (ids: readonly string[]): Promise<boolean> => {
+    await Promise.all(
+      ids.map((id) => files.remove(id, { signal }).catch((error: unknown) => stuck.set(id, error))),
+    );
+    const gone = ids.filter((id) => !stuck.has(id));
+    if (gone.length === 0)
+      // The removal's own error, which is logged, tells more than that of the check.
+      return files.check({ signal }).then(
+        () => true,
+        () => false,
+      );
     await store.markMediaRemoved({ ids: gone, now: clock.now() });
     removed += gone.length;
     return true;
@@ -175,17 +151,8 @@ export const sweepMedia = async ({
     const ids = expired.map(({ id }) => id).filter((id) => !stuck.has(id));
     if (!(await removeBatch(ids)) || expired.length < limit) break;
   }
+  const [cause] = stuck.values();
   if (stuck.size > 0 && !signal.aborted)
     log.error({ err: cause, media: stuck.size }, 'the bytes of expired media could not be removed');
   return removed;
-};
-
-const doesAnswer = async (files: Pick<MediaFiles, 'check'>, signal: AbortSignal): Promise<boolean> => {
-  try {
-    await files.check({ signal });
-    return true;
-  } catch {
-    // The removal's own error, which is logged, tells more.
-    return false;
-  }
 };

@@ -1,18 +1,20 @@
-import { AppError, isTransient } from '../kit/errors.ts';
+import { AppError, isTransient, messages } from '../kit/errors.ts';
 import { sha256 } from '../kit/ids.ts';
 import { canonicalJson, type JsonObject } from '../kit/json.ts';
+import { parsedShare } from '../limits/memory-budget.ts';
 import type { Receipt } from '../purchases/x402/x402-answers.ts';
 import { findReplay } from '../purchases/prepaid.ts';
-import type {
-  AccountCall,
-  Answer,
-  Call,
-  Idempotency,
-  OpenedJob,
-  Operation,
-  PrepaidSale,
-  Services,
-  X402Sale,
+import {
+  jsonAnswer,
+  type AccountCall,
+  type Answer,
+  type Call,
+  type Idempotency,
+  type OpenedJob,
+  type Operation,
+  type PrepaidSale,
+  type Services,
+  type X402Sale,
 } from './operation.ts';
 import { isOnSale } from './is-on-sale.ts';
 import { validate } from './validate.ts';
@@ -45,26 +47,35 @@ export const execute = async (
 
 /** Refuses new work in a process that ends. Reading goes on. */
 const assertNotDraining = ({ jobs }: Services): void => {
-  if (jobs.isDraining()) throw new AppError('shutting_down', 'The service is restarting. Try again.');
+  if (jobs.isDraining()) throw new AppError('shutting_down', messages.shutting_down);
 };
 
 type PrepaidOrder = { operation: Operation; prepaid: PrepaidSale; input: unknown };
 
-/** Opens the job. A job that was admitted earlier is answered even if its SKU, or an address in its input, is gone. */
+/**
+ * Opens the job. A job that was admitted earlier is answered before anything else is checked, so that a replay does not
+ * depend on its SKU, the balance, or the addresses in its input.
+ */
 const openOrReplay = async (
   order: PrepaidOrder,
   call: AccountCall,
   services: Services,
 ): Promise<OpenedJob> => {
   const idempotency = idempotencyOf(order, call);
+  const earlier = await findReplay(services, call.caller.accountId, idempotency);
+  if (earlier !== null) {
+    call.memory.settleBody(parsedShare);
+    return { job: earlier, isReplayed: true };
+  }
   try {
     assertNotDraining(services);
     return await order.prepaid.open(order.input, call, services, idempotency);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const job = await findReplay(services, call.caller.accountId, idempotency);
-    if (job === null) throw error;
-    return { job, isReplayed: true };
+    // The same request at the same time may have opened the job meanwhile, and taken the balance that this one needed.
+    const twin =
+      error instanceof AppError ? await findReplay(services, call.caller.accountId, idempotency) : null;
+    if (twin === null) throw error;
+    return { job: twin, isReplayed: true };
   }
 };
 
@@ -126,15 +137,11 @@ const sellByX402 = async (
   }
   const body =
     made ?? (await replay(sale, JSON.parse(paid.result), { services, signal: call.signal, receipt }));
-  return {
-    kind: 'json',
-    status: 200,
-    body,
+  return jsonAnswer(body, {
     headers: { 'cache-control': 'no-store', ...(paid.replayed ? { 'idempotent-replayed': 'true' } : {}) },
     isSandbox: sale.isSandbox(services, body),
-    links: [],
     ...withReceipt,
-  };
+  });
 };
 
 /** `result`: the answer that is about to be sold; null: an answer that would be made now. */

@@ -34,3 +34,7 @@ export const createOperations = (search: SearchConfig): readonly Operation[] => 
   getJob,
   listJobs,
 ];
+
+/** Returns the operations that these settings switch off. */
+export const createSwitchedOff = (search: SearchConfig): readonly Operation[] =>
+  search.isOn ? [] : [createSearchLeads(search)];

@@ -14,6 +14,7 @@ import type { LimitSettings } from '../limits/limit-settings.ts';
 import type { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestMemory } from '../limits/request-memory.ts';
 import type { Log } from '../kit/log.ts';
+import type { ValidationForm } from '../kit/write-error.ts';
 import type { FetchInput } from '../media/fetch-input.ts';
 import type { InputFolder } from '../media/input-folder.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
@@ -23,7 +24,6 @@ import type { Outbound } from '../http/outbound.ts';
 import type { Providers } from '../providers/create-providers.ts';
 import type { Challenge, Proofs, Receipt, X402Gate } from '../purchases/x402/x402-gate.ts';
 import type { Job, Media, Store } from '../store/store.ts';
-import type { OperationDocs } from './operation-docs.ts';
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts';
 import type { HistoryCursors } from './account/history-cursor.ts';
 import type { SearchConfig } from './search/search-settings.ts';
@@ -136,8 +136,7 @@ export interface RestBinding {
   path: string;
   /** Input fields that come from the query. The other fields of a POST come from the body. */
   query: readonly string[];
-  /** The form of a 422: the error envelope, a list in `detail`, or both. */
-  validation: 'envelope' | 'detail' | 'both';
+  validation: ValidationForm;
   /** The media types of an answer that is bytes, not JSON. */
   content?: readonly string[];
   /** The error codes that the documentation lists, beside those of all operations of its kind. */
@@ -209,6 +208,12 @@ export interface JsonAnswer {
   receipt?: Receipt;
 }
 
+/** Returns a JSON answer. Without `rest`: status 200, no headers, no media, and nothing that a sandbox made. */
+export const jsonAnswer = (
+  body: JsonObject,
+  rest: Partial<Omit<JsonAnswer, 'kind' | 'body'>> = {},
+): JsonAnswer => ({ kind: 'json', status: 200, body, headers: {}, isSandbox: false, links: [], ...rest });
+
 export interface MediaLink {
   url: string;
   name: string;
@@ -272,7 +277,7 @@ export interface Services {
   x402: X402Gate;
   /** By operation: the limits of calls that are paid by x402. */
   addressLimiters: ReadonlyMap<string, AddressLimiter>;
-  accountLimiter: Pick<AccountLimiter, 'consume'>;
+  accountLimiter: AccountLimiter;
   historyCursors: HistoryCursors;
   /** The memory for large requests, and for text jobs that run from them. */
   bodyMemory: MemoryBudget;
@@ -289,3 +294,56 @@ export interface Services {
   /** `{base_url}` without a trailing slash. */
   publicUrl: () => string;
 }
+
+/** How `/openapi.json` and `/docs` present an operation. */
+export interface OperationDocs {
+  /** The name of the answer's schema, a noun such as `Job`. Null: the answer is bytes. */
+  answer: string | null;
+  /** The description for callers over HTTP. Null: the same as for models. */
+  description: string | null;
+  /** Requests with their answers. The first one is shown as a curl command. */
+  examples: readonly [OperationExample, ...OperationExample[]];
+  /** An input that breaks one rule: the refusal of it is shown. Null: the operation takes no fields. */
+  wrong: JsonObject | null;
+  /** The headers that its answers carry beyond those of its kind, by their names on the wire. */
+  headers: Readonly<Record<string, string>>;
+  /** True: the answer is marked when a sandbox or fictional data made it. */
+  mayBeSandbox: boolean;
+  /** Errors that mean something particular here. */
+  errors?: Readonly<Partial<Record<ErrorCode, ErrorText>>>;
+  /** The server-sent events that `stream: true` answers. */
+  stream?: StreamDocs;
+}
+
+/** One request with its answer. */
+export interface OperationExample {
+  summary: string;
+  parameters?: JsonObject;
+  body?: JsonObject;
+  status: 200 | 202;
+  /** The JSON answer; null where the answer is bytes or a stream. */
+  answer: JsonObject | null;
+  stream?: string;
+}
+
+export interface ErrorText {
+  /** When it happens, for the description of an answer. */
+  when: string;
+  /** A message as a customer may read it. */
+  message: string;
+  /** The field that the example names. */
+  param?: string;
+}
+
+interface StreamDocs {
+  description: string;
+  /** The name of the schema of one event. */
+  eventName: string;
+  event: z.ZodType;
+}
+
+/** The text of an error: media cannot be read back. */
+export const lostContent = {
+  when: 'The bytes could not be read.',
+  message: 'The content could not be read. Try again.',
+};

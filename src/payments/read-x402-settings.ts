@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ConfigError } from '../kit/errors.ts';
 import { withoutTrailingSlash } from '../kit/url-settings.ts';
 import type { NetworkFamily, PaymentAsset } from './core/network-family.ts';
-import { paymentNetworks } from './core/networks.ts';
+import { paymentNetworks } from './networks.ts';
 import { findFamily, networkFamilies } from './families.ts';
 import type {
   CdpKey,

@@ -24,7 +24,7 @@ export interface X402Config {
 export type RefundKeys = Readonly<Record<string, string | null>>;
 
 export interface X402NetworkConfig {
-  /** CAIP-2, one of the networks known to src/payments/core/networks.ts. */
+  /** CAIP-2, one of the networks known to src/payments/networks.ts. */
   network: string;
   /** The seller's wallet; null: one is generated into `dataDir` (test networks only). */
   payTo: string | null;

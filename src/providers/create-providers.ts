@@ -28,10 +28,7 @@ export interface Providers {
   video(sku: string): RoutedVideo;
   /** Looks at requests that ask for moderation; null: none is configured. */
   moderator: Moderator | null;
-  /**
-   * Loads the token counter, which takes half a second, removes the files that a killed process left behind, and warns in
-   * the log of providers that do not answer.
-   */
+  /** Removes the files that a killed process left behind, and warns in the log of providers that do not answer. */
   warmUp(signal: AbortSignal): Promise<void>;
   /** Ends connections and threads; answers under way fail. */
   close(): Promise<void>;
@@ -110,7 +107,6 @@ export const createProviders = async (
     moderator: config.moderation === null ? null : createModerator(config.moderation),
     warmUp: async (signal) => {
       await Promise.all([
-        ...(texts.size > 0 ? [counter.count([''], signal)] : []),
         ...[...sources.values()].map(({ opened }) => opened.sweep?.()),
         movMaker.sweep(),
         ...Object.entries(config.providers).map(([name, provider]) =>

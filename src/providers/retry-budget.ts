@@ -3,21 +3,18 @@ const fullTenths = 100;
 const perRequestTenths = 1;
 const perRetryTenths = 10;
 
-/** Limits a provider's retries to a tenth of its requests, beside ten at once, so that they never multiply an outage. */
-export interface RetryBudget {
-  /** Tells of a first attempt. */
-  deposit(): void;
-  /** Pays for one retry; false when there is nothing left. */
-  spend(): boolean;
-}
+export type RetryBudget = ReturnType<typeof createRetryBudget>;
 
-export const createRetryBudget = (): RetryBudget => {
+/** Limits a provider's retries to a tenth of its requests, beside ten at once, so that they never multiply an outage. */
+export const createRetryBudget = () => {
   let tenths = fullTenths;
   return {
-    deposit: () => {
+    /** Tells of a first attempt. */
+    deposit: (): void => {
       tenths = Math.min(fullTenths, tenths + perRequestTenths);
     },
-    spend: () => {
+    /** Pays for one retry; false when there is nothing left. */
+    spend: (): boolean => {
       if (tenths < perRetryTenths) return false;
       tenths -= perRetryTenths;
       return true;

@@ -1,4 +1,4 @@
-import type { GeneratedImage, ImageProvider, ImageRequest } from './image/image-provider.ts';
+import type { ImageProvider, ImageRequest } from './image/image-provider.ts';
 import { ProviderError } from './provider-error.ts';
 import {
   createRouteAttempts,
@@ -18,26 +18,17 @@ interface RoutedCall {
   onRoute?: (route: ServedRoute) => void;
 }
 
-/** The text of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
-export interface RoutedText {
-  stream(request: Omit<TextRequest, 'model'>, call: RoutedCall): AsyncIterable<TextEvent>;
-}
-
-/** The images of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
-export interface RoutedImage {
-  /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
-  restMs(): Promise<number>;
-  generate(request: Omit<ImageRequest, 'model'>, call: RoutedCall): Promise<GeneratedImage[]>;
-}
-
-/** Tries the next route only until the first event. A later failure ends the answer. */
-export const createTextRouter = (
-  routes: readonly Route<TextProvider>[],
-  options: RouterOptions,
-): RoutedText => {
+/**
+ * The text of a SKU, by any of its routes. Tries the next route only until the first event; a later failure ends the
+ * answer. Throws ProviderError or the signal's reason.
+ */
+export const createTextRouter = (routes: readonly Route<TextProvider>[], options: RouterOptions) => {
   const attempt = createRouteAttempts(routes, options);
   return {
-    stream: async function* (request, { signal, onRoute }) {
+    stream: async function* (
+      request: Omit<TextRequest, 'model'>,
+      { signal, onRoute }: RoutedCall,
+    ): AsyncIterable<TextEvent> {
       const { route, pass, answer } = await attempt(
         ({ source, model }) => begin(source.stream({ ...request, model }, { signal })),
         signal,
@@ -57,14 +48,15 @@ export const createTextRouter = (
   };
 };
 
-export const createImageRouter = (
-  routes: readonly Route<ImageProvider>[],
-  options: RouterOptions,
-): RoutedImage => {
+export type RoutedText = ReturnType<typeof createTextRouter>;
+
+/** The images of a SKU, by any of its routes. Throws ProviderError or the signal's reason. */
+export const createImageRouter = (routes: readonly Route<ImageProvider>[], options: RouterOptions) => {
   const attempt = createRouteAttempts(routes, options);
   return {
+    /** Returns the time until a route may be asked, as far as this process knows; 0 when one may be asked now. */
     restMs: () => Promise.resolve(restMsOf(routes)),
-    generate: async (request, { signal, onRoute }) => {
+    generate: async (request: Omit<ImageRequest, 'model'>, { signal, onRoute }: RoutedCall) => {
       const { route, answer } = await attempt(
         ({ source, model }) => source.generate({ ...request, model }, { signal }),
         signal,
@@ -74,6 +66,8 @@ export const createImageRouter = (
     },
   };
 };
+
+export type RoutedImage = ReturnType<typeof createImageRouter>;
 
 /** Questions about a task go to the provider that began it, without the breaker: the caller repeats them anyway. */
 export const createVideoRouter = (
@@ -111,9 +105,7 @@ export const createVideoRouter = (
 };
 
 /** Starts an answer and waits for its first event. */
-const begin = async (
-  events: AsyncIterable<TextEvent>,
-): Promise<{ first: TextEvent; rest: AsyncIterable<TextEvent>; stop: () => Promise<unknown> }> => {
+const begin = async (events: AsyncIterable<TextEvent>) => {
   const iterator = events[Symbol.asyncIterator]();
   const result = await iterator.next();
   if (result.done === true)

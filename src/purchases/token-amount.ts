@@ -1,5 +1,5 @@
 import type { X402NetworkConfig } from '../payments/x402-settings.ts';
-import { findNetwork } from '../payments/core/networks.ts';
+import { findNetwork } from '../payments/networks.ts';
 
 /** A token that is built in or configured. */
 export interface KnownToken {

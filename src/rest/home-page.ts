@@ -4,15 +4,8 @@ import type { Operation, Services } from '../operations/operation.ts';
 import { html, prose } from './docs/docs-page-html.ts';
 import { pageShell } from './page-shell.ts';
 
-export interface HomePage {
-  /** HTML for people. */
-  page: string;
-  /** Markdown for programs. */
-  text: string;
-}
-
 /** Makes the answer of `/`: the service, the addresses of its parts, the use of a key, and the prices of paid calls. */
-export const homePage = (operations: readonly Operation[], services: Services): HomePage => {
+export const homePage = (operations: readonly Operation[], services: Services) => {
   const { config, publicUrl } = services;
   const brand = brandTitle(config);
   const url = publicUrl();
@@ -58,9 +51,11 @@ export const homePage = (operations: readonly Operation[], services: Services): 
     },
   ];
   return {
+    /** Markdown for programs. */
     text: [`# ${brand}`, summary, ...sections.flatMap(({ title, text }) => [`## ${title}`, text]), ''].join(
       '\n\n',
     ),
+    /** HTML for people. */
     page: pageShell({
       title: brand,
       style: 'docs/style.css',

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../kit/errors.ts';
+import { AppError, messages } from '../kit/errors.ts';
 import { keepMemberText } from '../kit/json-text.ts';
 import { watchSender, type WatchSenderOptions } from '../limits/watch-sender.ts';
 
@@ -21,7 +21,7 @@ export const readJsonBody = async (
 ): Promise<{ value: unknown; length: number }> => {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
-    throw new AppError('unsupported_media_type', 'Compressed bodies are not read. Send the JSON as it is.');
+    throw new AppError('unsupported_media_type', messages.unsupported_media_type);
   const bytes = await readBody(request, options);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -29,11 +29,7 @@ export const readJsonBody = async (
     keepMemberText(value, 'custom_data', text);
     return { value, length: bytes.length };
   } catch (error) {
-    throw new AppError(
-      'invalid_json',
-      'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
-      { cause: error },
-    );
+    throw new AppError('invalid_json', messages.invalid_json, { cause: error });
   }
 };
 

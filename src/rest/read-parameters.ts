@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import type { Operation } from '../operations/operation.ts';
 
+export type ReadParameters = ReturnType<typeof createReadParameters>;
+
 /**
  * Reads the query and path of one operation into input fields. Text becomes a number or boolean if the operation's
  * schema wants one and the text is one; the schema refuses everything else. For an operation that is paid per call it
  * also reads unknown parameters, because they may be misspelt.
  */
-export type ReadParameters = (
-  query: URLSearchParams,
-  path: Record<string, string>,
-) => Record<string, unknown>;
-
-export const createReadParameters = (operation: Operation): ReadParameters => {
+export const createReadParameters = (operation: Operation) => {
   const types = fieldTypes(operation);
-  return (query, path) => {
+  return (query: URLSearchParams, path: Record<string, string>): Record<string, unknown> => {
     const names = operation.sale?.x402 !== undefined ? new Set(query.keys()) : operation.rest.query;
     const fields: [string, unknown][] = [];
     for (const name of names) {

@@ -1,53 +1,54 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError } from '../kit/errors.ts';
+import { AppError, methodNotAllowed, messages } from '../kit/errors.ts';
+import { writeError } from '../kit/write-error.ts';
+import { createPathMatcher } from '../kit/path-matcher.ts';
 import { bodyCost } from '../limits/memory-budget.ts';
 import { createRequestMemory, type BodyMemory } from '../limits/request-memory.ts';
 import { execute } from '../operations/execute.ts';
-import type { Call, Operation, Services } from '../operations/operation.ts';
-import { methodNotAllowed } from './method-not-allowed.ts';
+import type { Answer, Call, Operation, Services } from '../operations/operation.ts';
 import { readJsonBody } from './read-json-body.ts';
 import { answerPreflight, allowsAnyOrigin, setCorsHeaders } from './cors.ts';
-import { toPaywallSubject } from './paywall/paywall-subject.ts';
+import { writePaymentRequired } from './paywall/paywall-answer.ts';
 import { createReadParameters, type ReadParameters } from './read-parameters.ts';
 import { createServeContent, type ServeContent } from './serve-content.ts';
-import { writeAnswer } from './write-answer.ts';
-import { writeError } from './write-error.ts';
+import { writeEvents } from './write-events.ts';
+import { writeJson } from '../kit/write-json.ts';
 
 /** The facts of a request before its route is known. */
-export interface RequestContext {
-  requestId: string;
+export interface RequestContext extends Pick<Call, 'requestId' | 'clientAddress'> {
   url: URL;
-  clientAddress: string;
   /** Null without a key; rejects with AppError on a wrong one. Called at most once, and only if a route needs it. */
   authenticate: () => Promise<Call['caller']>;
 }
 
-/** Serves the request if an operation has its path; else returns false and touches nothing. */
-export type RestRoutes = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RequestContext,
-) => boolean;
-
+/** A route on the path of a request. */
 interface Route {
   operation: Operation;
-  pattern: RegExp;
+  /** The input fields that the path names. */
+  fields: Record<string, string>;
   readParameters: ReadParameters;
 }
 
-/** Makes one thin route per operation: read the request, `execute`, write the answer. */
-export const createRestRoutes = (operations: readonly Operation[], allServices: Services): RestRoutes => {
+/**
+ * Makes one thin route per operation: read the request, `execute`, write the answer. The returned function serves a request
+ * if an operation has its path; else it returns false and touches nothing.
+ */
+export const createRestRoutes = (operations: readonly Operation[], allServices: Services) => {
   const { media, clock, log } = allServices;
   const serveContent = createServeContent({ media, clock, log });
   const services = { ...allServices, serveContent };
   const routes = operations.map((operation) => ({
     operation,
-    pattern: toPattern(operation.rest.path),
+    match: createPathMatcher(operation.rest.path),
     readParameters: createReadParameters(operation),
   }));
 
-  return (request, response, context) => {
-    const onPath = routes.filter(({ pattern }) => pattern.test(context.url.pathname));
+  return (request: IncomingMessage, response: ServerResponse, context: RequestContext): boolean => {
+    const onPath: Route[] = [];
+    for (const route of routes) {
+      const fields = route.match(context.url.pathname);
+      if (fields !== null) onPath.push({ ...route, fields });
+    }
     if (onPath.length === 0) return false;
     const opened = onPath.find(({ operation }) => allowsAnyOrigin(operation))?.operation;
     if (opened !== undefined) {
@@ -65,8 +66,6 @@ export const createRestRoutes = (operations: readonly Operation[], allServices: 
     return true;
   };
 };
-
-const toPattern = (path: string): RegExp => new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const allowedBy = ({ rest }: Operation): string => (rest.method === 'GET' ? 'GET, HEAD' : rest.method);
 
@@ -108,14 +107,7 @@ const serve = async (
     const input = await readInput(route, request, context, { services, memory });
     const call = toCall(request, context, { operation, caller, memory, signal: gone.signal });
     const answer = await execute(operation, input, call, services);
-    await writeAnswer(response, answer, {
-      log: services.log,
-      request,
-      requestId,
-      brand: services.config.brand,
-      serveContent: services.serveContent,
-      paywallSubject: () => toPaywallSubject(operation, context.url, services),
-    });
+    await writeAnswer(answer, { request, response, operation, context, services });
   } catch (error) {
     if (gone.signal.aborted && response.destroyed) return;
     writeError(response, error, { log: services.log, requestId, validation: operation.rest.validation });
@@ -124,12 +116,46 @@ const serve = async (
   }
 };
 
+interface Answering {
+  request: IncomingMessage;
+  response: ServerResponse;
+  operation: Operation;
+  context: RequestContext;
+  services: Services & { serveContent: ServeContent };
+}
+
+/** Writes JSON, server-sent events, bytes, or the terms of a payment. */
+const writeAnswer = async (
+  answer: Answer,
+  { request, response, operation, context: { requestId, url }, services }: Answering,
+): Promise<void> => {
+  switch (answer.kind) {
+    case 'stream':
+      return writeEvents(response, answer, { log: services.log, requestId });
+    case 'content':
+      return services.serveContent({ ...answer, request, response, requestId });
+    case 'payment_required':
+      return writePaymentRequired(response, answer, { request, operation, url, services });
+    case 'json':
+      return writeJson(response, {
+        status: answer.status,
+        headers: {
+          'cache-control': 'no-store',
+          ...answer.headers,
+          ...(answer.isSandbox ? { [`x-${services.config.brand}-sandbox`]: 'true' } : {}),
+          ...answer.receipt?.headers,
+        },
+        body: answer.body,
+      });
+  }
+};
+
 const readCaller = async (context: RequestContext, operation: Operation): Promise<Call['caller']> => {
   const { sale } = operation;
   if (sale !== null && sale.prepaid === undefined) return null;
   const caller = await context.authenticate();
   if (caller === null && sale?.x402 === undefined)
-    throw new AppError('invalid_api_key', 'No API key was sent. Send "Authorization: Bearer <API_KEY>".', {
+    throw new AppError('invalid_api_key', messages.invalid_api_key, {
       headers: { 'www-authenticate': 'Bearer' },
     });
   return caller;
@@ -157,13 +183,12 @@ const toCall = (
 });
 
 const readInput = async (
-  { operation, pattern, readParameters }: Route,
+  { operation, fields, readParameters }: Route,
   request: IncomingMessage,
   { url }: RequestContext,
   { services, memory }: { services: Services; memory: BodyMemory },
 ): Promise<unknown> => {
-  const path = decodeGroups(pattern.exec(url.pathname)?.groups ?? {});
-  const parameters = readParameters(url.searchParams, path);
+  const parameters = readParameters(url.searchParams, fields);
   if (operation.rest.method === 'GET') return parameters;
   const { maxBodyBytes: maxBytes } = services.config;
   const { value: body, length } = await readJsonBody(request, {
@@ -175,15 +200,3 @@ const readInput = async (
   const fromBody = Object.entries(body).filter(([name]) => !operation.rest.query.includes(name));
   return { ...Object.fromEntries(fromBody), ...parameters };
 };
-
-const decodeGroups = (groups: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(groups).map(([name, value]) => {
-      try {
-        return [name, decodeURIComponent(value)];
-      } catch {
-        // Not a percent-encoding: keep the text, which is an id that does not exist.
-        return [name, value];
-      }
-    }),
-  );

@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
-import { AppError } from '../kit/errors.ts';
+import { AppError, messages } from '../kit/errors.ts';
 import type { Log } from '../kit/log.ts';
 import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import type { ContentAnswer } from '../operations/operation.ts';
-import type { Media } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { writeError } from './write-error.ts';
+import { writeError } from '../kit/write-error.ts';
 import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeContentOptions {
@@ -22,19 +21,14 @@ export interface ServeContentOptions {
   leastBytesPerSecond?: number;
 }
 
-export interface ServeContentInput {
-  /** A medium that belongs to the caller, which was checked before. */
-  media: Media;
-  /** GET or HEAD. */
+/** A medium that belongs to the caller, which was checked before, and the request for it: GET or HEAD. */
+type ServeContentInput = Omit<ContentAnswer, 'kind'> & {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
-  /** The name under which the reader saves it. */
-  fileName: string;
-  whenMissing?: ContentAnswer['whenMissing'];
-}
+};
 
-export type ServeContent = (input: ServeContentInput) => Promise<void>;
+export type ServeContent = ReturnType<typeof createServeContent>;
 
 /**
  * Streams a medium to its owner, whole or one range of it. Also writes refusals: 410 `content_expired`, 416
@@ -48,20 +42,17 @@ export const createServeContent = ({
   streams = 64,
   stalledMs = stalledReaderMs,
   leastBytesPerSecond,
-}: ServeContentOptions): ServeContent => {
+}: ServeContentOptions) => {
   const streamMedium = createStreamMedium({
     library,
     streams,
     stalledReaderMs: stalledMs,
     leastBytesPerSecond,
   });
-  return async ({ media, request, response, requestId, fileName, whenMissing }) => {
+  return async (input: ServeContentInput): Promise<void> => {
+    const { media, request, response, requestId, fileName, whenMissing } = input;
     try {
-      if (isGone(media, clock.now()))
-        throw new AppError(
-          'content_expired',
-          'The content was kept for its time and is gone. Make it again.',
-        );
+      if (isGone(media, clock.now())) throw new AppError('content_expired', messages.content_expired);
       await streamMedium({
         media,
         reader: media.accountId,

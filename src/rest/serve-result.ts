@@ -2,20 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../kit/clock.ts';
 import { AppError } from '../kit/errors.ts';
 import { addressBucket } from '../limits/address-bucket.ts';
-import type { Log } from '../kit/log.ts';
 import { isGone } from '../media/is-gone.ts';
 import type { MediaLibrary } from '../media/media-library.ts';
 import { extensionOf } from '../media/media-types.ts';
 import type { Media, MediaRole, Store } from '../store/store.ts';
 import { createStreamMedium } from './stream-medium.ts';
-import { writeError } from './write-error.ts';
 import { stalledReaderMs } from './write-events.ts';
 
 export interface ServeResultOptions {
   store: Pick<Store, 'getMedia'>;
   media: Pick<MediaLibrary, 'read' | 'size'>;
   clock: Clock;
-  log: Log;
   /** Maximum number of readers at once in this process. Each has an open file or a connection to the bucket. */
   streams?: number;
 }
@@ -24,7 +21,6 @@ export interface ServeResultInput {
   /** GET or HEAD. */
   request: IncomingMessage;
   response: ServerResponse;
-  requestId: string;
   /** The address that the trusted proxies report. */
   clientAddress: string;
 }
@@ -35,14 +31,11 @@ const namePattern = /^([0-9A-Za-z]{20,64})\.([0-9a-z]{2,4})$/;
 const openRoles: readonly MediaRole[] = ['image', 'input'];
 const longestCacheSeconds = 86_400;
 
-/** Serves the bytes of a result URL. The URL needs no key and cannot be guessed. */
-export const createServeResult = ({
-  store,
-  media: library,
-  clock,
-  log,
-  streams = 512,
-}: ServeResultOptions) => {
+/**
+ * Serves the bytes of a result URL. The URL needs no key and cannot be guessed. Throws as `createStreamMedium`, and AppError
+ * `not_found` or `content_expired`.
+ */
+export const createServeResult = ({ store, media: library, clock, streams = 512 }: ServeResultOptions) => {
   const streamMedium = createStreamMedium({ library, streams, stalledReaderMs });
 
   /** Returns the size of an input, whose row does not have it. */
@@ -69,25 +62,18 @@ export const createServeResult = ({
     return media.sizeBytes > 0 ? media : { ...media, sizeBytes: await sizeOf(media.id) };
   };
 
-  return async (
-    name: string,
-    { request, response, requestId, clientAddress }: ServeResultInput,
-  ): Promise<void> => {
-    try {
-      const media = await find(name);
-      const secondsLeft = Math.floor((media.expiresAt - clock.now()) / 1000);
-      await streamMedium({
-        media,
-        reader: addressBucket(clientAddress),
-        request,
-        response,
-        headers: {
-          'cache-control': `public, max-age=${Math.min(secondsLeft, longestCacheSeconds)}, immutable`,
-          'content-security-policy': "default-src 'none'",
-        },
-      });
-    } catch (error) {
-      writeError(response, error, { log, requestId });
-    }
+  return async (name: string, { request, response, clientAddress }: ServeResultInput): Promise<void> => {
+    const media = await find(name);
+    const secondsLeft = Math.floor((media.expiresAt - clock.now()) / 1000);
+    await streamMedium({
+      media,
+      reader: addressBucket(clientAddress),
+      request,
+      response,
+      headers: {
+        'cache-control': `public, max-age=${Math.min(secondsLeft, longestCacheSeconds)}, immutable`,
+        'content-security-policy': "default-src 'none'",
+      },
+    });
   };
 };

@@ -7,38 +7,30 @@ export interface ThroughputGuardOptions {
   onOver: () => void;
 }
 
+export type ThroughputGuard = ReturnType<typeof createThroughputGuard>;
+
 /**
  * Checks that a reader takes bytes at a minimum rate, averaged over `longestMs`. Only the time in which bytes wait for
  * the reader counts, not the time of the bytes' source.
  */
-export interface ThroughputGuard {
-  /** Bytes are available. */
-  begin(): void;
-  /** The reader took these bytes. */
-  took(bytes: number): void;
-  end(): void;
-}
-
-export const createThroughputGuard = ({
-  longestMs,
-  leastBytesPerSecond,
-  onOver,
-}: ThroughputGuardOptions): ThroughputGuard => {
+export const createThroughputGuard = ({ longestMs, leastBytesPerSecond, onOver }: ThroughputGuardOptions) => {
   let leftMs = longestMs;
   let begunAt = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
-    begin: () => {
+    /** Bytes are available. */
+    begin: (): void => {
       begunAt = performance.now();
       timer = setTimeout(onOver, leftMs);
     },
-    took: (bytes) => {
+    /** The reader took these bytes. */
+    took: (bytes: number): void => {
       clearTimeout(timer);
       const spentMs = performance.now() - begunAt;
       leftMs = Math.min(longestMs, leftMs - spentMs + (bytes / leastBytesPerSecond) * 1000);
       // If the event loop is busy, the timer may always come after a reader that takes a little again and again.
       if (leftMs <= 0) onOver();
     },
-    end: () => clearTimeout(timer),
+    end: (): void => clearTimeout(timer),
   };
 };

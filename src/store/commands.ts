@@ -1,43 +1,61 @@
-import type { Store } from './store.ts';
+import type { Command, Steps } from './command.ts';
+import * as accounts from './commands/accounts.ts';
+import * as finishJob from './commands/finish-job.ts';
+import * as jobs from './commands/jobs.ts';
+import * as ledger from './commands/ledger.ts';
+import * as listPayments from './commands/list-payments.ts';
+import * as madeClips from './commands/made-clips.ts';
+import * as media from './commands/media.ts';
+import * as openJob from './commands/open-job.ts';
+import * as paymentUpkeep from './commands/payment-upkeep.ts';
+import * as payments from './commands/payments.ts';
+import * as refunds from './commands/refunds.ts';
+import * as secrets from './commands/secrets.ts';
+import * as webhooks from './commands/webhooks.ts';
 
-/** The store's commands: everything that reads or writes data. */
-export type Commands = Omit<Store, 'kind' | 'onJobQueued' | 'ping' | 'probe' | 'close'>;
+/** A command of any input and output. */
+export type AnyCommand = Command<'read' | 'write', unknown, unknown>;
+
+/** Does not compile if one of the files exports something else than commands and types. */
+const onlyCommands = <List extends Record<string, AnyCommand>>(list: List): List => list;
+
+/** All commands of the store: the exports of these files. Both adapters are made from this list. */
+export const commands = onlyCommands({
+  ...accounts,
+  ...secrets,
+  ...madeClips,
+  ...ledger,
+  ...jobs,
+  ...openJob,
+  ...finishJob,
+  ...media,
+  ...webhooks,
+  ...payments,
+  ...listPayments,
+  ...paymentUpkeep,
+  ...refunds,
+});
+
+type Commands = typeof commands;
 export type CommandName = keyof Commands;
-export type CommandInput<N extends CommandName> = Parameters<Commands[N]>[0];
-export type CommandOutput<N extends CommandName> = Awaited<ReturnType<Commands[N]>>;
+type OutputOf<Returned> = Returned extends Steps<infer Output> ? Output : never;
 
-export type ReadName =
-  | 'getAccount'
-  | 'getWebhookSecrets'
-  | 'findSecret'
-  | 'findMadeClip'
-  | 'listAccounts'
-  | 'listKeys'
-  | 'findKey'
-  | 'checkLedger'
-  | 'getJob'
-  | 'findReplay'
-  | 'countActiveJobs'
-  | 'listJobs'
-  | 'listEntries'
-  | 'sumUsage'
-  | 'getMedia'
-  | 'listMedia'
-  | 'listExpiredMedia'
-  | 'listDueWebhooks'
-  | 'getWebhook'
-  | 'listWebhooks'
-  | 'listWebhookAttempts'
-  | 'getPayment'
-  | 'findPaymentById'
-  | 'findPaymentsByTransaction'
-  | 'findPaymentsByPrefix'
-  | 'listPayments'
-  | 'listSettledPayments'
-  | 'sumPayments'
-  | 'getRefund'
-  | 'listRefunds'
-  | 'listNewestRefunds'
-  | 'listOfferedTerms';
+/** The commands as methods of an open store. */
+export type CommandMethods = {
+  [N in keyof Commands]: (
+    input: Parameters<Commands[N]['steps']>[0],
+  ) => Promise<OutputOf<ReturnType<Commands[N]['steps']>>>;
+};
 
-export type WriteName = Exclude<CommandName, ReadName>;
+/** Makes the methods of a store, which run a command by `call`. */
+export const commandMethods = (
+  call: (name: CommandName, command: AnyCommand, input: unknown) => Promise<unknown>,
+): CommandMethods =>
+  // The names are those of the commands, and `call` resolves with the output of the command.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.fromEntries(
+    Object.entries<AnyCommand>(commands).map(([name, command]) => [
+      name,
+      (input: unknown) => call(name as CommandName, command, input),
+    ]),
+  ) as CommandMethods;

@@ -8,15 +8,17 @@ import type { DueWebhook, Store, WebhookAttemptInput, WebhookEvent } from '../st
 import { ensureWebhookSecret } from './ensure-webhook-secret.ts';
 import { delayAfter } from './retry-schedule.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
-import { createFairScheduler, receiverKey, type Receiver } from './fair-scheduler.ts';
+import { createFairScheduler, receiverKey, type FairScheduler, type Receiver } from './fair-scheduler.ts';
 
-export interface WebhookDispatcher {
-  /** Begins to deliver due events. */
-  begin(): void;
-  /** Tells that an event has just become due in this process. */
-  wake(): void;
-  /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
-  drain(timeoutMs: number): Promise<void>;
+/**
+ * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The last
+ * is less than `perHost`, so that other accounts get a part of the host.
+ */
+interface Shares {
+  total: number;
+  perAccount: number;
+  perHost: number;
+  perReceiver: number;
 }
 
 export interface WebhookDispatcherOptions {
@@ -28,11 +30,7 @@ export interface WebhookDispatcherOptions {
   clock: Clock;
   log: Log;
   brand: string;
-  /**
-   * Maximum numbers of deliveries at once: in total, of one account, to one host, and of one account to one host. The
-   * last is less than `perHost`, so that other accounts get a part of the host.
-   */
-  sending?: { total: number; perAccount: number; perHost: number; perReceiver: number };
+  sending?: Shares;
   /** How long a receiver may take to answer. */
   timeoutMs?: number;
   /** The time between two looks for due events when nobody wakes the dispatcher. */
@@ -46,180 +44,193 @@ const leaseMs = 30_000;
 /** The time that aborted deliveries have to end. */
 const lastWordsMs = 1_000;
 
-/** A receiver with a slot among the deliveries that run. */
-interface Entered {
-  receiver: Receiver;
-  release: Release;
-}
-
 /** An event that is due, and its receiver. */
 type Delivery = DueWebhook & Receiver;
 
-/**
- * Delivers webhooks at least once: claims an event under a lease, sends it and records the outcome. A crash between the last
- * two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that other
- * processes may take those that wait for a share.
- */
-export const createWebhookDispatcher = ({
-  store,
-  outbound,
-  clock,
-  log,
-  brand,
-  sending = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
-  timeoutMs = 10_000,
-  pollMs = 1_000,
-  random = Math.random,
-}: WebhookDispatcherOptions): WebhookDispatcher => {
-  const owner = randomUUID();
-  const limiter = createFairShareLimiter({
-    total: sending.total,
-    perOwner: { account: sending.perAccount, host: sending.perHost, receiver: sending.perReceiver },
-  });
-  const scheduler = createFairScheduler();
-  /** The deliveries under way, by event. */
-  const running = new Map<string, Promise<void>>();
-  const draining = new AbortController();
-  const ended = new AbortController();
-  let isWoken = false;
-  let rouse = (): void => undefined;
-  let claiming: Promise<void> = Promise.resolve();
-
-  const wake = (): void => {
-    isWoken = true;
-    rouse();
-  };
-
-  const send = async (event: WebhookEvent, { host, accountId }: Receiver): Promise<void> => {
-    const at = clock.now();
-    const secrets = await ensureWebhookSecret(store, accountId);
-    const { signal } = ended;
-    const sent = await sendWebhook(event, { outbound, brand, secrets, now: at, timeoutMs, signal });
-    if (sent === null) return;
-    const { retryAfterMs: askedMs, ...answer } = sent;
-    const now = clock.now();
-    const next = nextState({ answer, askedMs, attempt: event.attempts + 1, now, random: random() });
-    const attempt = { at, durationMs: Math.max(0, now - at), ...answer };
-    const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
-    const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
-    if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
-    else if (next.state === 'exhausted')
-      log.warn({ ...facts, ...answer }, 'a webhook failed for the last time; it can be redelivered');
-    else if (next.state === 'stopped')
-      log.info(facts, 'the receiver of a webhook answered 410 and gets it no more');
-  };
-
-  const start = (event: WebhookEvent, { receiver, release }: Entered): void => {
-    const sent = send(event, receiver)
-      .catch((error: unknown) => {
-        // Nothing is recorded: the lease of the event ends, and it is sent again.
-        if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
-      })
-      .finally(() => {
-        running.delete(event.id);
-        release();
-        wake();
-      });
-    running.set(event.id, sent);
-  };
-
-  /** Takes slots for deliveries within the shares of their receivers, in the order of their turns. */
-  const enter = (deliveries: readonly Delivery[]): Map<string, Entered> => {
-    const entered = new Map<string, Entered>();
-    for (const due of scheduler.order(deliveries)) {
-      if (running.has(due.id)) continue;
-      const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
-      const release = limiter.tryAcquire(owners);
-      if (release !== null) entered.set(due.id, { receiver: due, release });
-    }
-    for (const { receiver } of entered.values()) scheduler.take(receiver);
-    return entered;
-  };
-
-  /** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
-  const startSome = async (): Promise<boolean> => {
-    if (limiter.free === 0) return false;
-    const now = clock.now();
-    const waiting = (await store.listDueWebhooks(now)).map(withHost);
-    // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
-    const lapsed = waiting.filter(({ id }) => running.has(id));
-    const entered = enter(waiting);
-    const ids = [...lapsed.map(({ id }) => id), ...entered.keys()];
-    if (ids.length === 0) return false;
-    try {
-      const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
-      for (const event of claimed) {
-        const due = entered.get(event.id);
-        if (due === undefined || draining.signal.aborted) continue;
-        entered.delete(event.id);
-        start(event, due);
-      }
-      // Empty when another process was faster.
-      return claimed.length > 0;
-    } finally {
-      for (const { release } of entered.values()) release();
-    }
-  };
-
-  const startAll = async (): Promise<void> => {
-    try {
-      while (!draining.signal.aborted && (await startSome()));
-    } catch (error) {
-      log.error({ err: error }, 'claiming webhooks failed');
-    }
-  };
-
-  const untilWoken = async (): Promise<void> => {
-    if (isWoken || draining.signal.aborted) return;
-    const pausing = new AbortController();
-    rouse = () => pausing.abort();
-    await pause(pollMs, pausing.signal);
-  };
-
-  const startAgainAndAgain = async (): Promise<void> => {
-    while (!draining.signal.aborted) {
-      isWoken = false;
-      await startAll();
-      await untilWoken();
-    }
-  };
-
-  return {
-    begin: () => {
-      claiming = startAgainAndAgain();
-    },
-    wake,
-    drain: async (timeoutMs) => {
-      draining.abort();
-      wake();
-      await claiming;
-      await Promise.race([Promise.allSettled(running.values()), pause(timeoutMs)]);
-      ended.abort(new Error('the process is ending'));
-      await Promise.race([Promise.allSettled(running.values()), pause(lastWordsMs)]);
-    },
-  };
-};
-
 const withHost = (due: DueWebhook): Delivery => ({ ...due, host: URL.parse(due.url)?.host ?? '' });
 
-/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
-const nextState = ({
-  answer,
-  askedMs,
-  attempt,
-  now,
-  random,
-}: {
+interface Outcome {
   answer: WebhookAnswer;
-  askedMs: number | undefined;
+  /** Counted from 1. */
   attempt: number;
   now: number;
+  /** In [0, 1). */
   random: number;
-}): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
+}
+
+/** Any 2xx ends the delivery, 410 stops it, and everything else is tried again while there are attempts left. */
+const nextState = (outcome: Outcome): Pick<WebhookAttemptInput, 'state' | 'nextAttemptAt'> => {
+  const { answer, attempt, now, random } = outcome;
   if (answer.failure === null) return { state: 'delivered', nextAttemptAt: null };
   if (answer.httpStatus === 410) return { state: 'stopped', nextAttemptAt: null };
-  const delay = delayAfter(attempt, random, askedMs);
+  const delay = delayAfter(attempt, random, answer.retryAfterMs);
   return delay === null
     ? { state: 'exhausted', nextAttemptAt: null }
     : { state: 'pending', nextAttemptAt: now + delay };
+};
+
+interface Dispatch extends Omit<WebhookDispatcherOptions, 'sending'> {
+  /** The name of this process in leases. */
+  owner: string;
+  timeoutMs: number;
+  pollMs: number;
+  random: () => number;
+  limiter: ReturnType<typeof createFairShareLimiter>;
+  scheduler: FairScheduler;
+  /** The deliveries under way, by event. */
+  running: Map<string, Promise<void>>;
+  draining: AbortController;
+  /** Aborts the deliveries under way. */
+  ended: AbortController;
+  /** Ends the pause between two looks for due events. */
+  waking: AbortController;
+}
+
+/** Sends one event, and records the answer and what follows from it. */
+const deliver = async (
+  dispatch: Dispatch,
+  event: WebhookEvent,
+  { host, accountId }: Receiver,
+): Promise<void> => {
+  const { store, clock, log, owner, random } = dispatch;
+  const at = clock.now();
+  const secrets = await ensureWebhookSecret(store, accountId);
+  const { signal } = dispatch.ended;
+  const answer = await sendWebhook(event, { ...dispatch, secrets, now: at, signal });
+  if (answer === null) return;
+  const { httpStatus, failure } = answer;
+  const now = clock.now();
+  const next = nextState({ answer, attempt: event.attempts + 1, now, random: random() });
+  const attempt = { at, durationMs: Math.max(0, now - at), httpStatus, failure };
+  const isRecorded = await store.recordWebhookAttempt({ eventId: event.id, owner, attempt, ...next });
+  const facts = { eventId: event.id, accountId, jobId: event.jobId, host };
+  const refused = { ...facts, httpStatus, failure };
+  if (!isRecorded) log.info(facts, 'a webhook was taken over while it was being sent');
+  else if (next.state === 'exhausted')
+    log.warn(refused, 'a webhook failed for the last time; it can be redelivered');
+  else if (next.state === 'stopped')
+    log.info(facts, 'the receiver of a webhook answered 410 and gets it no more');
+};
+
+const start = (dispatch: Dispatch, event: WebhookEvent, { due, release }: Slot): void => {
+  const { running, ended, log } = dispatch;
+  const sent = deliver(dispatch, event, due)
+    .catch((error: unknown) => {
+      // Nothing is recorded: the lease of the event ends, and it is sent again.
+      if (!ended.signal.aborted) log.error({ err: error, eventId: event.id }, 'sending a webhook failed');
+    })
+    .finally(() => {
+      running.delete(event.id);
+      release();
+      dispatch.waking.abort();
+    });
+  running.set(event.id, sent);
+};
+
+/** A delivery with a slot among those that run. */
+interface Slot {
+  due: Delivery;
+  release: Release;
+}
+
+/** Takes slots for deliveries within the shares of their receivers, in the order of their turns. */
+const takeSlots = (
+  { limiter, scheduler, running }: Dispatch,
+  deliveries: readonly Delivery[],
+): Map<string, Slot> => {
+  const slots = new Map<string, Slot>();
+  for (const due of scheduler.order(deliveries)) {
+    if (running.has(due.id)) continue;
+    const owners = { account: due.accountId, host: due.host, receiver: receiverKey(due) };
+    const release = limiter.tryAcquire(owners);
+    if (release !== null) slots.set(due.id, { due, release });
+  }
+  for (const { due } of slots.values()) scheduler.take(due);
+  return slots;
+};
+
+/** Begins to send one event to each receiver within its shares. Returns true if there may be more to send now. */
+const startSome = async (dispatch: Dispatch): Promise<boolean> => {
+  const { store, clock, limiter, owner, running, draining } = dispatch;
+  if (limiter.free === 0) return false;
+  const now = clock.now();
+  const waiting = (await store.listDueWebhooks(now)).map(withHost);
+  // An event that is still being sent here although its lease ran out gets a new lease, and is not sent twice.
+  const lapsed = waiting.filter(({ id }) => running.has(id));
+  const slots = takeSlots(dispatch, waiting);
+  const ids = [...lapsed.map(({ id }) => id), ...slots.keys()];
+  if (ids.length === 0) return false;
+  try {
+    const claimed = await store.claimWebhooks({ owner, leaseUntil: now + leaseMs, ids, now });
+    for (const event of claimed) {
+      const slot = slots.get(event.id);
+      if (slot === undefined || draining.signal.aborted) continue;
+      slots.delete(event.id);
+      start(dispatch, event, slot);
+    }
+    // Empty when another process was faster.
+    return claimed.length > 0;
+  } finally {
+    for (const { release } of slots.values()) release();
+  }
+};
+
+const startAgainAndAgain = async (dispatch: Dispatch): Promise<void> => {
+  const { signal } = dispatch.draining;
+  while (!signal.aborted) {
+    dispatch.waking = new AbortController();
+    try {
+      while (!signal.aborted && (await startSome(dispatch)));
+    } catch (error) {
+      dispatch.log.error({ err: error }, 'claiming webhooks failed');
+    }
+    await pause(dispatch.pollMs, dispatch.waking.signal);
+  }
+};
+
+export type WebhookDispatcher = ReturnType<typeof createWebhookDispatcher>;
+
+/**
+ * Delivers webhooks at least once: claims an event under a lease, sends it and records the outcome. A crash between the
+ * last two repeats the same bytes under the same `event_id`. Only events that can be sent at once are claimed, so that
+ * other processes may take those that wait for a share.
+ */
+export const createWebhookDispatcher = ({
+  sending: { total, ...shares } = { total: 64, perHost: 8, perAccount: 8, perReceiver: 4 },
+  ...options
+}: WebhookDispatcherOptions) => {
+  const { perAccount: account, perHost: host, perReceiver: receiver } = shares;
+  const dispatch: Dispatch = {
+    timeoutMs: 10_000,
+    pollMs: 1_000,
+    random: Math.random,
+    ...options,
+    owner: randomUUID(),
+    limiter: createFairShareLimiter({ total, perOwner: { account, host, receiver } }),
+    scheduler: createFairScheduler(),
+    running: new Map(),
+    draining: new AbortController(),
+    ended: new AbortController(),
+    waking: new AbortController(),
+  };
+  const untilSent = (timeoutMs: number) =>
+    Promise.race([Promise.allSettled(dispatch.running.values()), pause(timeoutMs)]);
+  let claiming: Promise<void> = Promise.resolve();
+  return {
+    /** Begins to deliver due events. */
+    begin: (): void => {
+      claiming = startAgainAndAgain(dispatch);
+    },
+    /** Tells that an event has just become due in this process. */
+    wake: (): void => dispatch.waking.abort(),
+    /** Claims no more events, waits up to `timeoutMs` for deliveries, then aborts them; they are repeated later. */
+    drain: async (timeoutMs: number): Promise<void> => {
+      dispatch.draining.abort();
+      dispatch.waking.abort();
+      await claiming;
+      await untilSent(timeoutMs);
+      dispatch.ended.abort(new Error('the process is ending'));
+      await untilSent(lastWordsMs);
+    },
+  };
 };

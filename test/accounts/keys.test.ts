@@ -9,10 +9,11 @@ import { displayKey, issueKey } from '../../src/accounts/issue-key.ts';
 import { revokeKey } from '../../src/accounts/revoke-key.ts';
 import { sha256 } from '../../src/kit/ids.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { layStore } from '../data-template.ts';
 
 const openServices = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-accounts-'));
-  const store = await openSqliteStore({ file: join(folder, 'causeway.db') });
+  const store = await openSqliteStore({ file: layStore(join(folder, 'causeway.db')) });
   onTestFinished(async () => {
     await store.close();
     await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { accountLimits } from '../../src/catalog/account-limits.ts';
-import { createCatalogs, toPricing } from '../../src/catalog/catalog.ts';
+import { toPricing } from '../../src/catalog/model.ts';
+import { createCatalogs, accountLimits } from '../../src/catalog/catalog.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openRealSales } from '../../src/catalog/open-real-sales.ts';
+import { openRealSales } from '../../src/catalog/catalog.ts';
 import { testEngines, type TestStore } from '../store/open-test-store.ts';
 
 describe.each(testEngines())('the sales of real models, on $kind', ({ create }) => {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { lockKeeper } from '../../src/leads/embedded/keeper-lock.ts';
 import { read, type Body } from '../e2e/account-calls.ts';
 import { startTestGateway, type TestGateway } from '../e2e/start-test-gateway.ts';
-import { operatorOf, runCli, temporaryFolder } from './run-cli.ts';
+import { operatorOf, runCli, runHere, temporaryFolder } from './run-cli.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -95,7 +95,7 @@ test('a backup that cannot be made whole leaves nothing behind', async () => {
   const backup = join(backups, 'monday');
   expect(await operator.refusal('backup', backup)).toMatchObject({ exitCode: 1, code: 'no_data' });
   expect(
-    (await runCli(['accounts', 'create', '--name', 'Acme'], { env: { DATA_DIR: dataDir } })).exitCode,
+    (await runHere(['accounts', 'create', '--name', 'Acme'], { env: { DATA_DIR: dataDir } })).exitCode,
   ).toBe(0);
   expect(await operator.refusal('backup', join(folder, 'nowhere', 'monday'))).toMatchObject({
     code: 'file_failed',
@@ -115,7 +115,7 @@ test('a backup that cannot be made whole leaves nothing behind', async () => {
 test('a backup is not made inside a folder that it copies, whatever the name that leads there', async () => {
   const folder = await temporaryFolder();
   const environment = { DATA_DIR: join(folder, 'data'), MEDIA_DIR: join(folder, 'pictures') };
-  expect((await runCli(['accounts', 'create', '--name', 'Acme'], { env: environment })).exitCode).toBe(0);
+  expect((await runHere(['accounts', 'create', '--name', 'Acme'], { env: environment })).exitCode).toBe(0);
   const leads = join(folder, 'data', 'leads');
   await mkdir(leads);
   await mkdir(join(folder, 'pictures', 'ab'), { recursive: true });
@@ -135,7 +135,7 @@ test('a backup is not made inside a folder that it copies, whatever the name tha
   }
   expect(await readdir(join(folder, 'pictures', 'ab'))).toEqual([]);
   for (const name of ['monday', 'pictures-of-monday', join('data', 'monday')])
-    expect((await runCli(['backup', join(folder, name)], { env: environment })).exitCode).toBe(0);
+    expect((await runHere(['backup', join(folder, name)], { env: environment })).exitCode).toBe(0);
 });
 
 test('a backup copies the media from where the settings keep them', async () => {

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { formatTable } from '../../src/cli/format-table.ts';
 
 test('columns stand below their titles, numbers end below each other, and no line ends in spaces', () => {
-  const columns = ['NAME', { right: 'USD' }, 'NOTE'];
+  const columns = { NAME: 'name', USD: { right: 'amount' }, NOTE: 'note' };
   const rows = [
-    ['Acme', '5.00', 'x'],
-    ['A', '1200.00', ''],
+    { name: 'Acme', amount: '5.00', note: 'x', hidden: 1 },
+    { name: 'A', amount: '1200.00', note: '' },
   ];
   expect(formatTable(columns, rows)).toBe(
     ['NAME      USD  NOTE', 'Acme     5.00  x', 'A     1200.00'].join('\n'),
@@ -13,20 +13,15 @@ test('columns stand below their titles, numbers end below each other, and no lin
 });
 
 test('characters that a terminal draws two columns wide are counted so', () => {
-  const columns = ['NAME', 'X'];
-  const rows = [
-    ['株式会社', 'x'],
-    ['🎬🎬', 'x'],
-    ['abcdefgh', 'x'],
-    ['e\u0301', 'x'],
-  ];
+  const columns = { NAME: 'name', X: 'x' };
+  const rows = ['株式会社', '🎬🎬', 'abcdefgh', 'e\u0301'].map((name) => ({ name, x: 'x' }));
   expect(formatTable(columns, rows)).toBe(
     ['NAME      X', '株式会社  x', '🎬🎬      x', 'abcdefgh  x', 'e\u0301         x'].join('\n'),
   );
 });
 
 test('what comes from outside moves, colours and turns round nothing on a terminal', () => {
-  const columns = ['PAYER', 'X'];
-  const rows = [['\u001b[2Ja\u202eb\u009b\r\n\tc\u2028', 'x']];
+  const columns = { PAYER: 'payer', X: 'x' };
+  const rows = [{ payer: '\u001b[2Ja\u202eb\u009b\r\n\tc\u2028', x: 'x' }];
   expect(formatTable(columns, rows)).toBe(['PAYER   X', '[2Jabc  x'].join('\n'));
 });

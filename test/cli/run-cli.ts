@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { cliArguments } from '../../scripts/node-arguments.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { embeddedStoreFile } from '../../src/store/open-store.ts';
+import { layStore } from '../data-template.ts';
 
 export interface Ended {
   exitCode: number;
@@ -47,6 +50,21 @@ export const runNode = (args: readonly string[], { env = {}, cwd }: RunOptions =
 export const runCli = (args: readonly string[], options?: RunOptions): Promise<Ended> =>
   runNode([...cliArguments, ...args], options);
 
+/** Runs `causeway <args>` in this process, which takes a fraction of the time of one of its own. */
+export const runHere = async (
+  args: readonly string[],
+  { env = {} }: Pick<RunOptions, 'env'> = {},
+): Promise<Ended> => {
+  const printed = { stdout: '', stderr: '' };
+  const exitCode = await runCommandLine({
+    args,
+    environment: env,
+    write: (text) => void (printed.stdout += text),
+    writeError: (text) => void (printed.stderr += text),
+  });
+  return { exitCode, ...printed };
+};
+
 /** A folder that goes with the test. */
 export const temporaryFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-cli-'));
@@ -54,18 +72,37 @@ export const temporaryFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** The operator's commands on one store, with --json; `answer` reads the document of a command that succeeds. */
-export const operatorOf = (env: Record<string, string>) => {
-  const run = (...args: string[]): Promise<Ended> => runCli([...args, '--json'], { env });
+/** A data folder with an empty store, which goes with the test. */
+export const temporaryDataFolder = async (): Promise<string> => {
+  const folder = await temporaryFolder();
+  layStore(embeddedStoreFile(folder));
+  return folder;
+};
+
+export interface OperatorOptions {
+  /** Precedes the words of every command, such as `payments`. */
+  subject?: string;
+  /** `runCli` where a command must be a process of its own. */
+  runCommand?: typeof runHere;
+}
+
+/** The operator's commands on one store. `answer` reads the document of a command that succeeds. */
+export const operatorOf = (
+  env: Record<string, string>,
+  { subject, runCommand = runHere }: OperatorOptions = {},
+) => {
+  const print = (...args: string[]): Promise<Ended> =>
+    runCommand(subject === undefined ? args : [subject, ...args], { env });
   return {
+    print,
     answer: async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> => {
-      const ended = await run(...args);
-      if (ended.exitCode !== 0) throw new Error(`${args.join(' ')}: ${ended.stdout}${ended.stderr}`);
-      return schema.parse(JSON.parse(ended.stdout));
+      const { exitCode, stdout, stderr } = await print(...args, '--json');
+      if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
+      return schema.parse(JSON.parse(stdout));
     },
     /** The exit code and error of a command that is refused. */
     refusal: async (...args: string[]): Promise<{ exitCode: number; code: string; message: string }> => {
-      const { exitCode, stdout } = await run(...args);
+      const { exitCode, stdout } = await print(...args, '--json');
       return { exitCode, ...errorDocument.parse(JSON.parse(stdout)).error };
     },
   };

@@ -1,8 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import type { OperationDocs } from '../../src/operations/operation-docs.ts';
-import type { ReadOperation } from '../../src/operations/operation.ts';
+import type { ReadOperation, OperationDocs } from '../../src/operations/operation.ts';
 import { leaveNote } from '../operations/leave-note.ts';
 import { operations } from '../operations/test-operations.ts';
 import { createAnswerCheck, createCompiler, type Description } from './interface-description.ts';

@@ -9,6 +9,7 @@ import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-
 import { documents, operatorOf } from '../cli/run-cli.ts';
 import { dataUri, makeBulky } from '../media/input-images.ts';
 import { sendBeforeReading } from '../rest/send-before-reading.ts';
+import { layDataFolder } from '../data-template.ts';
 
 const mebibyte = 1024 ** 2;
 const heapBytes = 512 * mebibyte;
@@ -22,6 +23,7 @@ let photograph: string;
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-memory-'));
+  layDataFolder(dataDir);
   gateway = await startGatewayProcess({
     DATA_DIR: dataDir,
     SYNTHETIC_PROFILES: '500',

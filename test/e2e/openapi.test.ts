@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { errorTable, type ErrorCode } from '../../src/kit/errors.ts';
 import { imageEventExample } from '../../src/operations/images/image-examples.ts';
-import type { OperationDocs } from '../../src/operations/operation-docs.ts';
+import type { OperationDocs } from '../../src/operations/operation.ts';
 import { operations } from '../operations/test-operations.ts';
 import {
   createAnswerCheck,

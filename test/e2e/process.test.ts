@@ -13,6 +13,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startGatewayProcess, type GatewayProcess } from '../../scripts/gateway-process.ts';
 import { cliArguments, gatewayArguments } from '../../scripts/node-arguments.ts';
 import { newApiKey } from '../../src/kit/ids.ts';
+import { documents, operatorOf } from '../cli/run-cli.ts';
+import { layDataFolder } from '../data-template.ts';
 
 const firstAccountId = '5a0db0e5-0000-4000-8000-000000000001';
 
@@ -28,6 +30,11 @@ afterEach(async () => {
   for (const gateway of running) await gateway.kill();
   await rm(dataDir, { recursive: true, force: true });
 });
+
+/** Spares a gateway the work of its first start, where a test is about something else. */
+const startOnLaidFolder = (): void => {
+  beforeEach(() => layDataFolder(dataDir));
+};
 
 /** Of a gateway on the data folder of the test. */
 const settings = (): Record<string, string> => ({
@@ -134,6 +141,7 @@ describe('a start', () => {
   });
 
   it('is refused clearly on a data folder that another gateway has, and harms nothing', async () => {
+    layDataFolder(dataDir);
     const first = await start();
     const second = await run(gatewayArguments, { PORT: '0' });
     expect(second.code).toBe(2);
@@ -142,6 +150,7 @@ describe('a start', () => {
   });
 
   it('is refused clearly on a port that is taken', async () => {
+    layDataFolder(dataDir);
     const first = await start();
     const other = join(dataDir, 'other');
     const second = await run(gatewayArguments, { PORT: new URL(first.url).port, DATA_DIR: other });
@@ -151,6 +160,7 @@ describe('a start', () => {
 });
 
 describe('SIGTERM', () => {
+  startOnLaidFolder();
   it('lets running answers finish and be read, refuses new work with 503, and ends with 0', async () => {
     const gateway = await start();
     const apiKey = keyOf(gateway);
@@ -182,6 +192,7 @@ describe('SIGTERM', () => {
 });
 
 describe('a signal to npm', () => {
+  startOnLaidFolder();
   it('ends npm and its shell alone; the gateway notices, drains and gives its folder free', async () => {
     const shell = spawn(
       'sh',
@@ -210,6 +221,7 @@ describe('a signal to npm', () => {
 });
 
 describe('stdio on a folder of its own', () => {
+  startOnLaidFolder();
   it('acts for the first account at every start, with a key that the next start revokes', async () => {
     const keys = async (): Promise<{ label: string; revoked_at: string | null }[]> => {
       const { stdout } = await run([...cliArguments, 'keys', 'list', firstAccountId, '--json'], {});
@@ -301,6 +313,7 @@ describe('the stdio configuration of the README', () => {
 });
 
 describe('kill -9 under load', () => {
+  startOnLaidFolder();
   it('loses no acknowledged write, frees the holds of dead work, and leaves the books right', async () => {
     let gateway = await start();
     const apiKey = keyOf(gateway);
@@ -347,10 +360,8 @@ describe('kill -9 under load', () => {
       const job = await fetch(`${gateway.url}/v1/jobs/${id}`, bearer);
       expect(await job.json()).toMatchObject({ status: 'done' });
     }
-    const check = async () => {
-      const { stdout } = await run([...cliArguments, 'ledger', 'check', '--json'], {});
-      return JSON.parse(stdout) as { problems: string[]; open_holds: number };
-    };
+    const operator = operatorOf({ DATA_DIR: dataDir });
+    const check = () => operator.answer(documents.ledger, 'ledger', 'check');
     expect((await check()).problems).toEqual([]);
     // Leases of dead work run out after half a minute.
     await expect.poll(async () => (await check()).open_holds, { timeout: 60_000, interval: 2_000 }).toBe(0);
@@ -361,6 +372,7 @@ describe('kill -9 under load', () => {
 });
 
 describe('stdio', () => {
+  startOnLaidFolder();
   it('keeps standard output for the protocol and ends when the assistant leaves', async () => {
     const child = spawn(process.execPath, [...gatewayArguments, '--stdio'], {
       env: settings(),

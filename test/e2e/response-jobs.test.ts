@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createJobRunner, leaseMs } from '../../src/jobs/job-runner.ts';
+import { leaseMs } from '../../src/jobs/job-queue.ts';
+import { createJobRunner } from '../../src/jobs/job-runner.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { parseUsd } from '../../src/kit/money.ts';
 import type { Job } from '../../src/store/store.ts';

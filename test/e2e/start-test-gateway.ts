@@ -9,6 +9,7 @@ import { openFirstAccount } from '../../src/first-start.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
+import { layDataOf, templateProfiles } from '../data-template.ts';
 
 export interface TestGateway {
   url: string;
@@ -41,9 +42,16 @@ export interface TestGatewayOptions {
 export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-test-'));
   const config = readConfig(
-    { PORT: '0', DATA_DIR: dataDir, SYNTHETIC_PROFILES: '500', DRAIN_MS: '2000', ...options.environment },
+    {
+      PORT: '0',
+      DATA_DIR: dataDir,
+      SYNTHETIC_PROFILES: String(templateProfiles),
+      DRAIN_MS: '2000',
+      ...options.environment,
+    },
     options.yaml ?? null,
   );
+  layDataOf(config);
   const services = await createServices(config, options.log ?? silentLog, options.operations);
   const app = createApp(services);
   app.server.listen(0, '127.0.0.1');

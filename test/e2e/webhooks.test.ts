@@ -15,6 +15,7 @@ import {
 import { verifyByContract } from '../webhooks/verify-by-contract.ts';
 import { connectAssistant, image, read, refusal, tool, type Body } from './account-calls.ts';
 import { startTestGateway, type TestGateway } from './start-test-gateway.ts';
+import { layDataFolder } from '../data-template.ts';
 
 let gateway: TestGateway;
 
@@ -236,6 +237,7 @@ describe('kill -9 while a callback is under way', () => {
   it('leaves it to the next process, with the same id and bytes', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'causeway-webhooks-'));
     onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
+    layDataFolder(dataDir);
     const environment = {
       DATA_DIR: dataDir,
       ALLOW_LOOPBACK_URLS: 'true',

@@ -7,10 +7,11 @@ import { createAccount } from '../../src/accounts/create-account.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { adjust, credit, maxEntryAmount, refund } from '../../src/ledger/entries.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { layStore } from '../data-template.ts';
 
 const openServices = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-ledger-'));
-  const store = await openSqliteStore({ file: join(folder, 'causeway.db') });
+  const store = await openSqliteStore({ file: layStore(join(folder, 'causeway.db')) });
   onTestFinished(async () => {
     await store.close();
     await rm(folder, { recursive: true, force: true });

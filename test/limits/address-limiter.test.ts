@@ -95,7 +95,7 @@ describe('the search limit in one process', () => {
       ratePerMinute: 3,
       redis: null,
       log: silentLog,
-      maxAddresses: 10,
+      maxBuckets: 10,
     });
     for (let index = 0; index < 10; index += 1) await limiter.consume(`198.51.100.${index}`);
     expect(await countAllowed(limiter, 100)).toBe(3);

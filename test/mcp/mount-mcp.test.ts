@@ -1,7 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
 import { clientKinds } from './clients.ts';
@@ -118,9 +117,8 @@ describe('the MCP mount', () => {
 
   it('cuts off a sender of next to nothing', async () => {
     const { services } = gateway;
-    const authenticate = createAuthenticate(services);
-    const options = { services, operations, authenticate, sender: { periodMs: 100 } };
-    const { url, close } = await serveMount(createMcpMount(options));
+    const options = { services, operations, sender: { periodMs: 100 } };
+    const { url, close } = await serveMount(createMcpMount(options), services.store);
     onTestFinished(() => close());
     const body = httpRequest(`${url}/mcp`, {
       method: 'POST',

@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
+import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import type { McpMount } from '../../src/mcp/mount-mcp.ts';
+import type { Store } from '../../src/store/store.ts';
 import { listenOnLoopback, type Listening } from './listen-on-loopback.ts';
 
 /** Serves a mount as the application does: request id first, and 404 for what the mount leaves alone. */
-export const serveMount = (mount: McpMount): Promise<Listening> => {
+export const serveMount = (mount: McpMount, store: Pick<Store, 'findKey'>): Promise<Listening> => {
+  const authenticate = createAuthenticate({ store });
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;
@@ -14,6 +17,7 @@ export const serveMount = (mount: McpMount): Promise<Listening> => {
       url: new URL(request.url ?? '/', 'http://localhost'),
       clientAddress: '127.0.0.1',
       note: {},
+      authenticate: () => authenticate(request.headers.authorization),
     };
     if (!mount(request, response, facts)) response.writeHead(404).end();
   });

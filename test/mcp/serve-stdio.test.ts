@@ -15,6 +15,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { silentLog } from '../../src/kit/log.ts';
 import { serveStdio } from '../../src/mcp/serve-stdio.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { layDataFolder, templateProfiles } from '../data-template.ts';
 import { operations, toolOperations } from '../operations/test-operations.ts';
 import { clientKinds, type ChildProcess } from './clients.ts';
 import { openAccount } from './open-account.ts';
@@ -30,6 +31,7 @@ let facilitator: StubFacilitator;
 beforeAll(async () => {
   facilitator = await startStubFacilitator();
   dataDir = await mkdtemp(join(tmpdir(), 'mcp-stdio-'));
+  layDataFolder(dataDir);
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   ({ apiKey } = await openAccount({ store, clock: systemClock }));
   await store.close();
@@ -44,7 +46,7 @@ const child = (key: string | null): ChildProcess => ({
   args: argumentsToRun(script),
   env: {
     DATA_DIR: dataDir,
-    SYNTHETIC_PROFILES: '100',
+    SYNTHETIC_PROFILES: String(templateProfiles),
     ...paymentSettings,
     X402_FACILITATOR_URL: facilitator.url,
     ...(key === null ? {} : { CAUSEWAY_API_KEY: key }),
@@ -60,7 +62,7 @@ describe.each(clientKinds)('over stdio $name', ({ spawn: start }) => {
     expect(unpaid.isError).toBe(true);
     expect(unpaid._meta['x402/error']).toMatchObject({ x402Version: 2 });
     const meta = { 'x402/payment': toProof(unpaid.structuredContent) };
-    // The generated profiles are being indexed still: until then the search is refused, and nothing is paid.
+    // The profiles are being opened still: until then the search is refused, and nothing is paid.
     const paid = await vi.waitUntil(
       async () => {
         const result = await client.callTool('search_leads', { limit: 1 }, { meta });

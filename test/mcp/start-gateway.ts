@@ -1,4 +1,3 @@
-import { createAuthenticate } from '../../src/auth/authenticate.ts';
 import type { Log } from '../../src/kit/log.ts';
 import { createMcpMount } from '../../src/mcp/mount-mcp.ts';
 import { operations as realOperations } from '../operations/test-operations.ts';
@@ -25,8 +24,8 @@ export const startGateway = async ({
 }: StartGatewayOptions): Promise<TestGateway> => {
   const started = await startServices(env, log === undefined ? {} : { log });
   const { services } = started;
-  const mount = createMcpMount({ services, operations, authenticate: createAuthenticate(services) });
-  const served = await serveMount(mount);
+  const mount = createMcpMount({ services, operations });
+  const served = await serveMount(mount, services.store);
   services.listeningAt(served.url);
   services.begin();
   return {

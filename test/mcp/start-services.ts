@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog, type Log } from '../../src/kit/log.ts';
 import { createServices, type GatewayServices } from '../../src/services.ts';
+import { layDataOf, templateProfiles } from '../data-template.ts';
 import { openAccount } from './open-account.ts';
 
 export interface StartedServices {
@@ -21,8 +22,11 @@ export const startServices = async (
   { log = silentLog }: { log?: Log } = {},
 ): Promise<StartedServices> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'mcp-'));
-  const settings = { DATA_DIR: dataDir, SYNTHETIC_PROFILES: '300', ...paymentSettings, ...env };
-  const services = await createServices(readConfig(settings, null), log);
+  const profiles = String(templateProfiles);
+  const settings = { DATA_DIR: dataDir, SYNTHETIC_PROFILES: profiles, ...paymentSettings, ...env };
+  const config = readConfig(settings, null);
+  layDataOf(config);
+  const services = await createServices(config, log);
   return {
     services,
     ...(await openAccount(services)),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { jsonAnswer } from '../../src/operations/json-answer.ts';
-import type { ReadOperation } from '../../src/operations/operation.ts';
+import { type ReadOperation, jsonAnswer } from '../../src/operations/operation.ts';
 
 const input = z.object({
   board: z.string().min(1).max(64).describe('The name of a board.'),

@@ -1,8 +1,8 @@
 import type { TextEvent } from '../../src/providers/text/text-provider.ts';
 
-/** All events of an answer. */
-export const collect = async (events: AsyncIterable<TextEvent>): Promise<TextEvent[]> => {
-  const all: TextEvent[] = [];
+/** All events of a stream. */
+export const collect = async <Event>(events: AsyncIterable<Event>): Promise<Event[]> => {
+  const all: Event[] = [];
   for await (const event of events) all.push(event);
   return all;
 };

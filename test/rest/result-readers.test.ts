@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../src/kit/log.ts';
+import { writeError } from '../../src/kit/write-error.ts';
 import { createServeResult } from '../../src/rest/serve-result.ts';
 import { listenOnLoopback, type Listening } from '../mcp/listen-on-loopback.ts';
 import { newMedia, now } from './serve-media.ts';
@@ -27,13 +28,14 @@ beforeEach(async () => {
       },
     },
     clock: { now: () => now },
-    log: silentLog,
     streams: 8,
   });
   server = await listenOnLoopback(
     createServer((request, response) => {
       const clientAddress = String(request.headers['x-client']);
-      void serveResult(`${result.id}.png`, { request, response, requestId: 'req_1', clientAddress });
+      serveResult(`${result.id}.png`, { request, response, clientAddress }).catch((error: unknown) =>
+        writeError(response, error, { log: silentLog, requestId: 'req_1' }),
+      );
     }),
   );
 });

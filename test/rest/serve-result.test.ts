@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMediaLibrary, type MediaLibrary } from '../../src/media/media-library.ts';
+import { writeError } from '../../src/kit/write-error.ts';
 import { createServeResult } from '../../src/rest/serve-result.ts';
 import type { MediaRole } from '../../src/store/store.ts';
 import { createRecordedLog } from '../cache/recorded-log.ts';
@@ -32,11 +33,13 @@ describe.each(testEngines())('a result URL on $kind', ({ create }) => {
       publicUrl: () => server.url,
     });
     const { log } = createRecordedLog();
-    const serveResult = createServeResult({ store: test.store, media: library, clock, log });
+    const serveResult = createServeResult({ store: test.store, media: library, clock });
     server = await listenOnLoopback(
       createServer((request, response) => {
         const name = (request.url ?? '').replace('/results/', '');
-        void serveResult(name, { request, response, requestId: 'req_1', clientAddress: '192.0.2.1' });
+        serveResult(name, { request, response, clientAddress: '192.0.2.1' }).catch((error: unknown) =>
+          writeError(response, error, { log, requestId: 'req_1' }),
+        );
       }),
     );
   });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, finishing, opening, runningJob, start, type Owner } from './builders.ts';
-import { openStoreAt, type StoreKind } from './open-test-store.ts';
+import { openStoreAt, type StoreKind } from './open-store-at.ts';
 
 /**
  * A process that writes to a store as fast as it can, and prints a line for every write that was acknowledged.

@@ -1,4 +1,4 @@
-import type { StoreKind } from './open-test-store.ts';
+import type { StoreKind } from './open-store-at.ts';
 
 const day = 86_400_000;
 

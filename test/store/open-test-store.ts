@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
-import { openPostgresStore } from '../../src/store/postgres/open-postgres-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open-sqlite-store.ts';
+import { postgresEngine } from '../../src/store/migrations/engine.ts';
+import { migrations } from '../../src/store/migrations/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
-import { hasService, postgresUrl } from '../outside-services.ts';
-
-export type StoreKind = Store['kind'];
+import { layStore } from '../data-template.ts';
+import { hasService } from '../outside-services.ts';
+import { openStoreAt, postgresUrl, type StoreKind } from './open-store-at.ts';
 
 /** A store of its own in a temporary file or schema. */
 export interface TestStore {
@@ -36,11 +36,6 @@ export interface TestEngine {
 /** What a test store is before it is opened. */
 export type TestPlace = Omit<TestStore, 'store'>;
 
-export const openStoreAt = (kind: StoreKind, location: string): Promise<Store> =>
-  kind === 'sqlite'
-    ? openSqliteStore({ file: location })
-    : openPostgresStore({ url: postgresUrl, schema: location, poolSize: 5 });
-
 /**
  * The engines to test: SQLite always, and PostgreSQL when it answers. For `describe.each(testEngines())`.
  */
@@ -55,9 +50,25 @@ const engine = (kind: StoreKind, createPlace: () => Promise<TestPlace>): TestEng
   createPlace,
   create: async () => {
     const place = await createPlace();
+    if (kind === 'sqlite') layStore(place.location);
+    else await laySchema(place.location);
     return { ...place, store: await place.openAnother() };
   },
 });
+
+/** Makes a schema with all tables in one round trip. Migrations make a hundred of them. */
+const laySchema = (schema: string): Promise<unknown> =>
+  onPostgres((client) =>
+    client.query(
+      [
+        `create schema ${schema}`,
+        `set search_path = ${schema}`,
+        ...Object.values(migrations).flatMap((statements) => statements(postgresEngine)),
+        'create table kysely_migration (name text primary key)',
+        ...Object.keys(migrations).map((name) => `insert into kysely_migration values ('${name}')`),
+      ].join(';'),
+    ),
+  );
 
 const createSqlitePlace = async (): Promise<TestPlace> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-store-'));

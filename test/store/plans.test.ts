@@ -1,87 +1,91 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postgresDialect } from '../../src/store/postgres/sql.ts';
-import { sqliteDialect } from '../../src/store/sqlite/prepare.ts';
-import { listEntries, listJobs, sumUsage } from '../../src/store/statements/history.ts';
-import { findReplay, sweepIdempotencyKeys } from '../../src/store/statements/idempotency.ts';
-import { sweepMadeClips } from '../../src/store/statements/made-clips.ts';
-import { countActive, recordProgress, releaseJobs, renewLeases } from '../../src/store/statements/jobs.ts';
-import { findPaymentsByPrefix, findPaymentsByTransaction } from '../../src/store/statements/find-payments.ts';
-import { paymentLists } from '../../src/store/statements/list-payments.ts';
-import { webhookLists } from '../../src/store/statements/list-webhooks.ts';
-import {
-  attachInputs,
-  dropUntaken,
-  discardMedia,
-  listExpiredMedia,
-  listMedia,
-  noteRemoval,
-} from '../../src/store/statements/media.ts';
-import {
-  listNewestRefunds,
-  listRefundsOf,
-  listOpenRefunds,
-} from '../../src/store/statements/payment-refunds.ts';
-import { listSettledPayments, sumPayments } from '../../src/store/statements/payment-sums.ts';
-import {
-  claimPaymentChecks,
-  deleteRejectedPayments,
-  forgetPaymentAnswers,
-} from '../../src/store/statements/payment-upkeep.ts';
-import { advancePayment, findPaymentById, reservePayment } from '../../src/store/statements/payments.ts';
-import type { Dialect } from '../../src/store/statements/statement.ts';
-import {
-  claimWebhooks,
-  listDueWebhooks,
-  listWebhookAttempts,
-  moveWebhook,
-} from '../../src/store/statements/webhooks.ts';
-import { start } from './builders.ts';
+import type { Engine } from '../../src/store/command.ts';
+import { commands, type AnyCommand, type CommandName } from '../../src/store/commands.ts';
+import { postgresDialect } from '../../src/store/postgres/engine.ts';
+import { sqliteDialect } from '../../src/store/sqlite/engine.ts';
+import type { EngineKind } from '../../src/store/statement.ts';
+import { newPayment, opening, runningJob, start } from './builders.ts';
 import { noise } from './noise.ts';
 import { testEngines, type TestStore } from './open-test-store.ts';
 
-/** Each with the index that finds its rows, whatever else there is. */
-const plans: [statement: { name: string; text(dialect: Dialect): string }, index: RegExp][] = [
-  [listJobs, /jobs_by_account/],
-  [listEntries, /ledger_entries_by_account/],
-  [sumUsage, /jobs_by_account/],
-  [findReplay, /idempotency_keys(_pkey|_1 )/],
-  [sweepIdempotencyKeys, /idempotency_keys_by_expiry/],
-  [sweepMadeClips, /made_clips_by_age/],
-  [countActive, /jobs_active/],
-  [recordProgress, /jobs(_pkey|_1 )/],
-  [renewLeases, /jobs(_pkey|_1 )/],
-  [releaseJobs, /jobs(_pkey|_1 )/],
-  [listMedia, /media_by_job/],
-  [listExpiredMedia, /media_to_remove/],
-  [attachInputs, /media(_pkey|_1 )/],
-  [discardMedia, /media(_pkey|_1 )/],
-  [noteRemoval, /media(_pkey|_1 )/],
-  [dropUntaken, /media(_pkey|_1 )/],
-  [listDueWebhooks, /webhook_events_due/],
-  [claimWebhooks, /webhook_events(_pkey|_1 )/],
-  [moveWebhook, /webhook_events(_pkey|_1 )/],
-  [listWebhookAttempts, /webhook_attempts(_pkey|_1 )/],
-  [webhookLists.ofJob, /webhook_events_by_job/],
-  [webhookLists.ofAccount, /webhook_events_by_account/],
-  [webhookLists.ofStates, /webhook_events_by_state/],
-  [webhookLists.all, /webhook_events_by_age/],
-  [reservePayment, /payments_by_payment_id/],
-  [advancePayment, /payments(_pkey|_1 )/],
-  [findPaymentById, /payments_by_payment_id/],
-  [paymentLists.all, /payments_by_age/],
-  [paymentLists.inStates, /payments_by_state/],
-  [paymentLists.ofNetwork, /payments_by_network/],
-  [findPaymentsByTransaction, /payments_by_transaction/],
-  [findPaymentsByPrefix, /payments(_pkey|_1 )[^]*payments_by_reference[^]*payments_by_transaction/],
-  [claimPaymentChecks, /payments_to_check/],
-  [deleteRejectedPayments, /payments_by_change/],
-  [forgetPaymentAnswers, /payments_with_answer/],
-  [listSettledPayments, /payments_by_settlement/],
-  [sumPayments, /payments_by_settlement/],
-  [listRefundsOf, /payment_refunds_by_payment/],
-  [listOpenRefunds, /payment_refunds_open/],
-  [listNewestRefunds, /payment_refunds_by_age/],
+interface Plan {
+  command: CommandName;
+  input: unknown;
+  /** The rows that each of its statements finds. */
+  found?: unknown[];
+  /** The indexes that find the rows of its statements, in their order, whatever else there is. */
+  indexes: RegExp[];
+}
+
+const byKey = (table: string): RegExp => new RegExp(`${table}(_pkey|_1 )`);
+const page = { accountId: 'a', limit: 5, before: null };
+const ids = { ids: ['x'], owner: 'o', now: start };
+
+const plans: Plan[] = [
+  { command: 'listJobs', input: page, indexes: [/jobs_by_account/] },
+  { command: 'listEntries', input: page, indexes: [/ledger_entries_by_account/] },
+  { command: 'sumUsage', input: { accountId: 'a', from: 0, to: 1 }, indexes: [/jobs_by_account/] },
+  { command: 'findReplay', input: {}, indexes: [byKey('idempotency_keys')] },
+  { command: 'sweepIdempotencyKeys', input: {}, indexes: [/idempotency_keys_by_expiry/] },
+  { command: 'sweepMadeClips', input: {}, indexes: [/made_clips_by_age/] },
+  { command: 'countActiveJobs', input: {}, found: [{ active: 0n }], indexes: [/jobs_active/] },
+  { command: 'recordProgress', input: ids, indexes: [byKey('jobs')] },
+  { command: 'renewLeases', input: ids, indexes: [byKey('jobs')] },
+  { command: 'releaseJobs', input: ids, indexes: [byKey('jobs')] },
+  { command: 'listMedia', input: 'j', indexes: [/media_by_job/] },
+  { command: 'listExpiredMedia', input: {}, indexes: [/media_to_remove/] },
+  { command: 'discardMedia', input: ids, indexes: [byKey('media')] },
+  { command: 'markMediaRemoved', input: ids, indexes: [byKey('media'), byKey('media')] },
+  { command: 'listDueWebhooks', input: start, indexes: [/webhook_events_due/] },
+  { command: 'claimWebhooks', input: ids, indexes: [byKey('webhook_events')] },
+  { command: 'recordWebhookAttempt', input: { attempt: {} }, indexes: [byKey('webhook_events')] },
+  { command: 'listWebhookAttempts', input: 'e', indexes: [byKey('webhook_attempts')] },
+  { command: 'listWebhooks', input: { jobId: 'j' }, indexes: [/webhook_events_by_job/] },
+  { command: 'listWebhooks', input: { accountId: 'a' }, indexes: [/webhook_events_by_account/] },
+  { command: 'listWebhooks', input: { states: ['pending'] }, indexes: [/webhook_events_by_state/] },
+  { command: 'listWebhooks', input: {}, indexes: [/webhook_events_by_age/] },
+  { command: 'reservePayment', input: newPayment(), found: [{}], indexes: [/payments_by_payment_id/] },
+  { command: 'advancePayment', input: {}, indexes: [byKey('payments')] },
+  { command: 'findPaymentById', input: 'p', indexes: [/payments_by_payment_id/] },
+  { command: 'listPayments', input: {}, indexes: [/payments_by_age/] },
+  { command: 'listPayments', input: { states: ['failed'] }, indexes: [/payments_by_state/] },
+  { command: 'listPayments', input: { network: 'n' }, indexes: [/payments_by_network/] },
+  { command: 'findPaymentsByTransaction', input: {}, indexes: [/payments_by_transaction/] },
+  {
+    command: 'findPaymentsByPrefix',
+    input: {},
+    indexes: [/payments(_pkey|_1 )[^]*payments_by_reference[^]*payments_by_transaction/],
+  },
+  { command: 'claimPaymentChecks', input: {}, indexes: [/payments_to_check/] },
+  { command: 'prunePayments', input: {}, indexes: [/payments_by_change/, /payments_with_answer/] },
+  { command: 'listSettledPayments', input: {}, indexes: [/payments_by_settlement/] },
+  { command: 'sumPayments', input: {}, indexes: [/payments_by_settlement/] },
+  { command: 'listRefunds', input: { payment: 'p' }, indexes: [/payment_refunds_by_payment/] },
+  { command: 'listRefunds', input: { payment: null }, indexes: [/payment_refunds_open/] },
+  { command: 'listNewestRefunds', input: { before: null }, indexes: [/payment_refunds_by_age/] },
 ];
+
+/** The statements that a command runs. */
+const statementsOf = ({ command, input, found = [] }: Omit<Plan, 'indexes'>, kind: EngineKind): string[] => {
+  const texts: string[] = [];
+  const engine: Engine = {
+    rows: ({ text, only }) => {
+      const dialect = kind === 'sqlite' ? sqliteDialect : postgresDialect;
+      if ((only ?? kind) === kind) texts.push(typeof text === 'string' ? text : text(dialect));
+      return found;
+    },
+    transaction: (steps) => drive(steps),
+    announcement: { channel: '', sender: '' },
+  };
+  const drive = (steps: ReturnType<AnyCommand['steps']>): unknown => {
+    let next = steps.next();
+    while (next.done !== true) next = steps.next(next.value(engine));
+    return next.value;
+  };
+  const one: AnyCommand = commands[command];
+  drive(one.steps(input, kind));
+  return texts;
+};
 
 /** A walk through a whole table, not by an index and not of a list that was given. */
 const wholeTable =
@@ -110,12 +114,25 @@ describe.each(testEngines())('the plans on $kind, among 100,000 jobs,', ({ kind,
     return rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('\n');
   };
 
-  it.each(plans.map(([{ name, text }, index]) => ({ name, text, index })))(
-    'find the rows of $name by an index',
-    async ({ text, index }) => {
-      const plan = await planOf(text(kind === 'sqlite' ? sqliteDialect : postgresDialect));
-      expect(plan).toMatch(index);
-      expect(plan).not.toMatch(wholeTable);
-    },
-  );
+  const expectPlan = async (text: string, index: RegExp): Promise<void> => {
+    const plan = await planOf(text);
+    expect(plan).toMatch(index);
+    expect(plan).not.toMatch(wholeTable);
+  };
+
+  it.each(plans)('find the rows of $command $input by an index', async (plan) => {
+    const texts = statementsOf(plan, kind);
+    expect(texts.length).toBeGreaterThanOrEqual(plan.indexes.length);
+    for (const [position, index] of plan.indexes.entries()) await expectPlan(texts[position]!, index);
+  });
+
+  it('find the inputs of a new job by an index', async () => {
+    const input = opening(runningJob({ accountId: 'a', keyId: 'k' }), { inputs: ['x'] });
+    const found = [{ status: 'active', available: 10n ** 18n, has_key: true, active: 0n }];
+    const texts = statementsOf({ command: 'openJob', input, found }, kind);
+    await expectPlan(
+      texts.find((text) => text.startsWith('update media'))!,
+      byKey('media'),
+    );
+  });
 });

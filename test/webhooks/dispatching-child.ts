@@ -2,7 +2,7 @@ import { systemClock } from '../../src/kit/clock.ts';
 import { createLog } from '../../src/kit/log.ts';
 import { createOutbound } from '../../src/http/create-outbound.ts';
 import { createWebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
-import { openStoreAt } from '../store/open-test-store.ts';
+import { openStoreAt } from '../store/open-store-at.ts';
 
 /** A process that delivers the webhooks of a store until it is killed. Arguments: engine and location. */
 const [kind, location = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../../../test/leads/reference-search.ts';
 import { openBenchEngine } from '../engines/open-bench-engine.ts';
 import { createProfiles, firstProfiles } from '../generate-profiles.ts';
 import { makeQueries, queryClasses } from '../queries/query-classes.ts';

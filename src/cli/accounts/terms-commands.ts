@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Option } from 'commander';
 import { parse as parseYaml, stringify as toYaml } from 'yaml';
 import {
   AccountTermsError,
@@ -9,88 +9,10 @@ import {
 } from '../../catalog/account-terms.ts';
 import type { ModelConfig } from '../../catalog/model.ts';
 import type { Account } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
+import type { Answer, Session } from '../command-context.ts';
+import { accountArgument, type CommandDefinition, type CommandGroup } from '../command-definition.ts';
 import { CommandError, requireFound } from '../command-error.ts';
-import { addExamples, exampleAccount } from '../examples.ts';
-
-/** Adds `accounts terms show`, `set` and `clear`. */
-export const addTermsCommands = (accounts: Command, context: CommandContext): void => {
-  const terms = accounts
-    .command('terms')
-    .summary('show, set and clear the terms of one account')
-    .description(
-      'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
-        'gateway hold for everything that its terms leave out.',
-    );
-  addExamples(terms, [
-    `causeway accounts terms show ${exampleAccount}`,
-    `causeway accounts terms set ${exampleAccount} --file terms.yaml`,
-  ]);
-  addShow(terms, context);
-  addSet(terms, context);
-  addClear(terms, context);
-};
-
-const addShow = (terms: Command, context: CommandContext): void => {
-  const show = terms
-    .command('show')
-    .summary('show the terms of an account')
-    .description('Shows the terms of an account as YAML, a file for "terms set".')
-    .argument('<account>', 'id of the account')
-    .action((accountId: string) =>
-      context.run(async ({ store }) => {
-        const account = requireFound(await store.getAccount(accountId), 'account', accountId);
-        return termsAnswer(account, (document) => toYaml(document).trimEnd());
-      }),
-    );
-  addExamples(show, [`causeway accounts terms show ${exampleAccount}`]);
-};
-
-const fileHelp = `
-The file is YAML or JSON, and every part of it may be left out:
-  skus: [textmodel-3.5-flash, videomodel-2.0]   # the enabled SKUs; absent: all
-  prices:                                       # whole prices, as in causeway.yaml
-    textmodel-3.5-flash: { unit: token, input_usd_per_1m: "0.90", output_usd_per_1m: "5.40" }
-    videomodel-2.0:
-      unit: second
-      rates:
-        - { resolution: 720p, price_usd: "0.03", with_video_price_usd: "0.02" }
-  active_videos: 20                             # videos queued or running at once
-  requests_per_minute: 1200                     # calls over REST and MCP together`;
-
-const addSet = (terms: Command, context: CommandContext): void => {
-  const set = terms
-    .command('set')
-    .summary('replace the terms of an account')
-    .description(
-      'Replaces the terms of an account with those of a file, from its next call on. Admitted jobs keep their price. The ' +
-        'settings of the gateway (causeway.yaml and the environment) are read for its SKUs.',
-    )
-    .argument('<account>', 'id of the account')
-    .requiredOption('--file <file>', 'YAML or JSON (required)')
-    .action((accountId: string, { file }: { file: string }) =>
-      context.run(async (session) => {
-        const { models } = await session.config();
-        const terms = readTermsFile(file, models);
-        const account = await setTerms(session, accountId, terms);
-        return termsAnswer(account, () => `${account.id} (${account.name}) now has the terms of ${file}.`);
-      }),
-    );
-  addExamples(set, [`causeway accounts terms set ${exampleAccount} --file terms.yaml`]);
-  set.addHelpText('after', fileHelp);
-};
-
-const addClear = (terms: Command, context: CommandContext): void => {
-  const clear = terms
-    .command('clear')
-    .summary('remove the terms of an account')
-    .description('Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.')
-    .argument('<account>', 'id of the account')
-    .action((accountId: string) =>
-      context.run(async (session) => termsAnswer(await setTerms(session, accountId, null), String)),
-    );
-  addExamples(clear, [`causeway accounts terms clear ${exampleAccount}`]);
-};
+import { exampleAccount } from '../examples.ts';
 
 const setTerms = async ({ store }: Session, accountId: string, terms: string | null): Promise<Account> =>
   requireFound(await store.setAccountTerms({ id: accountId, terms }), 'account', accountId);
@@ -135,3 +57,62 @@ const parseTermsFile = (file: string): unknown => {
 
 const invalidTerms = (file: string, problem: string, cause?: unknown): CommandError =>
   new CommandError('invalid_terms', `${file}: ${problem}`, { cause });
+
+const show: CommandDefinition<[string]> = {
+  name: 'show',
+  summary: 'show the terms of an account',
+  description: 'Shows the terms of an account as YAML, a file for "terms set".',
+  examples: [`causeway accounts terms show ${exampleAccount}`],
+  arguments: [accountArgument],
+  run: async ({ store }, accountId) => {
+    const account = requireFound(await store.getAccount(accountId), 'account', accountId);
+    return termsAnswer(account, (document) => toYaml(document).trimEnd());
+  },
+};
+
+const fileHelp = `
+The file is YAML or JSON, and every part of it may be left out:
+  skus: [textmodel-3.5-flash, videomodel-2.0]   # the enabled SKUs; absent: all
+  prices:                                       # whole prices, as in causeway.yaml
+    textmodel-3.5-flash: { unit: token, input_usd_per_1m: "0.90", output_usd_per_1m: "5.40" }
+    videomodel-2.0:
+      unit: second
+      rates:
+        - { resolution: 720p, price_usd: "0.03", with_video_price_usd: "0.02" }
+  active_videos: 20                             # videos queued or running at once
+  requests_per_minute: 1200                     # calls over REST and MCP together`;
+
+const set: CommandDefinition<[string, { file: string }]> = {
+  name: 'set',
+  summary: 'replace the terms of an account',
+  description:
+    'Replaces the terms of an account with those of a file, from its next call on. Admitted jobs keep their price. The ' +
+    'settings of the gateway (causeway.yaml and the environment) are read for its SKUs.',
+  examples: [`causeway accounts terms set ${exampleAccount} --file terms.yaml`],
+  appendix: fileHelp,
+  arguments: [accountArgument],
+  options: [new Option('--file <file>', 'YAML or JSON (required)').makeOptionMandatory()],
+  run: async (session, accountId, { file }) => {
+    const { models } = await session.config();
+    const account = await setTerms(session, accountId, readTermsFile(file, models));
+    return termsAnswer(account, () => `${account.id} (${account.name}) now has the terms of ${file}.`);
+  },
+};
+
+const clear: CommandDefinition<[string]> = {
+  name: 'clear',
+  summary: 'remove the terms of an account',
+  description: 'Removes the terms of an account: the SKUs, prices and limits of the gateway hold again.',
+  examples: [`causeway accounts terms clear ${exampleAccount}`],
+  arguments: [accountArgument],
+  run: async (session, accountId) => termsAnswer(await setTerms(session, accountId, null), String),
+};
+
+export const termsCommands: CommandGroup = {
+  name: 'terms',
+  summary: 'show, set and clear the terms of one account',
+  description:
+    'Shows, sets and clears the terms of one account: its enabled SKUs, its own prices and limits. The settings of the ' +
+    'gateway hold for everything that its terms leave out.',
+  commands: [show, set, clear],
+};

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../command-error.ts';
 
 const msPerDay = 86_400_000;
@@ -28,10 +28,10 @@ const readDay = (text: string): number => {
 /** `2026-11-21` */
 export const toDay = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
 
-export const addDayOptions = (command: Command): Command =>
-  command
-    .option('--from <day>', 'the first day, in UTC (default: the first of this month)', readDay)
-    .option('--to <day>', 'the last day, in UTC (default: today)', readDay);
+export const dayOptions = [
+  new Option('--from <day>', 'the first day, in UTC (default: the first of this month)').argParser(readDay),
+  new Option('--to <day>', 'the last day, in UTC (default: today)').argParser(readDay),
+];
 
 /** Throws CommandError if the last day is before the first. */
 export const toDays = ({ from, to }: DayOptions, now: number): Days => {

@@ -1,20 +1,18 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { isoOrNull } from '../../kit/clock.ts';
-import { formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { Payment, Store } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { exportRows } from '../export-rows.ts';
 import { csvLine } from '../format-table.ts';
 import type { Write } from '../write-new-file.ts';
-import { addDayOptions, toDays, type DayOptions, type Days } from './days.ts';
-import { maxRefunds, readTokens } from './views.ts';
+import { dayOptions, toDays, type DayOptions, type Days } from './days.ts';
+import { maxRefunds, openPaymentViews, type PaymentViews } from './views.ts';
 
 const pageSize = 100;
 
 interface Source {
   store: Store;
-  findToken: FindToken;
+  views: PaymentViews;
 }
 
 const columns = [
@@ -32,12 +30,10 @@ const columns = [
 ];
 
 /** Formats the `columns`. An amount is a decimal of the token, or whole smallest units of an unknown token. */
-const toLine = async (payment: Payment, { store, findToken }: Source): Promise<string> => {
+const toLine = async (payment: Payment, { store, views }: Source): Promise<string> => {
   const refunds = await store.listRefunds({ payment: payment.identity, limit: maxRefunds });
   const settled = refunds.filter(({ state }) => state === 'settled');
-  const token = findToken(payment);
-  const toAmount = (amount: bigint): string =>
-    token === null ? amount.toString() : formatTokenAmount(amount, token.decimals);
+  const toAmount = (amount: bigint): string => views.tokenAmount({ ...payment, amount }) ?? amount.toString();
   return csvLine([
     isoOrNull(payment.settledAt) ?? '',
     payment.network,
@@ -69,32 +65,26 @@ const writeRows = async (source: Source, days: Days, write: Write): Promise<numb
   }
 };
 
-/** Adds `payments export`. */
-export const addExportCommand = (payments: Command, context: CommandContext): void => {
-  const exporting = payments
-    .command('export')
-    .summary('write settled payments as CSV')
-    .description(
-      'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A ' +
-        'field that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go ' +
-        'to stdout.',
-    );
-  addDayOptions(exporting)
-    .option('--output <file>', 'write to this new file, which only you can read')
-    .action((options: DayOptions, command: Command) =>
-      context.run(async ({ store, clock, config, writePart }) => {
-        const days = toDays(options, clock.now());
-        const source = { store, findToken: await readTokens({ config }) };
-        return exportRows('payments', {
-          command,
-          writePart,
-          writeRows: (write) => writeRows(source, days, write),
-          describe: (count) => `${count} payments.`,
-        });
-      }),
-    );
-  addExamples(exporting, [
+export const exportCommand: CommandDefinition<[DayOptions, Command]> = {
+  name: 'export',
+  summary: 'write settled payments as CSV',
+  description:
+    'Writes the payments that were settled in these days as CSV, oldest first, each with its settled refunds. A field ' +
+    'that a spreadsheet would take for a formula begins with an apostrophe. Without --output, the lines go to stdout.',
+  examples: [
     'causeway payments export --from 2026-10-01 --to 2026-10-31 --output october.csv',
     'causeway payments export | head',
-  ]);
+  ],
+  options: [...dayOptions, new Option('--output <file>', 'write to this new file, which only you can read')],
+  run: async (session, options, command) => {
+    const { store, clock, writePart } = session;
+    const days = toDays(options, clock.now());
+    const source = { store, views: await openPaymentViews(session) };
+    return exportRows('payments', {
+      command,
+      writePart,
+      writeRows: (write) => writeRows(source, days, write),
+      describe: (count) => `${count} payments.`,
+    });
+  },
 };

@@ -1,24 +1,21 @@
-import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { newId } from '../../kit/ids.ts';
 import { silentLog } from '../../kit/log.ts';
-import { configuredNetwork } from '../../payments/core/networks.ts';
+import { configuredNetwork } from '../../payments/networks.ts';
 import { networkFamilies } from '../../payments/families.ts';
 import { createRefundUpkeep } from '../../purchases/refunds/refund-upkeep.ts';
 import { createX402Gate, type X402Gate } from '../../purchases/x402/x402-gate.ts';
-import type { Payment, PaymentPosition, PaymentState } from '../../store/store.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
+import type { Payment, PaymentState } from '../../store/store.ts';
+import type { Answer, Session } from '../command-context.ts';
+import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { addExamples } from '../examples.ts';
 import { formatTable } from '../format-table.ts';
-import { readCount } from '../read-arguments.ts';
 import { refundNotPossible } from './refund-context.ts';
-import { requirePayment } from './views.ts';
+import { readPayments, requirePayment } from './views.ts';
 
 type Networks = Config['x402']['networks'];
 
-const maxLimit = 10_000;
-const pageSize = 200;
 /** Each check waits for a chain. */
 const concurrency = 8;
 
@@ -69,34 +66,26 @@ const checkPayments = async (
   { gate, networks, limit }: { gate: X402Gate; networks: Networks; limit: number },
 ): Promise<Checked> => {
   const checked: Checked = { examined: 0, open: [], inProgress: 0, notConfigured: new Map() };
-  const check = async ({ identity }: Payment): Promise<void> => {
+  const { notConfigured } = checked;
+  const configured = new Set(networks.map(({ network }) => network));
+  const queue: string[] = [];
+  for await (const { identity, network } of readPayments(store, { states: openStates })) {
+    if (!configured.has(network)) notConfigured.set(network, (notConfigured.get(network) ?? 0) + 1);
+    else if (queue.length < limit) queue.push(identity);
+    else break;
+  }
+  const check = async (identity: string): Promise<void> => {
     const payment = await gate.reconcileOne({ identity, transaction: null });
     if (payment === null) checked.inProgress += 1;
     else checked.examined += 1;
     if (payment !== null && openStates.includes(payment.state)) checked.open.push(payment);
   };
-  const isConfigured = ({ network }: Payment): boolean => {
-    if (networks.some((configured) => configured.network === network)) return true;
-    checked.notConfigured.set(network, (checked.notConfigured.get(network) ?? 0) + 1);
-    return false;
-  };
-
-  let before: PaymentPosition | undefined;
-  let left = limit;
   const errors: unknown[] = [];
-  for (;;) {
-    const page = await store.listPayments({ states: openStates, before, limit: pageSize });
-    const queue = page.filter(isConfigured).slice(0, left);
-    left -= queue.length;
-    const work = async (): Promise<void> => {
-      for (let payment = queue.shift(); payment !== undefined; payment = queue.shift())
-        await check(payment).catch((error: unknown) => errors.push(error));
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize || left === 0) break;
-    before = { createdAt: last.createdAt, identity: last.identity };
-  }
+  const work = async (): Promise<void> => {
+    for (let identity = queue.shift(); identity !== undefined; identity = queue.shift())
+      await check(identity).catch((error: unknown) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
   if (errors.length > 0) throw errors[0];
   return checked;
 };
@@ -124,14 +113,20 @@ const checkAll = (session: Session, limit: number): Promise<Answer> =>
   withGate(session, async (gate, networks) => {
     const checked = await checkPayments(session, { gate, networks, limit });
     const { signal } = new AbortController();
-    const refunds = await createRefundUpkeep({ ...session, networks })({ limit, signal });
+    const upkeep = await createRefundUpkeep({ ...session, networks })({ limit, signal });
+    const refunds = upkeep.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason }));
     const openRefunds = refunds.filter(({ outcome }) => outcome === 'open' || outcome === 'landed');
-    const { examined, open } = checked;
+    const open = checked.open.map(({ identity, state, reason }) => ({ payment: identity, state, reason }));
     const isOpen = open.length > 0 || openRefunds.some(({ outcome }) => outcome === 'open');
+    const { examined } = checked;
     const resolved = examined - open.length;
-    const openRows = [
-      ...open.map(({ identity, state, reason }) => [identity, state, reason]),
-      ...openRefunds.map(({ refund, outcome, reason }) => [`refund ${refund.id}`, outcome, reason]),
+    const rows = [
+      ...open,
+      ...openRefunds.map(({ refund, outcome, reason }) => ({
+        payment: `refund ${refund}`,
+        state: outcome,
+        reason,
+      })),
     ];
     return {
       json: {
@@ -140,14 +135,15 @@ const checkAll = (session: Session, limit: number): Promise<Answer> =>
         left: open.length,
         in_progress: checked.inProgress,
         not_configured: Object.fromEntries(checked.notConfigured),
-        open: open.map(({ identity, state, reason }) => ({ payment: identity, state, reason })),
-        refunds: refunds.map(({ refund, outcome, reason }) => ({ refund: refund.id, outcome, reason })),
+        open,
+        refunds,
       },
       text: [
         `Checked ${examined} payments: ${resolved} have ended, and ${open.length} are still open.`,
         refunds.length > 0 &&
           `Checked ${refunds.length} refunds: ${refunds.length - openRefunds.length} have ended, and ${openRefunds.length} are still open.`,
-        openRows.length > 0 && formatTable(['PAYMENT OR REFUND', 'STATE', 'REASON'], openRows),
+        rows.length > 0 &&
+          formatTable({ 'PAYMENT OR REFUND': 'payment', STATE: 'state', REASON: 'reason' }, rows),
       ]
         .filter((line) => line !== false)
         .join('\n'),
@@ -175,32 +171,33 @@ const checkOne = (session: Session, payment: Payment, transaction: string | null
     };
   });
 
-/** Adds `payments reconcile`. */
-export const addReconcileCommand = (payments: Command, context: CommandContext): void => {
-  const reconcile = payments
-    .command('reconcile')
-    .summary('ask the chains now for the outcome of open payments and refunds')
-    .description(
-      'Asks the chains now for the outcome of open payments, also before their next check is due, and of sent refunds. ' +
-        'The gateway does the same by itself from time to time. The command sends nothing, and leaves payments on ' +
-        'networks alone that are not configured. It reads the settings of the gateway, its keys included. The gateway ' +
-        'may run meanwhile. The command ends with 1 if a checked payment or refund is still open.',
-    )
-    .argument('[payment]', 'only this one: its identity, its transaction, or the beginning of either')
-    .option('--transaction <id>', 'the transaction of that payment, if you have found it on the chain')
-    .option('--limit <count>', 'check at most this many', readCount(maxLimit), 1_000)
-    .action((given: string | undefined, { limit, transaction }: { limit: number; transaction?: string }) =>
-      context.run(async (session) => {
-        if (given !== undefined)
-          return checkOne(session, await requirePayment(session.store, given), transaction ?? null);
-        if (transaction !== undefined)
-          throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
-        return checkAll(session, limit);
-      }),
-    );
-  addExamples(reconcile, [
+export const reconcileCommand: CommandDefinition<
+  [string | undefined, { limit: number; transaction?: string }]
+> = {
+  name: 'reconcile',
+  summary: 'ask the chains now for the outcome of open payments and refunds',
+  description:
+    'Asks the chains now for the outcome of open payments, also before their next check is due, and of sent refunds. ' +
+    'The gateway does the same by itself from time to time. The command sends nothing, and leaves payments on networks ' +
+    'alone that are not configured. It reads the settings of the gateway, its keys included. The gateway may run ' +
+    'meanwhile. The command ends with 1 if a checked payment or refund is still open.',
+  examples: [
     'causeway payments reconcile',
     'causeway payments reconcile 0x5f3c9a1e --transaction 0x0d2e...77',
     'causeway payments reconcile --json | jq .left',
-  ]);
+  ],
+  arguments: [
+    new Argument('[payment]', 'only this one: its identity, its transaction, or the beginning of either'),
+  ],
+  options: [
+    new Option('--transaction <id>', 'the transaction of that payment, if you have found it on the chain'),
+    limitOption(10_000, 1_000, 'check'),
+  ],
+  run: async (session, given, { limit, transaction }) => {
+    if (given !== undefined)
+      return checkOne(session, await requirePayment(session.store, given), transaction ?? null);
+    if (transaction !== undefined)
+      throw new CommandError('invalid_usage', '--transaction needs a payment: name it first.');
+    return checkAll(session, limit);
+  },
 };

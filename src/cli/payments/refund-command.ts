@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
 import { createRefunding, type RefundEnd } from '../../purchases/refunds/refund-payment.ts';
 import { findRefundPlace, type RefundPlace } from '../../purchases/refunds/refund-place.ts';
 import {
@@ -6,9 +6,10 @@ import {
   type RefundPreview,
   type RefundWallet,
 } from '../../purchases/refunds/refund-preview.ts';
-import type { Answer, CommandContext, Session } from '../command-context.ts';
+import type { Answer, Session } from '../command-context.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../command-error.ts';
-import { addExamples, exampleId } from '../examples.ts';
+import { exampleId } from '../examples.ts';
 import { readText, readUuid } from '../read-arguments.ts';
 import {
   describeObstacle,
@@ -131,6 +132,9 @@ const reasonTexts: Record<string, string> = {
   not_confirmed: 'the chain has not confirmed it yet',
   revert_not_final: 'it failed, in a block that is not final yet',
   failure_not_final: 'it failed, in a block that is not final yet',
+  receipt_not_shown: 'it is in a block, and the node does not show its receipt yet',
+  status_not_shown: 'it has landed, and the node does not show its status yet',
+  node_is_behind: 'the node is behind the chain; set the RPC of another one',
   transfer_not_logged: 'its receipt shows no such transfer; look at the transaction',
   no_landmark:
     'another transaction took its place, and the node cannot prove that this one is lost, as no transaction of the payment is known',
@@ -185,33 +189,33 @@ const endAnswer = (end: RefundEnd, context: RefundContext): Answer => {
   };
 };
 
-/** Adds `payments refund`. */
-export const addRefundCommand = (payments: Command, context: CommandContext): void => {
-  const command = payments
-    .command('refund')
-    .summary('refund a payment to its payer, whole or in part')
-    .description(
-      'Sends tokens from the refund wallet to the payer of a settled payment, and records it. Each refund is one ' +
-        'transfer: repeated with the same --refund-id, the command looks for that transfer, and sends the same ' +
-        'transaction again if needed. It is done when the chain has the transfer; repeat it later to learn whether the ' +
-        'transfer is final. The refunds of a payment never exceed its amount. Without --yes it only tells what it would ' +
-        'do.',
-    )
-    .argument('<payment>', 'its identity, its transaction, or the beginning of either')
-    .option('--amount <tokens>', 'the amount, such as 0.05 (default: all that is left)')
-    .option('--note <text>', 'the reason, for the books; the payer never sees it', readText(500))
-    .option('--refund-id <uuid>', 'your own id of the refund, or the id of one to continue', readUuid)
-    .option(
-      '--unknown',
-      'also if the gateway does not know whether the payment happened, and you know it did',
-    )
-    .option('--yes', 'do it')
-    .action((given: string, options: RefundOptions) =>
-      context.run((session) => refund(session, given, options)),
-    );
-  addExamples(command, [
+export const refundCommand: CommandDefinition<[string, RefundOptions]> = {
+  name: 'refund',
+  summary: 'refund a payment to its payer, whole or in part',
+  description:
+    'Sends tokens from the refund wallet to the payer of a settled payment, and records it. Each refund is one ' +
+    'transfer: repeated with the same --refund-id, the command looks for that transfer, and sends the same transaction ' +
+    'again if needed. It is done when the chain has the transfer; repeat it later to learn whether the transfer is ' +
+    'final. The refunds of a payment never exceed its amount. Without --yes it only tells what it would do.',
+  examples: [
     'causeway payments refund 0x5f3c9a1e',
     'causeway payments refund 0x5f3c9a1e --amount 0.05 --note "Half of the profiles were gone" --yes',
     `causeway payments refund 0x5f3c9a1e --refund-id ${exampleId} --yes`,
-  ]);
+  ],
+  arguments: [new Argument('<payment>', 'its identity, its transaction, or the beginning of either')],
+  options: [
+    new Option('--amount <tokens>', 'the amount, such as 0.05 (default: all that is left)'),
+    new Option('--note <text>', 'the reason, for the books; the payer never sees it').argParser(
+      readText(500),
+    ),
+    new Option('--refund-id <uuid>', 'your own id of the refund, or the id of one to continue').argParser(
+      readUuid,
+    ),
+    new Option(
+      '--unknown',
+      'also if the gateway does not know whether the payment happened, and you know it did',
+    ),
+    new Option('--yes', 'do it'),
+  ],
+  run: refund,
 };

@@ -5,8 +5,8 @@ import { CommandError } from '../command-error.ts';
 import { refundNotPossible, repeatCommand, type RefundContext, type RefundIntent } from './refund-context.ts';
 import { maxRefunds, requirePayment } from './views.ts';
 
-const readUnits = (payment: Payment, text: string, { findToken }: RefundContext): bigint => {
-  const token = findToken(payment);
+const readUnits = (payment: Payment, text: string, { views }: RefundContext): bigint => {
+  const token = views.findToken(payment);
   const units = token === null ? null : parseTokenAmount(text, token.decimals);
   if (units !== null) return units;
   const form = token === null ? '' : ` Write ${token.symbol} above zero, such as 0.10.`;

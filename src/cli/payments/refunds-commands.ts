@@ -1,10 +1,11 @@
-import { Option, type Command } from 'commander';
+import { Argument, Option } from 'commander';
 import type { PaymentRefund, Store } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
+import { limitOption, type CommandDefinition } from '../command-definition.ts';
 import { CommandError, requireFound } from '../command-error.ts';
-import { addExamples, exampleId } from '../examples.ts';
-import { readCount, readUuid } from '../read-arguments.ts';
-import { createPaymentViews, readTokens, requirePayment } from './views.ts';
+import { exampleId } from '../examples.ts';
+import { readUuid } from '../read-arguments.ts';
+import { moveRefund } from '../../purchases/refunds/refund-events.ts';
+import { openPaymentViews, refundTable, requirePayment } from './views.ts';
 
 const maxListed = 10_000;
 
@@ -20,7 +21,7 @@ const isOpen = ({ state }: PaymentRefund): boolean => state === 'planned' || sta
 /** Finds one more than `limit`, if there is one. Throws CommandError. */
 const findRefunds = async (
   store: Store,
-  { given, open, all, before, limit }: RefundsOptions & { given?: string },
+  { given, open, all, before, limit }: RefundsOptions & { given: string | undefined },
 ): Promise<PaymentRefund[]> => {
   if (all !== true) {
     if (given === undefined) return store.listRefunds({ payment: null, limit: limit + 1 });
@@ -40,70 +41,56 @@ const findRefunds = async (
   });
 };
 
-/** Adds `payments refunds`. */
-export const addRefundsCommand = (payments: Command, context: CommandContext): void => {
-  const list = payments
-    .command('refunds')
-    .summary('list refunds: the open ones, those of a payment, or all')
-    .description(
-      'Lists the open refunds, oldest first; with a payment, all of its refunds; with --all, those of all payments, ' +
-        'newest first.',
-    )
-    .argument('[payment]', 'its identity, its transaction, or the beginning of either')
-    .option('--open', 'only open ones, of this payment too')
-    .addOption(new Option('--all', 'also ended ones, of all payments, newest first').conflicts('open'))
-    .addOption(
-      new Option('--before <refund>', 'of all, only those older than this one: the next page')
-        .argParser(readUuid)
-        .implies({ all: true }),
-    )
-    .option('--limit <count>', 'list at most this many', readCount(maxListed), 1_000)
-    .action((given: string | undefined, options: RefundsOptions) =>
-      context.run(async ({ store, config }) => {
-        const { all, limit } = options;
-        const { refundJson, refundTable } = createPaymentViews(await readTokens({ config }));
-        const found = await findRefunds(store, { ...options, given });
-        const listed = found.slice(0, limit);
-        const hasMore = found.length > limit;
-        const next = all === true ? `, or continue with --before ${listed.at(-1)?.id}` : '.';
-        return {
-          json: { refunds: listed.map(refundJson), has_more: hasMore },
-          text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed),
-          remark: hasMore ? `There are more: raise --limit${next}` : undefined,
-        };
-      }),
-    );
-  addExamples(list, [
+export const refundsCommand: CommandDefinition<[string | undefined, RefundsOptions]> = {
+  name: 'refunds',
+  summary: 'list refunds: the open ones, those of a payment, or all',
+  description:
+    'Lists the open refunds, oldest first; with a payment, all of its refunds; with --all, those of all payments, ' +
+    'newest first.',
+  examples: [
     'causeway payments refunds --open',
     'causeway payments refunds --all --limit 20',
     'causeway payments refunds 0x5f3c9a1e --json',
-  ]);
+  ],
+  arguments: [new Argument('[payment]', 'its identity, its transaction, or the beginning of either')],
+  options: [
+    new Option('--open', 'only open ones, of this payment too'),
+    new Option('--all', 'also ended ones, of all payments, newest first').conflicts('open'),
+    new Option('--before <refund>', 'of all, only those older than this one: the next page')
+      .argParser(readUuid)
+      .implies({ all: true }),
+    limitOption(maxListed, 1_000),
+  ],
+  run: async (session, given, options) => {
+    const { all, limit } = options;
+    const views = await openPaymentViews(session);
+    const found = await findRefunds(session.store, { ...options, given });
+    const listed = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const next = all === true ? `, or continue with --before ${listed.at(-1)?.id}` : '.';
+    return {
+      json: { refunds: listed.map(views.refundJson), has_more: hasMore },
+      text: listed.length === 0 ? 'There are no such refunds.' : refundTable(listed, views),
+      remark: hasMore ? `There are more: raise --limit${next}` : undefined,
+    };
+  },
 };
 
-/** Adds `payments cancel-refund`. */
-export const addCancelRefundCommand = (payments: Command, context: CommandContext): void => {
-  const cancel = payments
-    .command('cancel-refund')
-    .summary('cancel a refund before anything of it is signed')
-    .description(
-      'Cancels a planned refund, so that its amount can be refunded in another way. A signed refund cannot be ' +
-        'canceled, as it may land at any time.',
-    )
-    .argument('<refund>', 'id of the refund', readUuid)
-    .action((id: string) =>
-      context.run(async ({ store, clock, config }) => {
-        const { refundJson } = createPaymentViews(await readTokens({ config }));
-        const set = { reason: 'canceled' };
-        const now = clock.now();
-        const canceled = await store.advanceRefund({ id, from: ['planned'], to: 'failed', set, now });
-        if (canceled !== null)
-          return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
-        const { state } = requireFound(await store.getRefund(id), 'refund', id);
-        throw new CommandError(
-          'refund_conflict',
-          `Refund ${id} is ${state} and cannot be canceled any more.`,
-        );
-      }),
-    );
-  addExamples(cancel, [`causeway payments cancel-refund ${exampleId}`]);
+export const cancelRefundCommand: CommandDefinition<[string]> = {
+  name: 'cancel-refund',
+  summary: 'cancel a refund before anything of it is signed',
+  description:
+    'Cancels a planned refund, so that its amount can be refunded in another way. A signed refund cannot be canceled, ' +
+    'as it may land at any time.',
+  examples: [`causeway payments cancel-refund ${exampleId}`],
+  arguments: [new Argument('<refund>', 'id of the refund').argParser(readUuid)],
+  run: async (session, id) => {
+    const { store, clock } = session;
+    const { refundJson } = await openPaymentViews(session);
+    const canceled = await moveRefund({ store, clock }, id, 'canceled', { reason: 'canceled' });
+    if (canceled !== null)
+      return { json: { refund: refundJson(canceled) }, text: `Refund ${id} is canceled.` };
+    const { state } = requireFound(await store.getRefund(id), 'refund', id);
+    throw new CommandError('refund_conflict', `Refund ${id} is ${state} and cannot be canceled any more.`);
+  },
 };

@@ -1,12 +1,10 @@
-import type { Command } from 'commander';
 import type { JsonObject } from '../../kit/json.ts';
 import { findKnownNetwork, formatTokenAmount, type FindToken } from '../../purchases/token-amount.ts';
 import type { PaymentSum } from '../../store/store.ts';
-import type { CommandContext } from '../command-context.ts';
-import { addExamples } from '../examples.ts';
+import type { CommandDefinition } from '../command-definition.ts';
 import { formatTable } from '../format-table.ts';
-import { addDayOptions, toDay, toDays, type DayOptions } from './days.ts';
-import { readTokens } from './views.ts';
+import { dayOptions, toDay, toDays, type DayOptions } from './days.ts';
+import { openPaymentViews } from './views.ts';
 
 /** Dollars are summed in 10^-18, which is exact for every token. */
 const usdDecimals = 18;
@@ -27,11 +25,6 @@ const toTotal = (sum: PaymentSum, findToken: FindToken): Total | null => {
   const { payments, amount, refunds, refunded } = sum;
   return { payments, received: amount * scale, refunds, refunded: refunded * scale };
 };
-
-interface Row {
-  sum: PaymentSum;
-  total: Total | null;
-}
 
 const addTotals = (totals: readonly Total[]): Total =>
   totals.reduce(
@@ -55,6 +48,11 @@ const totalJson = ({ payments, received, refunds, refunded }: Total) => ({
   net_usd: usd(received - refunded),
 });
 
+interface Row {
+  sum: PaymentSum;
+  total: Total | null;
+}
+
 const sumJson = ({ sum, total }: Row): JsonObject => ({
   network: sum.network,
   asset: sum.asset,
@@ -64,76 +62,78 @@ const sumJson = ({ sum, total }: Row): JsonObject => ({
   refunded_units: sum.refunded.toString(),
 });
 
-const labelOf = (network: string): string => findKnownNetwork(network)?.label ?? network;
-
-const figures = ['PAYMENTS', 'RECEIVED USD', 'REFUNDS', 'REFUNDED USD', 'NET USD'];
-
-const toTable = (rows: readonly Row[], byNetwork: readonly [string, Total][], all: Total): string => {
-  const toRow = (network: string, day: string, total: Total) => [
-    network,
-    day,
-    ...Object.values(totalJson(total)),
-  ];
-  return formatTable(
-    ['NETWORK', 'DAY', ...figures.map((right) => ({ right }))],
-    [
-      ...rows.map(({ sum, total }) => {
-        const { network, day, payments, amount, refunds, refunded } = sum;
-        return total === null
-          ? [labelOf(network), day, payments, `${amount} units`, refunds, `${refunded} units`, '?']
-          : toRow(labelOf(network), day, total);
-      }),
-      ...byNetwork.map(([network, total]) => toRow(labelOf(network), 'all days', total)),
-      toRow('all networks', 'all days', all),
-    ],
-  );
+const columns = {
+  NETWORK: 'label',
+  DAY: 'day',
+  PAYMENTS: { right: 'payments' },
+  'RECEIVED USD': { right: 'received_usd' },
+  REFUNDS: { right: 'refunds' },
+  'REFUNDED USD': { right: 'refunded_usd' },
+  'NET USD': { right: 'net_usd' },
 };
 
-/** Adds `payments sums`. */
-export const addSumsCommand = (payments: Command, context: CommandContext): void => {
-  const sums = payments
-    .command('sums')
-    .summary('sum up payments and refunds by network and day')
-    .description(
-      'Sums up settled payments and settled refunds by network and by day in UTC: a payment on the day of its ' +
-        'settlement, a refund on the day when it became final. One token counts as one US dollar. The totals leave out ' +
-        'unknown tokens, and then the command ends with 1.',
-    );
-  addDayOptions(sums).action((options: DayOptions) =>
-    context.run(async ({ store, clock, config }) => {
-      const days = toDays(options, clock.now());
-      const findToken = await readTokens({ config });
-      const rows = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
-      const byNetwork = [...Map.groupBy(rows, ({ sum }) => sum.network)].flatMap(
-        ([network, ofNetwork]): [string, Total][] => {
-          const totals = ofNetwork.flatMap(({ total }) => total ?? []);
-          return totals.length === 0 ? [] : [[network, addTotals(totals)]];
-        },
-      );
-      const all = addTotals(byNetwork.map(([, total]) => total));
-      const leftOut = rows.filter(({ total }) => total === null);
-      const period = { from: toDay(days.from), to: toDay(days.to - 1) };
-      return {
-        json: {
-          ...period,
-          sums: rows.map(sumJson),
-          by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
-          total: totalJson(all),
-          left_out: leftOut.map(sumJson),
-        },
-        text:
-          rows.length === 0
-            ? `Nothing was settled or refunded from ${period.from} to ${period.to}.`
-            : toTable(rows, byNetwork, all),
-        ...(leftOut.length > 0
-          ? { remark: `The totals leave out ${leftOut.length} rows of unknown tokens.`, exitCode: 1 }
-          : {}),
-      };
-    }),
-  );
-  addExamples(sums, [
+const toTable = (rows: readonly Row[], byNetwork: readonly [string, Total][], all: Total): string => {
+  const labelOf = (network: string): string => findKnownNetwork(network)?.label ?? network;
+  const unknown = ({ amount, refunded }: PaymentSum) => ({
+    received_usd: `${amount} units`,
+    refunded_usd: `${refunded} units`,
+    net_usd: '?',
+  });
+  return formatTable(columns, [
+    ...rows.map((row) => ({
+      label: labelOf(row.sum.network),
+      ...sumJson(row),
+      ...(row.total === null ? unknown(row.sum) : {}),
+    })),
+    ...[
+      ...byNetwork.map(([network, total]) => ({ label: labelOf(network), total })),
+      { label: 'all networks', total: all },
+    ].map(({ label, total }) => ({ label, day: 'all days', ...totalJson(total) })),
+  ]);
+};
+
+export const sumsCommand: CommandDefinition<[DayOptions]> = {
+  name: 'sums',
+  summary: 'sum up payments and refunds by network and day',
+  description:
+    'Sums up settled payments and settled refunds by network and by day in UTC: a payment on the day of its ' +
+    'settlement, a refund on the day when it became final. One token counts as one US dollar. The totals leave out ' +
+    'unknown tokens, and then the command ends with 1.',
+  examples: [
     'causeway payments sums',
     'causeway payments sums --from 2026-10-01 --to 2026-10-31',
     'causeway payments sums --json | jq -r .total.net_usd',
-  ]);
+  ],
+  options: dayOptions,
+  run: async (session, options) => {
+    const { store, clock } = session;
+    const days = toDays(options, clock.now());
+    const { findToken } = await openPaymentViews(session);
+    const rows = (await store.sumPayments(days)).map((sum) => ({ sum, total: toTotal(sum, findToken) }));
+    const byNetwork = [...Map.groupBy(rows, ({ sum }) => sum.network)].flatMap(
+      ([network, ofNetwork]): [string, Total][] => {
+        const totals = ofNetwork.flatMap(({ total }) => total ?? []);
+        return totals.length === 0 ? [] : [[network, addTotals(totals)]];
+      },
+    );
+    const all = addTotals(byNetwork.map(([, total]) => total));
+    const leftOut = rows.filter(({ total }) => total === null);
+    const period = { from: toDay(days.from), to: toDay(days.to - 1) };
+    return {
+      json: {
+        ...period,
+        sums: rows.map(sumJson),
+        by_network: byNetwork.map(([network, total]) => ({ network, ...totalJson(total) })),
+        total: totalJson(all),
+        left_out: leftOut.map(sumJson),
+      },
+      text:
+        rows.length === 0
+          ? `Nothing was settled or refunded from ${period.from} to ${period.to}.`
+          : toTable(rows, byNetwork, all),
+      ...(leftOut.length > 0
+        ? { remark: `The totals leave out ${leftOut.length} rows of unknown tokens.`, exitCode: 1 }
+        : {}),
+    };
+  },
 };

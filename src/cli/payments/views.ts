@@ -29,16 +29,22 @@ export const requirePayment = async (store: Store, given: string): Promise<Payme
   return payment;
 };
 
-/**
- * Returns the known tokens: the built-in ones, and those of the configuration if it can be read, so that payments can be
- * shown while a setting is wrong.
- */
-export const readTokens = async ({ config }: Pick<Session, 'config'>): Promise<FindToken> => {
-  try {
-    return createFindToken((await config()).x402.networks);
-  } catch (error) {
-    if (error instanceof ConfigError) return createFindToken([]);
-    throw error;
+const pageSize = 200;
+
+type Wanted = Parameters<Store['listPayments']>[0];
+
+/** Reads payments, newest first, page by page, so that no read of the store is large. */
+export const readPayments = async function* (
+  store: Store,
+  wanted: Omit<Wanted, 'limit'>,
+): AsyncGenerator<Payment> {
+  let before = wanted.before;
+  for (;;) {
+    const page: Payment[] = await store.listPayments({ ...wanted, before, limit: pageSize });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageSize) return;
+    before = { createdAt: last.createdAt, identity: last.identity };
   }
 };
 
@@ -57,82 +63,101 @@ export type PaymentViews = ReturnType<typeof createPaymentViews>;
 
 /** Creates renderers of payments and refunds, with amounts in the tokens that are known. */
 export const createPaymentViews = (findToken: FindToken) => {
+  /** `0.10`, null for an unknown token. */
+  const tokenAmount = (of: AssetAmount): string | null => {
+    const token = findToken(of);
+    return token && formatTokenAmount(of.amount, token.decimals);
+  };
   /** `0.10 USDC`, or a number of smallest units of an unknown token. */
-  const amountText = (of: AssetAmount): string => {
-    const token = findToken(of);
-    return token === null
-      ? `${of.amount} units of ${of.asset}`
-      : `${formatTokenAmount(of.amount, token.decimals)} ${token.symbol}`;
-  };
+  const amountText = (of: AssetAmount): string =>
+    `${tokenAmount(of) ?? `${of.amount} units of`} ${findToken(of)?.symbol ?? of.asset}`;
 
-  /** `amount` is a decimal of the token, null for an unknown token. */
-  const amountJson = (of: AssetAmount): { amount: string | null; amount_units: string } => {
-    const token = findToken(of);
-    return {
-      amount: token && formatTokenAmount(of.amount, token.decimals),
-      amount_units: of.amount.toString(),
-    };
-  };
+  // Leaves out the proof and the signed transaction, which others could send, and the sold answer.
+  const paymentJson = (payment: Payment): JsonObject => ({
+    payment: payment.identity,
+    state: payment.state,
+    network: payment.network,
+    asset: payment.asset,
+    amount: tokenAmount(payment),
+    amount_units: payment.amount.toString(),
+    payer: payment.payer,
+    pay_to: payment.payTo,
+    transaction: payment.transaction,
+    unchecked: payment.isUnchecked,
+    reason: payment.reason,
+    facilitator: payment.facilitator,
+    payment_id: payment.paymentId,
+    created_at: toIso(payment.createdAt),
+    updated_at: toIso(payment.updatedAt),
+    settled_at: isoOrNull(payment.settledAt),
+  });
+  const refundJson = (refund: PaymentRefund): JsonObject => ({
+    refund: refund.id,
+    payment: refund.payment,
+    state: refund.state,
+    network: refund.network,
+    asset: refund.asset,
+    amount: tokenAmount(refund),
+    amount_units: refund.amount.toString(),
+    recipient: refund.recipient,
+    sender: refund.sender,
+    transaction: refund.transaction,
+    reason: refund.reason,
+    note: refund.note,
+    created_at: toIso(refund.createdAt),
+    updated_at: toIso(refund.updatedAt),
+  });
+  return { findToken, tokenAmount, amountText, paymentJson, refundJson };
+};
 
-  return {
-    amountText,
-    // Leaves out the proof and the signed transaction, which others could send, and the sold answer.
-    paymentJson: (payment: Payment): JsonObject => ({
-      payment: payment.identity,
-      state: payment.state,
-      network: payment.network,
-      asset: payment.asset,
-      ...amountJson(payment),
-      payer: payment.payer,
-      pay_to: payment.payTo,
-      transaction: payment.transaction,
-      unchecked: payment.isUnchecked,
-      reason: payment.reason,
-      facilitator: payment.facilitator,
-      payment_id: payment.paymentId,
-      created_at: toIso(payment.createdAt),
-      updated_at: toIso(payment.updatedAt),
-      settled_at: isoOrNull(payment.settledAt),
-    }),
-    refundJson: (refund: PaymentRefund): JsonObject => ({
-      refund: refund.id,
-      payment: refund.payment,
-      state: refund.state,
-      network: refund.network,
-      asset: refund.asset,
-      ...amountJson(refund),
-      recipient: refund.recipient,
-      sender: refund.sender,
-      transaction: refund.transaction,
-      reason: refund.reason,
-      note: refund.note,
-      created_at: toIso(refund.createdAt),
-      updated_at: toIso(refund.updatedAt),
-    }),
-    paymentTable: (payments: readonly Payment[]): string =>
-      formatTable(
-        ['PAYMENT', 'STATE', { right: 'AMOUNT' }, 'NETWORK', 'CREATED', 'CHANGED', 'PAYER'],
-        payments.map((payment) => [
-          shortName(payment.identity),
-          payment.state,
-          amountText(payment),
-          payment.network,
-          toIso(payment.createdAt),
-          toIso(payment.updatedAt),
-          payment.payer,
-        ]),
-      ),
-    refundTable: (refunds: readonly PaymentRefund[]): string =>
-      formatTable(
-        ['REFUND', 'STATE', { right: 'AMOUNT' }, 'CREATED', 'PAYMENT', 'TRANSACTION'],
-        refunds.map((refund) => [
-          refund.id,
-          refund.state,
-          amountText(refund),
-          toIso(refund.createdAt),
-          shortName(refund.payment),
-          refund.transaction,
-        ]),
-      ),
-  };
+const paymentColumns = {
+  PAYMENT: 'payment',
+  STATE: 'state',
+  AMOUNT: { right: 'amount' },
+  NETWORK: 'network',
+  CREATED: 'created_at',
+  CHANGED: 'updated_at',
+  PAYER: 'payer',
+};
+
+export const paymentTable = (payments: readonly Payment[], views: PaymentViews): string =>
+  formatTable(
+    paymentColumns,
+    payments.map((payment) => ({
+      ...views.paymentJson(payment),
+      payment: shortName(payment.identity),
+      amount: views.amountText(payment),
+    })),
+  );
+
+const refundColumns = {
+  REFUND: 'refund',
+  STATE: 'state',
+  AMOUNT: { right: 'amount' },
+  CREATED: 'created_at',
+  PAYMENT: 'payment',
+  TRANSACTION: 'transaction',
+};
+
+export const refundTable = (refunds: readonly PaymentRefund[], views: PaymentViews): string =>
+  formatTable(
+    refundColumns,
+    refunds.map((refund) => ({
+      ...views.refundJson(refund),
+      payment: shortName(refund.payment),
+      amount: views.amountText(refund),
+    })),
+  );
+
+/**
+ * Creates renderers that know the built-in tokens, and those of the configuration if it can be read, so that payments
+ * can be shown while a setting is wrong.
+ */
+export const openPaymentViews = async ({ config }: Pick<Session, 'config'>): Promise<PaymentViews> => {
+  try {
+    return createPaymentViews(createFindToken((await config()).x402.networks));
+  } catch (error) {
+    if (error instanceof ConfigError) return createPaymentViews(createFindToken([]));
+    throw error;
+  }
 };

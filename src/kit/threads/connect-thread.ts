@@ -79,17 +79,9 @@ export const connectThread = <Input, Output, Event = never>(
   });
 
   const post = (message: ToThread<Input>): void => worker.postMessage(message);
-  let gathered: ThreadCall<Input>[] = [];
-  const postGathered = (): void => {
-    const calls = gathered;
-    gathered = [];
-    try {
-      if (calls.length > 0) post({ calls });
-    } catch (cause) {
-      const error = new ThreadError('failed', `${name} cannot be sent the data of a call`, { cause });
-      for (const { id } of calls) pending.reject(error, id);
-    }
-  };
+  const turn = gatherCalls(post, (id, cause) =>
+    pending.reject(new ThreadError('failed', `${name} cannot be sent the data of a call`, { cause }), id),
+  );
 
   return {
     ended: ended.promise,
@@ -98,11 +90,10 @@ export const connectThread = <Input, Output, Event = never>(
       signal?.throwIfAborted();
       if (refusal !== null) throw refusal;
       const { id, answer } = pending.add();
-      if (gathered.length === 0) setImmediate(postGathered);
-      gathered.push({ id, input });
+      turn.add({ id, input });
       if (signal === undefined) return answer;
       const abort = (): void => {
-        postGathered();
+        turn.send();
         post({ abort: id });
       };
       signal.addEventListener('abort', abort, { once: true });
@@ -111,12 +102,36 @@ export const connectThread = <Input, Output, Event = never>(
     close: async (graceMs) => {
       if (refusal === null) {
         refusal = new ThreadError('closed', `${name} was closed`);
-        postGathered();
+        turn.send();
         post('close');
       }
       const timer = setTimeout(() => void worker.terminate(), graceMs);
       await exited.promise;
       clearTimeout(timer);
+    },
+  };
+};
+
+/** Collects the calls of one turn of the event loop. Calls `onUnsent` for each call if their message cannot be sent. */
+const gatherCalls = <Input>(
+  post: (message: ToThread<Input>) => void,
+  onUnsent: (id: number, cause: unknown) => void,
+) => {
+  let gathered: ThreadCall<Input>[] = [];
+  const send = (): void => {
+    const calls = gathered;
+    gathered = [];
+    try {
+      if (calls.length > 0) post({ calls });
+    } catch (cause) {
+      for (const { id } of calls) onUnsent(id, cause);
+    }
+  };
+  return {
+    send,
+    add: (call: ThreadCall<Input>): void => {
+      if (gathered.length === 0) setImmediate(send);
+      gathered.push(call);
     },
   };
 };

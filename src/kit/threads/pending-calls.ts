@@ -1,16 +1,6 @@
 import type { ThreadAnswer } from './messages.ts';
 import { ThreadError } from './thread-error.ts';
 
-/** The calls that a thread has not answered yet, in the order they were made. */
-export interface PendingCalls<Output> {
-  /** Throws ThreadError `full` when too many calls wait. */
-  add(): { id: number; answer: Promise<Output> };
-  settle(answer: ThreadAnswer<Output>): void;
-  /** Rejects one call, or all. */
-  reject(error: unknown, id?: number): void;
-  stop(): void;
-}
-
 export interface PendingCallsOptions {
   /** Names the thread in errors. */
   thread: string;
@@ -22,21 +12,16 @@ export interface PendingCallsOptions {
   onTimeout?: ((error: ThreadError) => void) | undefined;
 }
 
-interface Call<Output> {
-  resolve(output: Output): void;
-  reject(error: unknown): void;
-  since: number;
-}
-
 const overdueCheckMs = 1_000;
 
+/** The calls that a thread has not answered yet, in the order they were made. */
 export const createPendingCalls = <Output>({
   thread,
   maxCalls,
   timeoutMs,
   onTimeout,
-}: PendingCallsOptions): PendingCalls<Output> => {
-  const calls = new Map<number, Call<Output>>();
+}: PendingCallsOptions) => {
+  const calls = new Map<number, PromiseWithResolvers<Output> & { since: number }>();
   let lastId = 0;
 
   const rejectOne = (id: number, error: unknown): void => {
@@ -56,28 +41,25 @@ export const createPendingCalls = <Output>({
   const timer = setInterval(rejectOverdue, Math.min(overdueCheckMs, timeoutMs)).unref();
 
   return {
-    add: () => {
+    /** Throws ThreadError `full` when too many calls wait. */
+    add: (): { id: number; answer: Promise<Output> } => {
       if (calls.size >= maxCalls)
         throw new ThreadError('full', `${calls.size} calls wait for ${thread}; this one was not made`);
       lastId += 1;
-      const id = lastId;
-      const answer = new Promise<Output>((resolve, reject) => {
-        calls.set(id, { resolve, reject, since: performance.now() });
-      });
-      return { id, answer };
+      const call = { ...Promise.withResolvers<Output>(), since: performance.now() };
+      calls.set(lastId, call);
+      return { id: lastId, answer: call.promise };
     },
-    settle: (answer) => {
-      if ('failure' in answer) {
-        rejectOne(answer.id, new ThreadError('failed', answer.failure));
-        return;
-      }
+    settle: (answer: ThreadAnswer<Output>): void => {
       const call = calls.get(answer.id);
       calls.delete(answer.id);
-      call?.resolve(answer.output);
+      if ('failure' in answer) call?.reject(new ThreadError('failed', answer.failure));
+      else call?.resolve(answer.output);
     },
-    reject: (error, id) => {
+    /** Rejects one call, or all. */
+    reject: (error: unknown, id?: number): void => {
       for (const each of id === undefined ? calls.keys() : [id]) rejectOne(each, error);
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 };

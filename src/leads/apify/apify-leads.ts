@@ -3,7 +3,7 @@ import type { Log } from '../../kit/log.ts';
 import type { LeadQuery, LeadSource } from '../lead-source.ts';
 import type { UpstreamAnswer, UpstreamRequest } from '../upstream/ask-upstream.ts';
 import { fieldsIn, fillJson } from '../upstream/query-template.ts';
-import { follow, parseJson } from '../upstream/json-pointer.ts';
+import { follow, parseJson } from '../json-pointer.ts';
 import { createLeadFieldReader } from '../upstream/lead-fields.ts';
 import { createUpstreamLeads } from '../upstream/upstream-leads.ts';
 

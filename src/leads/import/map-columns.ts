@@ -1,4 +1,4 @@
-import { leadFields, type LeadField } from '../lead-fields.ts';
+import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed, isSameColumn, shownColumn } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
@@ -81,24 +81,10 @@ export const mapColumns = (
   for (const field of ['username', 'followers'] as const)
     if ((chosen.get(field) ?? -1) === -1) throw fieldNotFound(file, field, names, missingHint);
   const used = new Set(chosen.values());
-  const indexOf = (field: LeadField): number => chosen.get(field) ?? -1;
   return {
-    indexes: {
-      username: indexOf('username'),
-      full_name: indexOf('full_name'),
-      followers: indexOf('followers'),
-      following: indexOf('following'),
-      is_verified: indexOf('is_verified'),
-      is_business: indexOf('is_business'),
-      category: indexOf('category'),
-      bio: indexOf('bio'),
-      public_email: indexOf('public_email'),
-      media_count: indexOf('media_count'),
-      gender: indexOf('gender'),
-      profile_pic_url: indexOf('profile_pic_url'),
-      country: indexOf('country'),
-      city: indexOf('city'),
-    },
+    indexes: Object.fromEntries(
+      leadFields.map((field) => [field, chosen.get(field) ?? -1]),
+    ) as MappedColumns['indexes'],
     unused: names.filter((_, index) => !used.has(index)),
   };
 };
@@ -127,23 +113,9 @@ const findColumn = (
 /** Returns the fields of a row, named as in the contract; `undefined` for fields without a column. */
 export const fieldsOf = (
   cells: readonly unknown[],
-  indexes: Record<LeadField, number>,
-): Record<LeadField, unknown> => ({
-  username: cellAt(cells, indexes.username),
-  full_name: cellAt(cells, indexes.full_name),
-  followers: cellAt(cells, indexes.followers),
-  following: cellAt(cells, indexes.following),
-  is_verified: cellAt(cells, indexes.is_verified),
-  is_business: cellAt(cells, indexes.is_business),
-  category: cellAt(cells, indexes.category),
-  bio: cellAt(cells, indexes.bio),
-  public_email: cellAt(cells, indexes.public_email),
-  media_count: cellAt(cells, indexes.media_count),
-  gender: cellAt(cells, indexes.gender),
-  profile_pic_url: cellAt(cells, indexes.profile_pic_url),
-  country: cellAt(cells, indexes.country),
-  city: cellAt(cells, indexes.city),
-});
-
-const cellAt = (cells: readonly unknown[], index: number): unknown =>
-  index === -1 ? undefined : cells[index];
+  indexes: MappedColumns['indexes'],
+): Record<LeadField, unknown> => {
+  const fields = { ...noFields };
+  for (const field of leadFields) fields[field] = indexes[field] === -1 ? undefined : cells[indexes[field]];
+  return fields;
+};

@@ -1,4 +1,5 @@
-import { leadFields, type LeadField } from '../lead-fields.ts';
+import { follow, parsePointer } from '../json-pointer.ts';
+import { leadFields, noFields, type LeadField } from '../lead-fields.ts';
 import { columnKey, fieldNamed } from './column-names.ts';
 import type { ColumnMap } from './input-options.ts';
 import { shownValue } from './shown-value.ts';
@@ -40,49 +41,14 @@ const maxTold = 50;
 /** Bounds memory for objects with ever new names. */
 const maxNames = 10_000;
 
-/** Splits a JSON Pointer (RFC 6901) into tokens. */
-const pointerTokens = (pointer: string): string[] =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-
 /**
  * Maps members by `columns`, then by the fields' names, then by known synonyms. A counter inside (`edge_followed_by: {
  * count }`) is found too. A null or empty member is skipped. A list or an object is skipped if another member of its
  * field has a plain value (`posts` beside `posts_count`), unless `columns` names it.
  */
 export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {}): ObjectMapper => {
-  const chosen = new Map<string, { field: LeadField; column: string }>();
-  const pointers: { field: LeadField; tokens: string[] }[] = [];
-  const decided = new Set<LeadField>();
-  for (const field of leadFields) {
-    const column = columns[field];
-    if (column === undefined) continue;
-    decided.add(field);
-    if (column.startsWith('/')) pointers.push({ field, tokens: pointerTokens(column) });
-    else if (column !== '') chosen.set(columnKey(column), { field, column });
-  }
+  const { pointers, targetOf } = readColumns(columns);
   const pointedAt = new Set(pointers.map(({ tokens }) => tokens[0]));
-
-  const targetOf = (name: string): Target | null => {
-    const choice = chosen.get(columnKey(name));
-    if (choice !== undefined) {
-      const { field, column } = choice;
-      return { field, rank: name === column ? ranks.chosen : ranks.chosenInOtherCase, inner: null };
-    }
-    const named = fieldNamed(name);
-    if (named !== null) {
-      const { field, isOwnName } = named;
-      if (decided.has(field)) return null;
-      const ownRank = name === field ? ranks.ownName : ranks.ownNameOtherwise;
-      return { field, rank: isOwnName ? ownRank : ranks.otherName, inner: null };
-    }
-    const counted = fieldNamed(`${name}/count`);
-    return counted === null || decided.has(counted.field)
-      ? null
-      : { field: counted.field, rank: ranks.otherName, inner: 'count' };
-  };
   const targets = new Map<string, Target | null>();
   const told = new Map<string, { isUsed: boolean }>();
   const learn = (name: string): Target | null => {
@@ -93,33 +59,11 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
     return target;
   };
 
-  const problemOf = (
-    object: Record<string, unknown>,
-    ties: readonly Tie[],
-    bestRanks: Partial<Record<LeadField, number>>,
-  ): string | null => {
-    // A better member may have followed two equal ones.
-    const tie = ties.find(({ field, rank }) => bestRanks[field] === rank);
-    if (tie === undefined) return null;
-    const byValue = new Map<unknown, string>();
-    for (const name of Object.keys(object)) {
-      const target = targetOf(name);
-      if (target?.field !== tie.field) continue;
-      const value = valueOf(object, name, target);
-      if (!saysNothing(value) && rankOf(target, value) === tie.rank && !byValue.has(value))
-        byValue.set(value, name);
-    }
-    return (
-      `Several members have a value for ${tie.field}: ${[...byValue.values()].slice(0, 2).map(shownValue).join(' and ')}. ` +
-      `Choose with --column ${tie.field}=NAME.`
-    );
-  };
-
   return {
     fieldsOf(object) {
-      const fields = noFields();
+      const fields = { ...noFields };
       const bestRanks: Partial<Record<LeadField, number>> = {};
-      let ties: Tie[] | null = null;
+      const ties: Tie[] = [];
       for (const name of Object.keys(object)) {
         const known = targets.get(name);
         const target = known === undefined ? learn(name) : known;
@@ -134,14 +78,59 @@ export const createObjectMapper = ({ columns = {} }: { columns?: ColumnMap } = {
         if (best === undefined || rank < best) {
           bestRanks[field] = rank;
           fields[field] = value;
-        } else if (rank === best && value !== fields[field]) (ties ??= []).push({ field, rank });
+        } else if (rank === best && value !== fields[field]) ties.push({ field, rank });
       }
-      for (const { field, tokens } of pointers) fields[field] = tokens.reduce<unknown>(memberOf, object);
-      return { fields, problem: ties === null ? null : problemOf(object, ties, bestRanks) };
+      for (const { field, tokens } of pointers) fields[field] = follow(object, tokens);
+      // A better member may have followed two equal ones.
+      const tie = ties.find(({ field, rank }) => bestRanks[field] === rank);
+      return { fields, problem: tie === undefined ? null : describeTie(object, tie, targetOf) };
     },
     names: () => [...told.keys()],
     unused: () => [...told].filter(([, { isUsed }]) => !isUsed).map(([name]) => name),
   };
+};
+
+/** Splits `columns` into JSON pointers and a look-up of members by their names. */
+const readColumns = (columns: ColumnMap) => {
+  const chosen = new Map<string, { field: LeadField; column: string }>();
+  const pointers: { field: LeadField; tokens: string[] }[] = [];
+  for (const field of leadFields) {
+    const column = columns[field];
+    if (column?.startsWith('/') === true) pointers.push({ field, tokens: parsePointer(column) });
+    else if (column !== undefined && column !== '') chosen.set(columnKey(column), { field, column });
+  }
+  const targetOf = (name: string): Target | null => {
+    const choice = chosen.get(columnKey(name));
+    if (choice !== undefined) {
+      const { field, column } = choice;
+      return { field, rank: name === column ? ranks.chosen : ranks.chosenInOtherCase, inner: null };
+    }
+    const named = fieldNamed(name);
+    const counted = named === null ? fieldNamed(`${name}/count`) : null;
+    const { field } = named ?? counted ?? {};
+    if (field === undefined || columns[field] !== undefined) return null;
+    if (named?.isOwnName !== true)
+      return { field, rank: ranks.otherName, inner: named === null ? 'count' : null };
+    return { field, rank: name === field ? ranks.ownName : ranks.ownNameOtherwise, inner: null };
+  };
+  return { pointers, targetOf };
+};
+
+const describeTie = (
+  object: Record<string, unknown>,
+  { field, rank }: Tie,
+  targetOf: (name: string) => Target | null,
+): string => {
+  const byValue = new Map<unknown, string>();
+  for (const name of Object.keys(object)) {
+    const target = targetOf(name);
+    if (target?.field !== field) continue;
+    const value = valueOf(object, name, target);
+    if (!saysNothing(value) && rankOf(target, value) === rank && !byValue.has(value))
+      byValue.set(value, name);
+  }
+  const names = [...byValue.values()].slice(0, 2).map(shownValue).join(' and ');
+  return `Several members have a value for ${field}: ${names}. Choose with --column ${field}=NAME.`;
 };
 
 /** Many dumps contain every name, with null or an empty text for unknown values. */
@@ -151,26 +140,4 @@ const rankOf = ({ rank }: Target, value: unknown): number =>
   typeof value === 'object' && value !== null && rank > ranks.chosenInOtherCase ? rank + structureRank : rank;
 
 const valueOf = (object: Record<string, unknown>, name: string, { inner }: Target): unknown =>
-  inner === null ? object[name] : memberOf(object[name], inner);
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
-
-const noFields = (): Record<LeadField, unknown> => ({
-  username: undefined,
-  full_name: undefined,
-  followers: undefined,
-  following: undefined,
-  is_verified: undefined,
-  is_business: undefined,
-  category: undefined,
-  bio: undefined,
-  public_email: undefined,
-  media_count: undefined,
-  gender: undefined,
-  profile_pic_url: undefined,
-  country: undefined,
-  city: undefined,
-});
+  inner === null ? object[name] : follow(object[name], [inner]);

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { canonicalJson } from '../../kit/json.ts';
+import { z } from 'zod';
+import { canonicalJson, type Json } from '../../kit/json.ts';
 import type { LeadBatch } from '../lead-keeper.ts';
 import { leadFields } from '../lead-fields.ts';
 import type { FileLeadInput, InputProgress, LeadInputOptions } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fileProblem } from './open-raw-file.ts';
 import { readFileRows } from './read-file-rows.ts';
-import { readPosition, type InputPosition } from './input-position.ts';
 
 /** Increase when the same files could give other rows than before. */
-const readerVersion = 4;
+const readerVersion = 5;
 
 /**
  * Opens profile files for an import: CSV, JSON Lines or Parquet; plain, gzip or zstd. Rows without a valid profile go
@@ -36,7 +36,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
       const batches = readFileRows({
         ...options,
         file,
-        after: null,
+        skip: 0,
         signal,
         onBytes: () => undefined,
         onUnusedColumns: () => undefined,
@@ -47,26 +47,29 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   };
 
   async function* read({ after, signal }: Parameters<FileLeadInput['read']>[0]): AsyncGenerator<LeadBatch> {
-    const start: InputPosition = after === null ? beginning : readPosition(after);
-    Object.assign(progress, { bytes: 0, rows: start.rows, rejected: start.rejected });
+    const start = after === null ? beginning : readPosition(after);
     let { rows, rejected } = start;
+    Object.assign(progress, { bytes: 0, rows, rejected });
     let bytesBefore = 0;
     if (after === null) await lookAtOthers(signal);
     for (const [index, file] of files.entries()) {
       if (index >= start.file) {
+        let rowsOfFile = index === start.file ? start.rowsOfFile : 0;
         const batches = readFileRows({
           ...options,
           file,
-          after: index === start.file ? start.at : null,
+          skip: rowsOfFile,
           signal,
           onBytes: (bytes) => (progress.bytes = bytesBefore + bytes),
         });
         for await (const batch of batches) {
           for (const row of batch.rejected) await options.onRejected?.({ file, ...row });
-          rows += batch.leads.length + batch.rejected.length;
+          const read = batch.leads.length + batch.rejected.length;
+          rows += read;
+          rowsOfFile += read;
           rejected += batch.rejected.length;
           Object.assign(progress, { rows, rejected });
-          yield { leads: batch.leads, position: { file: index, rows, rejected, at: { ...batch.next } } };
+          yield { leads: batch.leads, position: { file: index, rowsOfFile, rows, rejected } };
           signal.throwIfAborted();
         }
       }
@@ -86,7 +89,26 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   };
 };
 
-const beginning: InputPosition = { file: 0, rows: 0, rejected: 0, at: null };
+const count = z.int().min(0);
+
+/** A position between two rows of an input, as in a batch's `position`. */
+const positionSchema = z.object({
+  /** The index of the file. */
+  file: count,
+  /** Rows read of this file so far. */
+  rowsOfFile: count,
+  /** Rows read of all files so far, and the number of rejected ones. */
+  rows: count,
+  rejected: count,
+});
+
+const beginning = { file: 0, rowsOfFile: 0, rows: 0, rejected: 0 };
+
+const readPosition = (position: Json): z.infer<typeof positionSchema> => {
+  const read = positionSchema.safeParse(position);
+  if (read.success) return read.data;
+  throw new LeadInputError('The place where the import stopped cannot be understood; begin it again.');
+};
 
 const meaningOf = ({ format, columns, defaults, delimiter, hasHeader }: LeadInputOptions): object => ({
   format,

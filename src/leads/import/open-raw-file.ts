@@ -1,6 +1,8 @@
+import { close, constants, open as openDescriptor } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { LeadInputError } from './lead-input-error.ts';
-import { openPipe } from './open-pipe.ts';
 
 /** The stored bytes of a file or stream, before decompression. */
 export interface RawFile {
@@ -8,8 +10,8 @@ export interface RawFile {
   head: Buffer;
   /** The size of a regular file; null for a stream, which can only be read once from its beginning. */
   size: number | null;
-  /** Yields blocks from byte `from` on; `from` is 0 for a stream. */
-  chunks(from: number): AsyncIterable<Buffer>;
+  /** Yields all blocks. Call it once. */
+  chunks(): AsyncIterable<Buffer>;
   /** Returns `length` bytes from `start` on, of a regular file. Rejects if there are fewer. */
   slice(start: number, length: number): Promise<Buffer<ArrayBuffer>>;
   /** Rejects if the file changed after it was opened. */
@@ -83,8 +85,8 @@ const rawRegularFile = async (
     }
     return buffer;
   };
-  async function* chunks(from: number): AsyncGenerator<Buffer> {
-    let position = from;
+  async function* chunks(): AsyncGenerator<Buffer> {
+    let position = 0;
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -163,3 +165,17 @@ export const rawStream = async (
 };
 
 const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+/**
+ * Opens a named pipe, even without a writer. The stream waits for one and can be destroyed meanwhile. The usual open
+ * would block a thread that nothing can end. Rejects with the system's error.
+ */
+const openPipe = async (file: string): Promise<NodeJS.ReadableStream> => {
+  const descriptor = await promisify(openDescriptor)(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return new Socket({ fd: descriptor, readable: true, writable: false });
+  } catch (error) {
+    await promisify(close)(descriptor);
+    throw error;
+  }
+};

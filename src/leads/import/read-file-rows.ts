@@ -1,7 +1,6 @@
 import { compressionOf, decompress } from './decompress.ts';
 import { checkReadable, formatOfName, formatOfText, isParquet } from './file-format.ts';
 import type { InputFormat, LeadInputOptions } from './input-options.ts';
-import type { FilePlace } from './input-position.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { openRawFile, rawStream, type RawFile } from './open-raw-file.ts';
 import { readCsv } from './read-csv.ts';
@@ -10,15 +9,15 @@ import type { RowBatch } from './row-batch.ts';
 
 export interface FileRowsOptions extends LeadInputOptions {
   file: string;
-  /** Null to begin at the start. */
-  after: FilePlace | null;
+  /** The number of rows that an earlier import has read: they are left out. */
+  skip: number;
   signal: AbortSignal;
   /** Called with the number of stored bytes read so far. */
   onBytes: (bytes: number) => void;
 }
 
 /** Reads the rows of one file of any format and compression. Rejects with LeadInputError. */
-export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<RowBatch<FilePlace>> {
+export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<RowBatch> {
   const { file, signal } = options;
   let bytes = 0;
   const onBytes = (more: number): void => {
@@ -37,56 +36,30 @@ export async function* readFileRows(options: FileRowsOptions): AsyncGenerator<Ro
   }
 }
 
-async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<RowBatch<FilePlace>> {
-  const { file, after, signal, columns, defaults, delimiter, hasHeader = true, onBytes } = options;
-  const onUnusedColumns = (unused: readonly string[]): void =>
-    options.onUnusedColumns?.({ file, columns: unused.slice(0, 50) });
+async function* rowsOf(raw: RawFile, options: FileRowsOptions): AsyncGenerator<RowBatch> {
+  const { file, signal, hasHeader = true } = options;
   const compression = compressionOf(raw.head);
   const named =
     options.format ?? (compression === null && isParquet(raw.head) ? 'parquet' : formatOfName(file));
-  if (named === 'parquet' || after?.format === 'parquet') {
+  const rowOptions = {
+    ...options,
+    hasHeader,
+    onUnusedColumns: (unused: readonly string[]) =>
+      options.onUnusedColumns?.({ file, columns: unused.slice(0, 50) }),
+  };
+  if (named === 'parquet') {
     checkParquet(raw, { file, compression });
     const { readParquet } = await import('./read-parquet.ts');
-    const place = after?.format === 'parquet' ? after : null;
-    for await (const batch of readParquet(raw, place, {
-      file,
-      columns,
-      defaults,
-      signal,
-      onUnusedColumns,
-      onBytes,
-    }))
-      yield { ...batch, next: { format: 'parquet', ...batch.next } };
-    return;
+    return yield* readParquet(raw, rowOptions);
   }
-  const unpacked = (from: number): AsyncIterable<Buffer> =>
-    compression === null
-      ? raw.chunks(from)
-      : skipBytes(decompress(raw.chunks(0), { file, compression, signal }), from);
-  if (after !== null && compression === null) onBytes(after.byte);
-  // A resumed file was checked at its beginning before.
-  const text =
-    after === null
-      ? await lookAtText(unpacked(0), { file, format: named, isPacked: compression !== null })
-      : { format: after.format, openAt: unpacked };
-  switch (text.format) {
-    case 'csv': {
-      const place = after?.format === 'csv' ? after : null;
-      for await (const batch of readCsv(text.openAt, place, {
-        file,
-        columns,
-        defaults,
-        delimiter,
-        hasHeader,
-        onUnusedColumns,
-      }))
-        yield { ...batch, next: { format: 'csv', ...batch.next } };
-      return;
-    }
-    case 'jsonl':
-      for await (const batch of readJsonl(text.openAt, after, { file, columns, defaults, onUnusedColumns }))
-        yield { ...batch, next: { format: 'jsonl', ...batch.next } };
-  }
+  const unpacked =
+    compression === null ? raw.chunks() : decompress(raw.chunks(), { file, compression, signal });
+  const { format, chunks } = await lookAtText(unpacked, {
+    file,
+    format: named,
+    isPacked: compression !== null,
+  });
+  return yield* format === 'csv' ? readCsv(chunks, rowOptions) : readJsonl(chunks, rowOptions);
 }
 
 const checkParquet = (
@@ -114,7 +87,7 @@ const lookAtText = async (
     format,
     isPacked,
   }: { file: string; format: Exclude<InputFormat, 'parquet'> | null; isPacked: boolean },
-): Promise<{ format: 'csv' | 'jsonl'; openAt: () => AsyncIterable<Buffer> }> => {
+): Promise<{ format: 'csv' | 'jsonl'; chunks: AsyncIterable<Buffer> }> => {
   const iterator = chunks[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   try {
@@ -131,7 +104,7 @@ const lookAtText = async (
           : `${file} is Parquet; omit --format, or use --format parquet.`,
       );
     const found = format === 'csv' ? 'csv' : formatOfText(file, head.subarray(0, 4096));
-    return { format: format ?? found, openAt: () => withHead(head, iterator) };
+    return { format: format ?? found, chunks: withHead(head, iterator) };
   } catch (error) {
     await iterator.return?.();
     throw error;
@@ -144,13 +117,5 @@ async function* withHead(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenera
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   } finally {
     await rest.return?.();
-  }
-}
-
-async function* skipBytes(chunks: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
-  let left = count;
-  for await (const chunk of chunks) {
-    if (left < chunk.length) yield chunk.subarray(left);
-    left = Math.max(0, left - chunk.length);
   }
 }

@@ -1,39 +1,20 @@
-import type { LeadDefaults } from '../lead-fields.ts';
-import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldNotFound } from './map-columns.ts';
 import { createObjectMapper } from './map-object.ts';
-import { createBatchBuilder, type RowBatch } from './row-batch.ts';
+import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 import { shownValue } from './shown-value.ts';
-import {
-  countBytes,
-  notUtf8Problem,
-  textBlocks,
-  tooLongProblem,
-  type TextBlock,
-  type TextPlace,
-} from './text-blocks.ts';
-
-export interface JsonlOptions {
-  file: string;
-  columns?: ColumnMap;
-  defaults?: LeadDefaults;
-  onUnusedColumns: (columns: readonly string[]) => void;
-}
+import { notUtf8Problem, textBlocks, tooLongProblem, type TextBlock } from './text-blocks.ts';
 
 /** After this many rows, or at the end of the file, the members are compared with those of profiles. */
 const rowsOfMapping = 500;
 
-/**
- * Reads the objects of a JSON Lines file and skips blank lines. `openAt` gives its unpacked bytes from a position on.
- */
+/** Reads the objects of a JSON Lines file from its unpacked bytes, and skips blank lines. */
 export async function* readJsonl(
-  openAt: (byte: number) => AsyncIterable<Buffer>,
-  after: TextPlace | null,
-  { file, columns, defaults, onUnusedColumns }: JsonlOptions,
-): AsyncGenerator<RowBatch<TextPlace>> {
-  const begin = after ?? { byte: 0, line: 1 };
-  const batch = createBatchBuilder<TextPlace>(begin, defaults);
+  chunks: AsyncIterable<Buffer>,
+  options: RowOptions,
+): AsyncGenerator<RowBatch> {
+  const { file, skip, columns, onUnusedColumns } = options;
+  const batch = createBatchBuilder(options);
   const mapper = createObjectMapper({ columns });
   const unmapped = { username: 0, followers: 0 };
   let objects = 0;
@@ -63,36 +44,32 @@ export async function* readJsonl(
       ambiguous += 1;
       ambiguity ??= problem;
     }
-    if (after === null && objects === rowsOfMapping) checkMapped(mapper.names());
+    if (skip === 0 && objects === rowsOfMapping) checkMapped(mapper.names());
     if (problem === null) batch.add(fields, line, show);
     else batch.reject(problem, line, show);
   };
 
-  function* rowsOf(block: TextBlock): Generator<RowBatch<TextPlace>> {
-    const { text, notUtf8 } = block;
-    const byteAt = countBytes(block);
-    let { line } = block.start;
+  function* rowsOf({ text, notUtf8, line: first }: TextBlock): Generator<RowBatch> {
+    let line = first;
     for (let at = 0; at < text.length; line += 1) {
       const lineFeed = text.indexOf('\n', at);
       const end = lineFeed === -1 ? text.length : lineFeed;
       const content = text.slice(at, end).trim();
       at = end + 1;
-      if (content === '') continue;
+      if (content === '' || batch.skips()) continue;
       if (notUtf8?.has(line) === true) batch.reject(notUtf8Problem, line, () => content);
       else take(content, line);
-      if (batch.isFull()) yield batch.take({ byte: byteAt(Math.min(at, text.length)), line: line + 1 });
+      if (batch.isFull()) yield batch.take();
     }
-    if (batch.isFullAt(block.end.byte)) yield batch.take(block.end);
+    if (!batch.isEmpty()) yield batch.take();
   }
 
-  let end: TextPlace = begin;
-  for await (const block of textBlocks(openAt(begin.byte), begin)) {
-    ({ end } = block);
-    if (block.isCut) batch.reject(tooLongProblem, block.start.line, () => block.text);
-    else yield* rowsOf(block);
+  for await (const block of textBlocks(chunks)) {
+    if (!block.isCut) yield* rowsOf(block);
+    else if (!batch.skips()) batch.reject(tooLongProblem, block.line, () => block.text);
   }
-  if (after === null && objects < rowsOfMapping) checkMapped(mapper.names());
-  if (!batch.isEmpty()) yield batch.take(end);
+  if (skip === 0 && objects < rowsOfMapping) checkMapped(mapper.names());
+  if (!batch.isEmpty()) yield batch.take();
   const unused = mapper.unused();
   if (unused.length > 0) onUnusedColumns(unused);
 }

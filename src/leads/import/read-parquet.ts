@@ -1,48 +1,48 @@
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import {
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
   type AsyncBuffer,
+  type Compressors,
   type FileMetaData,
   type SchemaTree,
 } from 'hyparquet';
-import type { LeadDefaults } from '../lead-fields.ts';
+import { compressors } from 'hyparquet-compressors';
 import type { ColumnMap } from './input-options.ts';
 import { LeadInputError } from './lead-input-error.ts';
 import { fieldsOf, mapColumns } from './map-columns.ts';
-import { parquetCompressors } from './parquet-compressors.ts';
-import { slicesOf } from './parquet-slices.ts';
 import type { RawFile } from './open-raw-file.ts';
-import { createBatchBuilder, type RowBatch } from './row-batch.ts';
+import { createBatchBuilder, type RowBatch, type RowOptions } from './row-batch.ts';
 
-/** A position between two rows: the number of rows before it. */
-export interface ParquetPlace {
-  row: number;
-}
-
-export interface ParquetOptions {
-  file: string;
-  columns?: ColumnMap;
-  defaults?: LeadDefaults;
+export interface ParquetOptions extends RowOptions {
   signal: AbortSignal;
-  onUnusedColumns: (columns: readonly string[]) => void;
   /** Called with the progress in bytes of the file. */
   onBytes: (bytes: number) => void;
 }
 
 const maxMetadataBytes = 64 * 1024 ** 2;
+/** Limit for the used columns of one row group, which is held compressed and partly decompressed. */
+const maxGroupBytes = 1024 ** 3;
+/** A row group of up to twice this size is decompressed at once. The pages of a larger one are read once per slice. */
+const sliceRows = 65_536;
+
+/** Decompresses Parquet pages, with Node if possible, and never to more bytes than a page declares. */
+const boundedCompressors: Compressors = {
+  ...compressors,
+  GZIP: (input, length) => gunzipSync(input, { maxOutputLength: Math.max(length, 1) }),
+  BROTLI: (input, length) => brotliDecompressSync(input, { maxOutputLength: Math.max(length, 1) }),
+  ZSTD: (input, length) => zstdDecompressSync(input, { maxOutputLength: Math.max(length, 1) }),
+};
+
 /**
  * Reads the rows of a Parquet file, one row group at a time and only the used columns. A column within a structure is
  * named by its path, `owner/username`.
  */
-export async function* readParquet(
-  raw: RawFile,
-  after: ParquetPlace | null,
-  options: ParquetOptions,
-): AsyncGenerator<RowBatch<ParquetPlace>> {
+export async function* readParquet(raw: RawFile, options: ParquetOptions): AsyncGenerator<RowBatch> {
   const { file, signal } = options;
   try {
-    yield* rowsOf(raw, after?.row ?? 0, options);
+    yield* rowsOf(raw, options);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof LeadInputError) throw error;
@@ -51,45 +51,82 @@ export async function* readParquet(
   }
 }
 
-async function* rowsOf(
-  raw: RawFile,
-  after: number,
-  { file, columns, defaults, signal, onUnusedColumns, onBytes }: ParquetOptions,
-): AsyncGenerator<RowBatch<ParquetPlace>> {
+async function* rowsOf(raw: RawFile, options: ParquetOptions): AsyncGenerator<RowBatch> {
+  const { file, skip, columns, signal, onUnusedColumns, onBytes } = options;
   const buffer = asyncBuffer(raw, signal);
   const metadata = await readMetadata(buffer, file);
   const paths = leafPaths(parquetSchema(metadata));
   const names = paths.map((path) => path.join('/'));
   const { indexes, unused } = mapColumns(names, { file, columns: withoutLeadingSlashes(columns) });
-  if (unused.length > 0 && after === 0) onUnusedColumns(unused);
+  if (unused.length > 0 && skip === 0) onUnusedColumns(unused);
   const used = new Set(Object.values(indexes).filter((index) => index !== -1));
   const tops = [...new Set([...used].map((index) => paths[index]?.[0] ?? ''))];
 
-  const batch = createBatchBuilder<ParquetPlace>({ row: after }, defaults);
+  const batch = createBatchBuilder(options);
   for (const slice of slicesOf(metadata, { file, tops })) {
     signal.throwIfAborted();
     onBytes(slice.bytes);
-    if (slice.end <= after) continue;
-    const start = Math.max(slice.start, after);
+    if (slice.end <= skip) continue;
+    const start = Math.max(slice.start, skip);
     const rows = await parquetReadObjects({
       file: buffer,
       metadata,
       columns: tops,
       rowStart: start,
       rowEnd: slice.end,
-      compressors: parquetCompressors,
+      compressors: boundedCompressors,
     });
     if (rows.length !== slice.end - start)
       throw new LeadInputError(`${file} is damaged: it has fewer rows than declared.`);
     for (const [index, row] of rows.entries()) {
       const cells = paths.map((path, column) => (used.has(column) ? cellOf(row, path) : undefined));
-      const line = start + index + 1;
-      batch.add(fieldsOf(cells, indexes), line, () =>
+      batch.add(fieldsOf(cells, indexes), start + index + 1, () =>
         JSON.stringify(row, (_, value: unknown) => plain(value)),
       );
-      if (batch.isFull()) yield batch.take({ row: line });
+      if (batch.isFull()) yield batch.take();
     }
-    if (!batch.isEmpty()) yield batch.take({ row: slice.end });
+    if (!batch.isEmpty()) yield batch.take();
+  }
+}
+
+/** Rows of one row group that are decompressed together. */
+interface ParquetSlice {
+  start: number;
+  end: number;
+  /** Its share of the file, in bytes. */
+  bytes: number;
+}
+
+/**
+ * Yields the rows of a file in slices. `tops` are the used columns. Throws LeadInputError for a row group that would
+ * not fit in memory.
+ */
+export function* slicesOf(
+  metadata: FileMetaData,
+  { file, tops }: { file: string; tops: readonly string[] },
+): Generator<ParquetSlice> {
+  let groupStart = 0;
+  for (const [index, group] of metadata.row_groups.entries()) {
+    const rows = Number(group.num_rows);
+    let packed = 0;
+    let unpacked = 0;
+    for (const { meta_data: column } of group.columns) {
+      packed += Number(column?.total_compressed_size ?? 0);
+      if (tops.includes(column?.path_in_schema[0] ?? ''))
+        unpacked += Number(column?.total_uncompressed_size ?? 0);
+    }
+    if (unpacked > maxGroupBytes)
+      throw new LeadInputError(
+        `${file} has ${unpacked} bytes in row group ${index + 1}; ${maxGroupBytes} is the maximum. ` +
+          'Write it again with smaller row groups, 100,000 rows each.',
+      );
+    const size = rows <= 2 * sliceRows ? rows : sliceRows;
+    for (let start = 0; start < rows; start += size) {
+      const end = Math.min(start + size, rows);
+      const bytes = Math.round((packed * (end - start)) / rows);
+      yield { start: groupStart + start, end: groupStart + end, bytes };
+    }
+    groupStart += rows;
   }
 }
 

@@ -1,47 +1,35 @@
 import { isUtf8 } from 'node:buffer';
 
-/** A position in a text file between two lines: the unpacked byte, and the number of the line after it. */
-export interface TextPlace {
-  byte: number;
-  /** From 1. */
-  line: number;
-}
-
 /** Whole lines of text. Only the last line of a file may lack its line feed. */
 export interface TextBlock {
   text: string;
-  start: TextPlace;
-  end: TextPlace;
-  /**
-   * Lines that are not UTF-8, or null. In them `text` has a question mark for each non-ASCII byte, so its length equals
-   * the number of bytes.
-   */
+  /** The number of the first line, from 1. */
+  line: number;
+  /** Lines that are not UTF-8, or null. In them `text` has a question mark for each byte that is not ASCII. */
   notUtf8: ReadonlySet<number> | null;
-  /** True if this is one line longer than `longestLine`, and `text` is only its beginning. */
+  /** True if this is one line longer than `maxLineBytes`, and `text` is only its beginning. */
   isCut: boolean;
 }
 
-/** In bytes. A longer line is not a profile, and one line is held in memory as a whole. */
-export const longestLine = 1024 * 1024;
+/** A longer line is not a profile, and one line is held in memory as a whole. */
+export const maxLineBytes = 1024 * 1024;
 /** Bytes kept of a line that is too long, for its report. */
 const keptOfCut = 4096;
 const lineFeed = 0x0a;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * Cuts `chunks`, from position `start` on, into blocks of whole lines, in order and without gaps. A byte order mark at
- * the beginning of the file is removed. Memory: two chunks and `longestLine`.
+ * Cuts `chunks` into blocks of whole lines, in order and without gaps. A byte order mark at the beginning is removed.
+ * Memory: two chunks and `maxLineBytes`.
  */
-export async function* textBlocks(
-  chunks: AsyncIterable<Buffer>,
-  start: TextPlace,
-): AsyncGenerator<TextBlock> {
-  let place = start;
+export async function* textBlocks(chunks: AsyncIterable<Buffer>): AsyncGenerator<TextBlock> {
+  let line = 1;
+  let isFirst = true;
   /** Whole lines, and the beginning of a line whose end has not arrived. */
   let held: Buffer[] = [];
   let heldBytes = 0;
-  /** The line that is too long and whose end has not arrived. */
-  let cut: { kept: Buffer; bytes: number } | null = null;
+  /** The beginning of a line that is too long and whose end has not arrived. */
+  let cut: Buffer | null = null;
 
   const hold = (bytes: Buffer): void => {
     held.push(bytes);
@@ -54,45 +42,37 @@ export async function* textBlocks(
     heldBytes = 0;
     return bytes;
   };
-  const wholeBlock = (bytes: Buffer): TextBlock => {
-    const begin = place.byte === 0 && bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
-    const end = { byte: place.byte + bytes.length, line: place.line + countLineFeeds(bytes) };
-    const { text, notUtf8 } = decode(bytes.subarray(begin), place.line);
-    const block = { text, start: { byte: place.byte + begin, line: place.line }, end, notUtf8, isCut: false };
-    place = end;
-    return block;
-  };
-  const cutBlock = ({ kept, bytes }: { kept: Buffer; bytes: number }): TextBlock => {
-    const end = { byte: place.byte + bytes, line: place.line + 1 };
-    const block = { ...decode(kept, place.line), start: place, end, isCut: true };
-    place = end;
+  const toBlock = (bytes: Buffer, isCut: boolean): TextBlock => {
+    const begin = isFirst && bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
+    const block = { ...decode(bytes.subarray(begin), line), line, isCut };
+    line += isCut ? 1 : countLineFeeds(bytes);
+    isFirst = false;
     return block;
   };
 
   for await (const chunk of chunks) {
     let rest = chunk;
     const firstEnd = rest.indexOf(lineFeed) + 1;
-    if (cut === null && heldBytes + (firstEnd === 0 ? rest.length : firstEnd) > longestLine) {
+    if (cut === null && heldBytes + (firstEnd === 0 ? rest.length : firstEnd) > maxLineBytes) {
       // Only part of the open line: never more than one whole line is held.
-      cut = { kept: Buffer.concat([...held, rest], keptOfCut), bytes: heldBytes };
+      cut = Buffer.concat([...held, rest], keptOfCut);
       release();
     }
     if (cut !== null) {
-      cut.bytes += firstEnd === 0 ? rest.length : firstEnd;
       if (firstEnd === 0) continue;
-      yield cutBlock(cut);
+      yield toBlock(cut, true);
       cut = null;
       rest = rest.subarray(firstEnd);
     }
     const lastEnd = rest.lastIndexOf(lineFeed) + 1;
     if (lastEnd > 0) {
       hold(rest.subarray(0, lastEnd));
-      yield wholeBlock(release());
+      yield toBlock(release(), false);
     }
     if (lastEnd < rest.length) hold(rest.subarray(lastEnd));
   }
-  if (cut !== null) yield cutBlock(cut);
-  if (heldBytes > 0) yield wholeBlock(release());
+  if (cut !== null) yield toBlock(cut, true);
+  if (heldBytes > 0) yield toBlock(release(), false);
 }
 
 const countLineFeeds = (bytes: Buffer): number => {
@@ -118,32 +98,20 @@ const decode = (bytes: Buffer, line: number): Pick<TextBlock, 'text' | 'notUtf8'
   return { text: readable.toString('utf8'), notUtf8 };
 };
 
-/** Joins two blocks. `from` is an index in the first block's text, whose beginning is cut off. */
+/** Joins two blocks that follow each other. The first one is cut off before index `from`, which is in line `line`. */
 export const joinBlocks = (
-  first: { block: TextBlock; from: number; start: TextPlace },
+  first: { block: TextBlock; from: number; line: number },
   second: TextBlock,
 ): TextBlock => {
   const { notUtf8 } = first.block;
   return {
     text: first.block.text.slice(first.from) + second.text,
-    start: first.start,
-    end: second.end,
+    line: first.line,
     notUtf8: notUtf8 === null ? second.notUtf8 : new Set([...notUtf8, ...(second.notUtf8 ?? [])]),
     isCut: false,
   };
 };
 
-/** Returns a function that gives the byte of a position in a block. Positions must ascend. */
-export const countBytes = ({ text, start }: TextBlock): ((index: number) => number) => {
-  let byte = start.byte;
-  let counted = 0;
-  return (index) => {
-    byte += Buffer.byteLength(text.slice(counted, index));
-    counted = index;
-    return byte;
-  };
-};
-
 export const notUtf8Problem =
   'The row is not UTF-8. Convert the file first: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW';
-export const tooLongProblem = `The line is longer than ${longestLine} bytes.`;
+export const tooLongProblem = `The line is longer than ${maxLineBytes} bytes.`;

@@ -4,7 +4,7 @@ import { eachWord } from './each-word.ts';
  * Defines a search by `query` for every engine (docs/contract.md, "Search"). The functions here and in lead-terms.ts
  * turn profiles and queries into terms. A profile matches when each term of the query is one of its terms or, from
  * three characters on, the beginning of one. Engines store terms and compare them as plain strings. Tests compare them
- * with reference-search.ts, a plain scan.
+ * with test/leads/reference-search.ts, a plain scan.
  *
  * - Text is folded first (fold-text.ts). A word is a run of letters, digits and combining marks. Everything else
  *   separates words: spaces, punctuation, underscores, emojis, `#` of a hashtag, `@` of a name, apostrophes.

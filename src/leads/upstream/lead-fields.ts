@@ -1,7 +1,7 @@
 import { leadFields, type LeadField } from '../lead-fields.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { Lead } from '../lead-source.ts';
-import { follow, parsePointer } from './json-pointer.ts';
+import { follow, parsePointer } from '../json-pointer.ts';
 
 /** The names that services and actors commonly use for the fields of an Instagram profile, mostly the contract's first. */
 const defaultPointers: Record<LeadField, string> = {

@@ -1,7 +1,7 @@
 import type { LeadDefaults } from '../lead-fields.ts';
 import type { LeadFieldPointers } from './upstream-settings.ts';
 import type { LeadQuery } from '../lead-source.ts';
-import { follow, parseJson, parsePointer } from './json-pointer.ts';
+import { follow, parseJson, parsePointer } from '../json-pointer.ts';
 import { createLeadFieldReader } from './lead-fields.ts';
 import { toLeads, type FoundLeads } from './to-leads.ts';
 

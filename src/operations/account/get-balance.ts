@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { formatUsd } from '../../kit/money.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { usd } from '../answer-fields.ts';
-import { getBalanceExamples } from './account-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 
 const input = z.object({});
 
@@ -17,20 +16,28 @@ const output = z.looseObject({
     .describe('Signs webhooks. Over REST only: it belongs on a backend, not in a conversation.'),
 });
 
-export const getBalance: ReadOperation<z.infer<typeof input>> = {
+export const getBalance = readOperation({
   name: 'get_balance',
   title: 'Read the balance',
   description: 'The prepaid balance in USD that is available now. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output,
-  rest: { method: 'GET', path: '/v1/balance', query: [], validation: 'envelope', errors: [] },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/balance',
+  errors: [],
   docs: {
     answer: 'Balance',
     description: null,
-    examples: getBalanceExamples,
+    examples: [
+      {
+        summary: 'An account with its webhook secret',
+        status: 200,
+        answer: {
+          balance_usd: '24.96',
+          currency: 'USD',
+          webhook_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwYzcH5hPLv3s=',
+        },
+      },
+    ],
     wrong: null,
     headers: {},
     mayBeSandbox: false,
@@ -46,4 +53,4 @@ export const getBalance: ReadOperation<z.infer<typeof input>> = {
       },
       { headers: { 'cache-control': 'no-store' } },
     ),
-};
+});

@@ -1,15 +1,36 @@
 import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { AppError } from '../../kit/errors.ts';
 import { totalUsage } from '../../ledger/total-usage.ts';
 import { time, usd } from '../answer-fields.ts';
-import { instant } from '../instant.ts';
 import { opaque } from '../schema-marks.ts';
-import { getUsageExamples } from './account-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 
 const defaultSpanMs = 30 * 86_400_000;
+
+const dateTime = z.iso.datetime({ offset: true });
+const date = z.iso.date();
+
+/**
+ * A point in time as a parameter, read into epoch milliseconds: ISO 8601 with a zone, or a date for its midnight in UTC.
+ * A `+` that was not percent-encoded in a query arrives as a space, and is read as `+`.
+ */
+export const instant = z
+  .string()
+  .max(64)
+  .transform((text, context) => {
+    const written = text.replace(/(?<=T.*) (?=\d{2}:\d{2}$)/, '+');
+    const isInstant = dateTime.safeParse(written).success || date.safeParse(written).success;
+    if (isInstant) return Date.parse(written);
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an ISO 8601 date-time with its zone, such as 2026-01-31T12:00:00Z',
+    });
+    return z.NEVER;
+  })
+  .meta({ format: 'date-time' });
 
 const input = z.object({
   from: instant.optional().describe('Inclusive. Default: 30 days before now.'),
@@ -35,27 +56,42 @@ const output = z.looseObject({
   by_day: z.array(z.looseObject({ day: z.string().describe('YYYY-MM-DD in UTC.'), ...totals })),
 });
 
-export const getUsage: ReadOperation<z.infer<typeof input>> = {
+const exampleTotals: JsonObject = {
+  jobs: { total: 3, queued: 0, running: 1, done: 1, failed: 1 },
+  charged_usd: '0.04',
+  refunded_usd: '0.00',
+  net_spent_usd: '0.04',
+};
+
+export const getUsage = readOperation({
   name: 'get_usage',
   title: 'Sum up usage',
   description:
     'How many jobs this account created in a time and what they cost, in all and by model, kind and day. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output,
-  rest: {
-    method: 'GET',
-    path: '/v1/usage',
-    query: ['from', 'to'],
-    validation: 'envelope',
-    errors: ['invalid_range'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/usage',
+  query: ['from', 'to'],
+  errors: ['invalid_range'],
   docs: {
     answer: 'Usage',
     description: null,
-    examples: getUsageExamples,
+    examples: [
+      {
+        summary: 'The last 30 days',
+        parameters: { from: '2026-10-21T09:30:00Z', to: '2026-11-20T09:30:00Z' },
+        status: 200,
+        answer: {
+          from: '2026-10-21T09:30:00.000Z',
+          to: '2026-11-20T09:30:00.000Z',
+          currency: 'USD',
+          ...exampleTotals,
+          by_model: [{ model: 'imagemodel-1.0', ...exampleTotals }],
+          by_kind: [{ kind: 'image', ...exampleTotals }],
+          by_day: [{ day: '2026-11-20', ...exampleTotals }],
+        },
+      },
+    ],
     wrong: { from: 'x' },
     headers: {},
     mayBeSandbox: false,
@@ -73,4 +109,4 @@ export const getUsage: ReadOperation<z.infer<typeof input>> = {
       { headers: { 'cache-control': 'no-store' } },
     );
   },
-};
+});

@@ -1,26 +1,20 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../kit/json.ts';
 import type { HistoryPosition } from '../../store/store.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import { jsonAnswer, type OperationDocs, type ReadOperation, type Services } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { AccountCall, JsonAnswer, ReadOperation, Services } from '../operation.ts';
 
-const pageInput = z.object({
+const input = z.object({
   limit: forRest(z.int().min(1).max(100).default(50), { description: 'How many items a page has.' }),
   cursor: z.string().min(1).max(512).optional().describe('next_cursor of the page before.'),
 });
 
-type PageInput = z.infer<typeof pageInput>;
-
-const pageSchema = (item: z.ZodType) =>
-  z.looseObject({ data: z.array(item), has_more: z.boolean(), next_cursor: z.string().nullable() });
-
-export interface HistoryList<Row extends HistoryPosition> {
-  /** The operation's name. Cursors are bound to it. */
-  name: string;
-  title: string;
-  description: string;
+/** A list of the account. Cursors are bound to its name. */
+export interface HistoryList<Row extends HistoryPosition> extends Pick<
+  ReadOperation,
+  'name' | 'title' | 'description'
+> {
   path: string;
   item: z.ZodType;
   /** The name of a page's schema. */
@@ -33,55 +27,47 @@ export interface HistoryList<Row extends HistoryPosition> {
   toItem(row: Row): JsonObject;
 }
 
-/** Makes the operation that answers a list page by page. */
-export const historyOperation = <Row extends HistoryPosition>(
-  list: HistoryList<Row>,
-): ReadOperation<PageInput> => ({
-  name: list.name,
-  title: list.title,
-  description: list.description,
-  group: 'generation',
-  sale: null,
-  input: pageInput,
-  output: pageSchema(list.item),
-  rest: {
-    method: 'GET',
-    path: list.path,
+/** Makes the operation that answers a list page by page, newest first. Later rows shift no page. */
+export const historyOperation = <Row extends HistoryPosition>({
+  item,
+  answer,
+  examples,
+  read,
+  toItem,
+  ...parts
+}: HistoryList<Row>) =>
+  readOperation({
+    ...parts,
+    input,
+    output: z.looseObject({
+      data: z.array(item),
+      has_more: z.boolean(),
+      next_cursor: z.string().nullable(),
+    }),
     query: ['limit', 'cursor'],
-    validation: 'envelope',
     errors: ['invalid_cursor'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
-  docs: {
-    answer: list.answer,
-    description: null,
-    examples: list.examples,
-    wrong: { limit: 101 },
-    headers: {},
-    mayBeSandbox: false,
-  },
-  handle: (input, call, services) => answerPage(list, input, call, services),
-});
-
-/** Answers one page, newest first. Later rows come before the first page and shift none. */
-const answerPage = async <Row extends HistoryPosition>(
-  { name, read, toItem }: HistoryList<Row>,
-  { limit, cursor }: PageInput,
-  { caller: { accountId } }: AccountCall,
-  services: Services,
-): Promise<JsonAnswer> => {
-  const { historyCursors } = services;
-  const scope = { accountId, list: name };
-  const before = cursor === undefined ? null : await historyCursors.read(cursor, scope);
-  const rows = await read({ accountId, limit: limit + 1, before }, services);
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
-  return jsonAnswer(
-    {
-      data: page.map(toItem),
-      has_more: last !== undefined,
-      next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
+    docs: {
+      answer,
+      description: null,
+      examples,
+      wrong: { limit: 101 },
+      headers: {},
+      mayBeSandbox: false,
     },
-    { headers: { 'cache-control': 'no-store' } },
-  );
-};
+    handle: async ({ limit, cursor }, { caller: { accountId } }, services) => {
+      const { historyCursors } = services;
+      const scope = { accountId, list: parts.name };
+      const before = cursor === undefined ? null : await historyCursors.read(cursor, scope);
+      const rows = await read({ accountId, limit: limit + 1, before }, services);
+      const page = rows.slice(0, limit);
+      const last = rows.length > limit ? page.at(-1) : undefined;
+      return jsonAnswer(
+        {
+          data: page.map(toItem),
+          has_more: last !== undefined,
+          next_cursor: last === undefined ? null : await historyCursors.write(last, scope),
+        },
+        { headers: { 'cache-control': 'no-store' } },
+      );
+    },
+  });

@@ -1,45 +1,35 @@
+import type { JobEvent } from '../../jobs/executor.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import type { FinishReason } from '../../providers/text/text-provider.ts';
+import type { Job } from '../../store/store.ts';
+import type { OperationDocs } from '../operation.ts';
+import { createChatStream } from './chat-stream.ts';
+import { createChatAnswer, toCompletion } from './run-chat.ts';
 
 export const chatJobId = '2b6f0a0e-5d0c-4b51-8f5e-1f2f3a4b5c6d';
+export const exampleUsage = { promptTokens: 14, completionTokens: 6, cachedTokens: 0, reasoningTokens: 0 };
+const job = { id: chatJobId, createdAt: 1_795_253_400_000, model: 'textmodel-3.5-flash' };
 
-const chatUsage: JsonObject = {
-  prompt_tokens: 14,
-  completion_tokens: 6,
-  total_tokens: 20,
-  prompt_tokens_details: { cached_tokens: 0, audio_tokens: null },
-  completion_tokens_details: {
-    reasoning_tokens: 0,
-    audio_tokens: null,
-    accepted_prediction_tokens: null,
-    rejected_prediction_tokens: null,
-  },
+const completion = (pieces: readonly JobEvent[], finishReason: FinishReason): JsonObject => {
+  const answer = createChatAnswer({ isLegacyCall: false });
+  for (const piece of pieces) answer.add(piece);
+  const end = { finishReason, usage: exampleUsage, isSandbox: false, conversationId: null };
+  return toCompletion(job, answer, end);
 };
 
-/** The members that a completion and the pieces of its stream begin with. */
-const head = (object: string): JsonObject => ({
-  id: `chatcmpl-${chatJobId}`,
-  object,
-  created: 1_795_253_400,
-  model: 'textmodel-3.5-flash',
-});
-
-const completion = (message: JsonObject, finishReason: string): JsonObject => ({
-  ...head('chat.completion'),
-  choices: [
-    { index: 0, message: { role: 'assistant', ...message }, finish_reason: finishReason, logprobs: null },
-  ],
-  usage: chatUsage,
-  conversation_id: null,
-});
-
-export const completionExample = completion({ content: 'A causeway crosses water.', refusal: null }, 'stop');
-
-const toolCall: JsonObject = {
+const pieces: JobEvent[] = [
+  { type: 'content', text: 'A causeway ' },
+  { type: 'content', text: 'crosses water.' },
+];
+const toolCall: JobEvent = {
+  type: 'tool_call',
+  index: 0,
   id: 'call_1',
-  type: 'function',
-  function: { name: 'get_weather', arguments: '{"city":"Lisbon"}' },
+  name: 'get_weather',
+  arguments: '{"city":"Lisbon"}',
 };
+
+export const completionExample = completion(pieces, 'stop');
 
 export const weatherParameters: JsonObject = {
   type: 'object',
@@ -47,20 +37,11 @@ export const weatherParameters: JsonObject = {
   required: ['city'],
 };
 
-const chunk = (rest: JsonObject): string =>
-  `data: ${JSON.stringify({ ...head('chat.completion.chunk'), ...rest })}\n\n`;
-
-const piece = (delta: JsonObject, finishReason: string | null = null): string =>
-  chunk({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
-
-const chatStream = [
-  piece({ role: 'assistant', content: '' }),
-  piece({ content: 'A causeway ' }),
-  piece({ content: 'crosses water.' }),
-  piece({}, 'stop'),
-  chunk({ choices: [], usage: chatUsage }),
-  'data: [DONE]\n\n',
-].join('');
+const stream = createChatStream(job, { isLegacyCall: false });
+const ended = { status: 'done', result: JSON.stringify(completionExample) } as Job;
+const chatStream = [...stream.begin(ended), ...pieces.flatMap(stream.add), ...stream.end(ended)]
+  .map(({ data }) => `data: ${data}\n\n`)
+  .join('');
 
 const question: JsonObject = {
   model: 'textmodel-3.5-flash',
@@ -86,7 +67,7 @@ export const createChatCompletionExamples: OperationDocs['examples'] = [
       ],
     },
     status: 200,
-    answer: completion({ content: null, refusal: null, tool_calls: [toolCall] }, 'tool_calls'),
+    answer: completion([toolCall], 'tool_calls'),
   },
   { summary: 'A stream', body: { ...question, stream: true }, status: 200, answer: null, stream: chatStream },
 ];

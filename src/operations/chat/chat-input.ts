@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../kit/json.ts';
-import { addIssues } from '../add-issues.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { addIssues } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
-import { withoutNull } from '../text/without-null.ts';
 
 /** The contract's chat request (docs/contract.md, "Chat"). Unknown members are ignored, as they are not in the schema. */
 const jsonObject = z.record(z.string(), z.json());
@@ -203,3 +202,11 @@ export const forwardedOptions = (request: ChatInput): JsonObject => {
 /** Returns `extra_body` without members that the request itself defines: these have rules that an upstream would skip. */
 const extraBody = ({ extra_body: extra }: ChatInput): JsonObject =>
   Object.fromEntries(Object.entries(extra ?? {}).filter(([name]) => !(name in chatInput.shape)));
+
+/** Returns the members without those that are absent or null. */
+export const withoutNull = (members: { [name: string]: Json | undefined }): JsonObject =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [[name, value]],
+    ),
+  );

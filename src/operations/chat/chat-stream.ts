@@ -1,12 +1,12 @@
 import type { JobEvent } from '../../jobs/executor.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Job } from '../../store/store.ts';
 import { toJobError } from '../jobs/job-answer.ts';
 import type { ServerSentEvent } from '../operation.ts';
+import type { TextStream } from './answer-text-job.ts';
+import { chatHead, type ChatHead } from './run-chat.ts';
 
 interface StreamedCompletion {
-  created: number;
   choices: [{ message: StreamedMessage; finish_reason: string; logprobs: JsonObject | null }];
   usage: JsonObject;
   metadata?: JsonObject;
@@ -22,74 +22,59 @@ interface StreamedMessage {
   audio?: JsonObject;
 }
 
-const chunk = (job: Job, rest: JsonObject): ServerSentEvent => ({
-  data: JSON.stringify({
-    id: `chatcmpl-${job.id}`,
-    object: 'chat.completion.chunk',
-    created: Math.floor(job.createdAt / 1000),
-    model: job.model,
-    ...rest,
-  }),
-});
-
-const deltaChunk = (
-  job: Job,
-  delta: JsonObject,
-  { logprobs, finishReason = null }: { logprobs?: JsonObject | null; finishReason?: string | null } = {},
-): ServerSentEvent =>
-  chunk(job, {
-    choices: [
-      {
-        index: 0,
-        delta,
-        ...(logprobs === undefined || logprobs === null ? {} : { logprobs }),
-        finish_reason: finishReason,
-      },
-    ],
+/** Makes the events of a chat completion: the role, the pieces, the end with the usage, `[DONE]`. */
+export const createChatStream = (job: ChatHead, { isLegacyCall }: { isLegacyCall: boolean }): TextStream => {
+  const chunk = (rest: JsonObject): ServerSentEvent => ({
+    data: JSON.stringify({ ...chatHead(job, 'chat.completion.chunk'), ...rest }),
   });
+  const delta = (
+    members: JsonObject,
+    logprobs: JsonObject | null = null,
+    finishReason: string | null = null,
+  ): ServerSentEvent =>
+    chunk({
+      choices: [
+        {
+          index: 0,
+          delta: members,
+          ...(logprobs === null ? {} : { logprobs }),
+          finish_reason: finishReason,
+        },
+      ],
+    });
 
-/** Streams a job that runs in this process: the role, each piece when it arrives, then the end. */
-export async function* streamLiveChat(
-  { job, live, isLegacyCall }: { job: Job; live: LiveJob; isLegacyCall: boolean },
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent, void, void> {
-  yield deltaChunk(job, { role: 'assistant', content: '' });
-  for await (const event of live.feed.read(signal))
-    yield deltaChunk(job, toDelta(event, isLegacyCall), { logprobs: logprobsOf(event) });
-  if (signal.aborted) return;
-  const finished = await live.finished;
-  yield* closing(finished);
-}
-
-/** Streams a finished job in the same form, for replays and for jobs that ran in another process. */
-export async function* streamFinishedChat(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
-  yield deltaChunk(job, { role: 'assistant', content: '' });
-  if (job.status === 'done') {
-    const { message, logprobs } = completionOf(job).choices[0];
-    const { reasoning_content: reasoning, content, annotations, audio } = message;
-    if (reasoning !== undefined) yield deltaChunk(job, { reasoning_content: reasoning });
-    const hasContent = content !== null && content !== '';
-    if (hasContent || logprobs !== null) yield deltaChunk(job, hasContent ? { content } : {}, { logprobs });
-    if (annotations !== undefined) yield deltaChunk(job, { annotations });
-    if (audio !== undefined) yield deltaChunk(job, { audio });
-    if (message.refusal !== null) yield deltaChunk(job, { refusal: message.refusal });
-    if (message.function_call !== undefined) yield deltaChunk(job, { function_call: message.function_call });
-    if (message.tool_calls !== undefined)
-      yield deltaChunk(job, { tool_calls: message.tool_calls.map((call, index) => ({ index, ...call })) });
-  }
-  yield* closing(job);
-}
-
-function* closing(job: Job): Generator<ServerSentEvent, void, void> {
-  if (job.status !== 'done') {
-    yield { data: JSON.stringify({ error: toJobError(job, {}).toEnvelope() }) };
-    return;
-  }
-  const { choices, usage, metadata } = completionOf(job);
-  yield deltaChunk(job, {}, { finishReason: choices[0].finish_reason });
-  yield chunk(job, { choices: [], usage, ...(metadata === undefined ? {} : { metadata }) });
-  yield { data: '[DONE]' };
-}
+  return {
+    begin: () => [delta({ role: 'assistant', content: '' })],
+    add: (piece) => [delta(toDelta(piece, isLegacyCall), logprobsOf(piece))],
+    addStored: (ended) => {
+      if (ended.status !== 'done') return [];
+      const { message, logprobs } = completionOf(ended).choices[0];
+      const { reasoning_content: reasoning, content, annotations, audio, refusal } = message;
+      const hasContent = content !== null && content !== '';
+      return [
+        ...(reasoning === undefined ? [] : [delta({ reasoning_content: reasoning })]),
+        ...(hasContent || logprobs !== null ? [delta(hasContent ? { content } : {}, logprobs)] : []),
+        ...(annotations === undefined ? [] : [delta({ annotations })]),
+        ...(audio === undefined ? [] : [delta({ audio })]),
+        ...(refusal === null ? [] : [delta({ refusal })]),
+        ...(message.function_call === undefined ? [] : [delta({ function_call: message.function_call })]),
+        ...(message.tool_calls === undefined
+          ? []
+          : [delta({ tool_calls: message.tool_calls.map((call, index) => ({ index, ...call })) })]),
+      ];
+    },
+    end: (ended) => {
+      if (ended.status !== 'done')
+        return [{ data: JSON.stringify({ error: toJobError(ended, {}).toEnvelope() }) }];
+      const { choices, usage, metadata } = completionOf(ended);
+      return [
+        delta({}, null, choices[0].finish_reason),
+        chunk({ choices: [], usage, ...(metadata === undefined ? {} : { metadata }) }),
+        { data: '[DONE]' },
+      ];
+    },
+  };
+};
 
 const completionOf = (job: Job): StreamedCompletion => {
   if (job.result === null) throw new Error(`chat job ${job.id} is done without a result`);

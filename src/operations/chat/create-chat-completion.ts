@@ -1,18 +1,16 @@
-import { promptTokensUpperBound } from './chat-job.ts';
 import type { ChatJobRequest } from './run-chat.ts';
 import { textJobShare } from '../../limits/memory-budget.ts';
 import type { TextMessage } from '../../providers/text/text-provider.ts';
 import type { Job } from '../../store/store.ts';
-import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
-import { chatInput, forwardedOptions, type ChatInput } from './chat-input.ts';
+import { insufficientBalance } from '../../purchases/prepaid.ts';
+import { chatInput, forwardedOptions, type ChatInput, withoutNull } from './chat-input.ts';
 import { chatChunkSchema, chatCompletionSchema } from './chat-completion-schema.ts';
 import { createChatCompletionExamples } from './chat-examples.ts';
-import { streamFinishedChat, streamLiveChat } from './chat-stream.ts';
+import { createChatStream } from './chat-stream.ts';
 import { checkInlineMedia, namesRemoteImages, takeChatImages } from './take-chat-images.ts';
-import { findTextModel, leastTextHold, openTextJob } from '../text/open-text-job.ts';
+import { findTextModel, leastTextHold, openTextJob, promptTokensUpperBound } from './open-text-job.ts';
 import type { SoldOperation } from '../operation.ts';
-import { withoutNull } from '../text/without-null.ts';
-import { answerTextJob } from '../text/answer-text-job.ts';
+import { answerTextJob } from './answer-text-job.ts';
 
 /** The upper bound of prompt tokens for an image or audio part. Vision models bill less. */
 const tokensPerImage = 8_192;
@@ -68,10 +66,7 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
         const promptTokens = promptTokensUpperBound({ messages, options }, tokensPerImage);
         const outputLimit = request.max_completion_tokens ?? request.max_tokens ?? null;
         if (namesRemoteImages(request.messages)) {
-          const { accountId, available } = call.caller;
-          // A replay must not depend on an address that answered then.
-          const replayed = await findReplay(services, accountId, idempotency);
-          if (replayed !== null) return { job: replayed, isReplayed: true };
+          const { available } = call.caller;
           // Nobody has images fetched for a job that the account cannot pay.
           const needed = leastTextHold(model, { promptTokens, outputLimit });
           if (available < needed) throw insufficientBalance({ needed, available });
@@ -84,12 +79,15 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
             model,
             promptTokens,
             outputLimit,
-            toWork: (terms): ChatJobRequest => ({
-              messages,
-              options,
-              conversationId: request.conversation_id ?? null,
-              ...terms,
-            }),
+            toParts: (terms) => {
+              const work: ChatJobRequest = {
+                messages,
+                options,
+                conversationId: request.conversation_id ?? null,
+                ...terms,
+              };
+              return { work };
+            },
             idempotency,
           },
           call,
@@ -102,10 +100,10 @@ export const createChatCompletion: SoldOperation<ChatInput> = {
           {
             job,
             headers: headersOf(job, request),
-            isStream: request.stream === true,
-            followLive: (live) =>
-              streamLiveChat({ job, live, isLegacyCall: Array.isArray(request.functions) }, call.signal),
-            replay: streamFinishedChat,
+            stream:
+              request.stream === true
+                ? createChatStream(job, { isLegacyCall: Array.isArray(request.functions) })
+                : null,
             readLater: `Read it with GET /v1/jobs/${job.id} (get_job over MCP).`,
           },
           call,

@@ -2,23 +2,22 @@ import { z } from 'zod';
 import type { Caller } from '../../accounts/caller.ts';
 import type { WebhookSettings } from '../../webhooks/webhook-settings.ts';
 import { AppError } from '../../kit/errors.ts';
-import { leaseMs } from '../../jobs/job-runner.ts';
 import type { ImageJobInput, ImageJobRequest } from './run-image.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
-import { sourceText } from '../../kit/json-text.ts';
-import { formatUsd, type Nano } from '../../kit/money.ts';
+import { formatUsd } from '../../kit/money.ts';
 import { aspectRatios, type AspectRatio } from '../../providers/image/image-provider.ts';
-import { findReplay, insufficientBalance } from '../../purchases/prepaid.ts';
+import { insufficientBalance } from '../../purchases/prepaid.ts';
 import { ensureWebhookSecret } from '../../webhooks/ensure-webhook-secret.ts';
 import { webhookTargetProblem } from '../../webhooks/webhook-target.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import { customData } from '../custom-data.ts';
-import { toJobAnswer, waitLimit, waitWithProgress, jobSchema } from '../jobs/job-answer.ts';
-import type { SoldOperation, Services } from '../operation.ts';
+import { toJobAnswer, waitForEnd, jobSchema } from '../jobs/job-answer.ts';
+import type { SoldOperation, Services, AccountCall } from '../operation.ts';
 import { createImageExamples } from './image-examples.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
-import { takeImageInputs, type NamedImage } from './take-image-inputs.ts';
+import { maxInputBytes } from '../../media/fetch-input.ts';
+import { takeAll } from '../media/take-all.ts';
 
 const maxImages = 16;
 /** The `Retry-After` of a refusal while callbacks are switched off. */
@@ -102,9 +101,6 @@ export const createImage: SoldOperation<Input> = {
           throw new AppError('model_not_found', 'model: there is no such image SKU. See GET /v1/models.', {
             param: 'model',
           });
-        // A repeated request needs nothing any more: not its images, not the callbacks, not the balance.
-        const replayed = await findReplay(services, caller.accountId, idempotency);
-        if (replayed !== null) return { job: replayed, isReplayed: true };
         await prepareWebhook(request, caller, services);
         const named = namedImages(request);
         const { price } = model.price;
@@ -115,49 +111,33 @@ export const createImage: SoldOperation<Input> = {
         if (request.async) await assertRoute(services.providers.image(model.sku));
         const inputs = await takeImageInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        const toOrder = () => toImageOrder({ request, model: model.sku, price, inputs }, services);
-        const opened = await openMediaJob({ inputs, toOrder, idempotency }, call, services);
-        if (!opened.isReplayed && opened.job.status === 'running') services.jobs.start(opened.job);
-        return opened;
+        const work: ImageJobRequest = {
+          prompt: request.prompt,
+          aspectRatio: ratioOf(request),
+          inputs,
+          priceUsd: formatUsd(price),
+        };
+        const toOrder = (): MediaJobOrder => ({
+          kind: 'image',
+          model: model.sku,
+          price,
+          runsAtOnce: !request.async,
+          maxAttempts,
+          deadlineMs: queueDeadlineMs,
+          work,
+          customData: request.custom_data,
+          webhookUrl: request.webhook_url,
+        });
+        return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
       answer: async ({ job }, request, call, services) => {
         if (request.async) return toJobAnswer(job, 202, services);
-        const timeoutMs = waitLimit(call.transport, services.config.imageDeadlineMs);
-        return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+        const timeoutMs = services.config.imageDeadlineMs;
+        return toJobAnswer(await waitForEnd({ job, timeoutMs }, call, services), 200, services);
       },
     },
   },
-};
-
-const toImageOrder = (
-  { request, model, price, inputs }: { request: Input; model: string; price: Nano; inputs: ImageJobInput[] },
-  { clock, jobs }: Services,
-): MediaJobOrder => {
-  const now = clock.now();
-  const work: ImageJobRequest = {
-    prompt: request.prompt,
-    aspectRatio: ratioOf(request),
-    inputs,
-    priceUsd: formatUsd(price),
-  };
-  return {
-    job: {
-      kind: 'image',
-      model,
-      // Somebody waits for a synchronous image: it runs at once, in this process.
-      ...(request.async
-        ? { status: 'queued', leaseOwner: null, leaseUntil: null }
-        : { status: 'running', leaseOwner: jobs.owner, leaseUntil: now + leaseMs }),
-      maxAttempts,
-      deadlineAt: now + queueDeadlineMs,
-      request: JSON.stringify(work),
-      customData: sourceText(request.custom_data) ?? null,
-      parameters: null,
-      webhookUrl: request.webhook_url ?? null,
-    },
-    price,
-  };
 };
 
 const refuseUnsupported = (
@@ -211,3 +191,56 @@ const nearestRatio = (size: string): AspectRatio => {
 };
 
 const logarithmOf = ([width, height]: string[]): number => Math.log(Number(width) / Number(height));
+
+/** The deadline for all images of a request, from the first download to the last saved byte. */
+const inputsDeadlineMs = 30_000;
+/** The images of one request that are downloaded at once. Each may take 20 MB of memory. */
+const atOnce = 4;
+/** The limit of all images of one request. They go upstream in one body. */
+const maxMegabytesTogether = 64;
+
+interface NamedImage {
+  url: string;
+  /** Its field in the request: `image`, `image.3`. */
+  param: string;
+}
+
+/**
+ * Downloads, checks and saves the images of a request, in their order. Throws AppError, or the call's abort reason. Then
+ * none is kept.
+ */
+const takeImageInputs = async (
+  images: readonly NamedImage[],
+  { caller: { accountId }, signal }: AccountCall,
+  { fetchInput, media }: Pick<Services, 'fetchInput' | 'media'>,
+): Promise<ImageJobInput[]> => {
+  let bytesTogether = 0;
+  return takeAll(images, {
+    atOnce,
+    deadlineMs: inputsDeadlineMs,
+    tooLate: () => refuseInput('image', 'could not be read in time; send fewer or smaller images'),
+    signal,
+    discard: (taken) => media.discard(taken.map(({ id }) => id)),
+    take: async ({ url, param }, ended) => {
+      const { bytes, contentType } = await fetchInput(url, {
+        kinds: ['image'],
+        maxBytes: maxInputBytes.image,
+        param,
+        totalMs: inputsDeadlineMs,
+        signal: ended,
+        accountId,
+      });
+      bytesTogether += bytes.byteLength;
+      if (bytesTogether > maxMegabytesTogether * 1024 ** 2)
+        throw refuseInput('image', `the images have more than ${maxMegabytesTogether} MB together`);
+      const { id, sizeBytes } = await media.save({
+        accountId,
+        role: 'input',
+        contentType,
+        source: bytes,
+        signal: ended,
+      });
+      return { id, contentType, sizeBytes };
+    },
+  });
+};

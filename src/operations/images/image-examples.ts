@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import type { OperationDocs } from '../operation.ts';
 
 export const imageJobId = '7f3a9a52-0c8e-4f6d-9a3e-5b1d2c3e4f50';
 const createdAt = '2026-11-20T09:30:00.000Z';

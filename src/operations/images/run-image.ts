@@ -4,10 +4,9 @@ import type { Log } from '../../kit/log.ts';
 import { parseUsd } from '../../kit/money.ts';
 import type { AspectRatio, GeneratedImage, InputImage } from '../../providers/image/image-provider.ts';
 import type { RoutedImage } from '../../providers/router.ts';
-import type { Executor } from '../../jobs/executor.ts';
+import type { Executor, SaveResult } from '../../jobs/executor.ts';
 import { outliveOutage } from '../../jobs/outlive-outage.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
-import type { SaveResult } from '../../jobs/save-result.ts';
 
 /** An image that a job edits: our own checked copy. */
 export interface ImageJobInput {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
-import { toJobAnswer, waitLimit, waitMsField, waitWithProgress, jobSchema } from './job-answer.ts';
-import { getJobExamples } from './job-examples.ts';
-import type { ReadOperation } from '../operation.ts';
+import { toJobAnswer, waitMsField, waitForEnd, jobSchema } from './job-answer.ts';
+import { chatJobId, completionExample } from '../chat/chat-examples.ts';
+import { doneImage, failedImage, imageJobId } from '../images/image-examples.ts';
+import { readOperation } from '../read-operation.ts';
 
 const listedJobs = 20;
 
@@ -14,27 +15,17 @@ const input = z.object({
   ),
 });
 
-export const getJob: ReadOperation<z.infer<typeof input>> = {
+export const getJob = readOperation({
   name: 'get_job',
   title: 'Read a job',
   description:
     'State and result of a job of this account, whatever its kind. While status is queued or running, call again ' +
     'with wait_ms. Result URLs of images are in data once status is done. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output: jobSchema,
-  rest: {
-    method: 'GET',
-    path: '/v1/jobs/{job_id}',
-    query: [],
-    validation: 'envelope',
-    errors: ['job_not_found'],
-  },
+  path: '/v1/jobs/{job_id}',
+  errors: ['job_not_found'],
   tool: {
-    readOnly: true,
-    idempotent: true,
-    openWorld: false,
     instruction:
       'Work that takes long answers with a job that is not done: read it with get_job and wait_ms.',
   },
@@ -43,7 +34,25 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
     description:
       'State and result of a job of this account, whatever its kind. Poll it while status is queued or running. Result ' +
       'URLs of images are in data once status is done. Free.',
-    examples: getJobExamples,
+    examples: [
+      { summary: 'A finished image', parameters: { job_id: imageJobId }, status: 200, answer: doneImage },
+      { summary: 'A refused image', parameters: { job_id: imageJobId }, status: 200, answer: failedImage },
+      {
+        summary: 'A finished chat',
+        parameters: { job_id: chatJobId },
+        status: 200,
+        answer: {
+          ...doneImage,
+          id: chatJobId,
+          model: 'textmodel-3.5-flash',
+          finished_at: '2026-11-20T09:30:01.250Z',
+          custom_data: {},
+          data: [],
+          usage: { cost_usd: '0.0000525', balance_remaining_usd: '24.9599475' },
+          response: completionExample,
+        },
+      },
+    ],
     wrong: { job_id: 'x'.repeat(129) },
     headers: {},
     mayBeSandbox: true,
@@ -62,9 +71,7 @@ export const getJob: ReadOperation<z.infer<typeof input>> = {
   handle: async ({ job_id: publicId, wait_ms: waitMs }, call, services) => {
     const id = publicId.replace(/^(?:chatcmpl-|resp_)/, '').toLowerCase();
     const job = isUuid(id) ? await services.store.getJob({ id, accountId: call.caller.accountId }) : null;
-    if (job === null)
-      throw new AppError('job_not_found', 'This account has no job with that id. Check the id.');
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    return toJobAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+    if (job === null) throw new AppError('job_not_found', messages.job_not_found);
+    return toJobAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },
-};
+});

@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import { AppError, errorTable, toErrorCode } from '../../kit/errors.ts';
 import { isSandboxJob, toPublicJob } from '../../jobs/public-job.ts';
+import type { Nano } from '../../kit/money.ts';
 import type { Job } from '../../store/store.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
+import {
+  type JsonAnswer,
+  type MediaLink,
+  type Services,
+  jsonAnswer,
+  type AccountCall,
+} from '../operation.ts';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
 import { chatCompletionSchema } from '../chat/chat-completion-schema.ts';
 import { responseSchema } from '../responses/response-schema.ts';
@@ -33,14 +39,24 @@ export const jobSchema = z.looseObject({
 const mimeTypes: Record<string, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
 /** Answers the present state of a job, with the present balance. */
-export const toJobAnswer = async (job: Job, status: 200 | 202, { store }: Services): Promise<JsonAnswer> => {
+export const toJobAnswer = (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+  answerJob(job, services, (available) => {
+    const body = toPublicJob(job, available);
+    return { body, status, links: linksOf(body['data']) };
+  });
+
+/** Makes an answer about a job from what its account has available. */
+export const answerJob = async (
+  job: Job,
+  { store }: Services,
+  toAnswer: (available: Nano) => Pick<JsonAnswer, 'body' | 'status' | 'links'>,
+): Promise<JsonAnswer> => {
   const account = await store.getAccount(job.accountId);
-  const body = toPublicJob(job, account === null ? 0n : account.balance - account.held);
+  const { body, ...rest } = toAnswer(account === null ? 0n : account.balance - account.held);
   return jsonAnswer(body, {
-    status,
+    ...rest,
     headers: { 'cache-control': 'no-store' },
     isSandbox: isSandboxJob(job),
-    links: linksOf(body['data']),
   });
 };
 
@@ -66,31 +82,21 @@ export const waitMsField = z.int().min(0).max(longestMcpWaitMs).optional();
 
 const progressEveryMs = 5_000;
 
-/** Returns how long a call may wait for its job, by transport. */
-export const waitLimit = (transport: 'rest' | 'mcp', deadlineMs: number): number =>
-  transport === 'mcp' ? Math.min(deadlineMs, longestMcpWaitMs) : deadlineMs;
-
-/** Waits for a job's end. Meanwhile it reports progress to an MCP client that asked for it. */
-export const waitWithProgress = async (
-  input: { job: Job; timeoutMs: number },
-  call: { signal: AbortSignal; progress?: (update: { elapsedMs: number; message: string }) => void },
+/** Waits up to `timeoutMs` for a job's end, over MCP up to its own limit. Reports progress to a client that asked for it. */
+export const waitForEnd = async (
+  { job, timeoutMs }: { job: Job; timeoutMs: number },
+  { transport, signal, progress }: Pick<AccountCall, 'transport' | 'signal' | 'progress'>,
   { jobs, clock }: Pick<Services, 'jobs' | 'clock'>,
 ): Promise<Job> => {
-  const { progress } = call;
   const startedAt = clock.now();
-  const timer =
-    progress === undefined
-      ? undefined
-      : setInterval(
-          () =>
-            progress({
-              elapsedMs: clock.now() - startedAt,
-              message: `job ${input.job.id} is being worked on`,
-            }),
-          progressEveryMs,
-        );
+  const message = `job ${job.id} is being worked on`;
+  const timer = setInterval(
+    () => progress?.({ elapsedMs: clock.now() - startedAt, message }),
+    progressEveryMs,
+  );
+  const limitMs = transport === 'mcp' ? Math.min(timeoutMs, longestMcpWaitMs) : timeoutMs;
   try {
-    return await jobs.wait({ ...input, signal: call.signal });
+    return await jobs.wait({ job, timeoutMs: limitMs, signal });
   } finally {
     clearInterval(timer);
   }

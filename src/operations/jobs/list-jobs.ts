@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { billingStatuses } from '../../ledger/billing-status.ts';
 import { toHistoryJob } from '../../ledger/to-history-job.ts';
 import { errorEnvelope, time, usd } from '../answer-fields.ts';
-import { listJobsExamples } from './job-examples.ts';
+import { imageJobId } from '../images/image-examples.ts';
 import { historyOperation } from '../account/history-page.ts';
 
 const item = z.looseObject({
@@ -30,7 +30,34 @@ export const listJobs = historyOperation({
   path: '/v1/jobs',
   item,
   answer: 'JobPage',
-  examples: listJobsExamples,
+  examples: [
+    {
+      summary: 'The newest jobs',
+      parameters: { limit: 50 },
+      status: 200,
+      answer: {
+        data: [
+          {
+            id: imageJobId,
+            model: 'imagemodel-1.0',
+            kind: 'image',
+            status: 'done',
+            created_at: '2026-11-20T09:30:00.000Z',
+            finished_at: '2026-11-20T09:30:06.412Z',
+            duration_ms: 6412,
+            billing_status: 'charged',
+            charged_usd: '0.04',
+            refunded_usd: '0.00',
+            net_spent_usd: '0.04',
+            currency: 'USD',
+            error: null,
+          },
+        ],
+        has_more: true,
+        next_cursor: 'eyJ2IjoxLCJwIjoiMjAyNi0xMS0yMFQwOTozMDowMC4wMDBaIn0',
+      },
+    },
+  ],
   read: (position, { store }) => store.listJobs(position),
   toItem: toHistoryJob,
 });

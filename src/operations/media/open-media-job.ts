@@ -1,14 +1,29 @@
+import { leaseMs } from '../../jobs/job-queue.ts';
+import { AppError } from '../../kit/errors.ts';
 import { newId } from '../../kit/ids.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { sourceText } from '../../kit/json-text.ts';
 import type { Nano } from '../../kit/money.ts';
 import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
-import type { NewJob } from '../../store/store.ts';
 import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
-import { AppError } from '../../kit/errors.ts';
 
 export interface MediaJobOrder {
-  job: Omit<NewJob, 'id' | 'accountId' | 'keyId'>;
+  kind: 'image' | 'video';
+  model: string;
   price: Nano;
+  /** The most jobs of this kind that the account may have queued or running. Default: no limit. */
   activeLimit?: number;
+  /** True: somebody waits for the job, so it runs at once in this process. False: it is queued. */
+  runsAtOnce: boolean;
+  maxAttempts: number;
+  /** The time from now in which the job must end. */
+  deadlineMs: number;
+  /** What the job's executor reads. */
+  work: object;
+  /** What stays readable after the job's end. */
+  parameters?: JsonObject;
+  customData: JsonObject | undefined;
+  webhookUrl?: string | null | undefined;
 }
 
 export interface MediaJobInput {
@@ -29,17 +44,34 @@ export const openMediaJob = async (
   const ids = inputs.map(({ id }) => id);
   let isNew = false;
   try {
-    const { job, price, ...limit } = toOrder();
+    const { price, activeLimit, runsAtOnce, deadlineMs, work, parameters, ...order } = toOrder();
+    const now = services.clock.now();
     const opened = await openPrepaid(services, {
-      job: { ...job, id: newId(), accountId: caller.accountId, keyId: caller.keyId },
+      job: {
+        id: newId(),
+        accountId: caller.accountId,
+        keyId: caller.keyId,
+        kind: order.kind,
+        model: order.model,
+        ...(runsAtOnce
+          ? { status: 'running', leaseOwner: services.jobs.owner, leaseUntil: now + leaseMs }
+          : { status: 'queued', leaseOwner: null, leaseUntil: null }),
+        maxAttempts: order.maxAttempts,
+        deadlineAt: now + deadlineMs,
+        request: JSON.stringify(work),
+        customData: sourceText(order.customData) ?? null,
+        parameters: parameters === undefined ? null : JSON.stringify(parameters),
+        webhookUrl: order.webhookUrl ?? null,
+      },
       hold: price,
       idempotency,
       inputs: ids,
-      ...limit,
+      ...(activeLimit === undefined ? {} : { activeLimit }),
     });
     if (opened.outcome === 'insufficient')
       throw insufficientBalance({ needed: price, available: opened.available });
     isNew = opened.outcome === 'opened';
+    if (isNew && runsAtOnce) services.jobs.start(opened.job);
     return { job: opened.job, isReplayed: !isNew };
   } finally {
     if (!isNew) await services.media.discard(ids);

@@ -1,35 +1,34 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
-import { getModelExamples } from './model-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
-import { modelSchema, toPublicModel } from './public-model.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
+import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 
 const input = z.object({ model: z.string().min(1).max(128).describe('A SKU.') });
 
 const noSuchModel = 'model: this account has no such SKU. See GET /v1/models.';
 
-export const getModel: ReadOperation<z.infer<typeof input>> = {
+export const getModel = readOperation({
   name: 'get_model',
   title: 'Read a model and its price',
   description: 'One model SKU that this account may use, as list_models has it. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output: modelSchema,
-  rest: {
-    method: 'GET',
-    path: '/v1/models/{model}',
-    query: [],
-    validation: 'envelope',
-    errors: ['not_found'],
-  },
+  path: '/v1/models/{model}',
+  errors: ['not_found'],
   // list_models answers the same, and each further tool costs every conversation tokens.
   tool: null,
   docs: {
     answer: 'Model',
     description: null,
-    examples: getModelExamples,
+    examples: [
+      {
+        summary: 'One SKU',
+        parameters: { model: 'textmodel-3.5-flash' },
+        status: 200,
+        answer: exampleModels[0] ?? null,
+      },
+    ],
     wrong: { model: 'x'.repeat(129) },
     headers: {},
     mayBeSandbox: false,
@@ -44,4 +43,4 @@ export const getModel: ReadOperation<z.infer<typeof input>> = {
     if (model === undefined) throw new AppError('not_found', noSuchModel, { param: 'model' });
     return jsonAnswer(toPublicModel(model, config));
   },
-};
+});

@@ -1,34 +1,33 @@
 import { z } from 'zod';
-import { listModelsExamples } from './model-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
-import { modelSchema, toPublicModel } from './public-model.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
+import { modelSchema, toPublicModel, exampleModels } from './public-model.ts';
 
 const input = z.object({});
 
 const output = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) });
 
-export const listModels: ReadOperation<z.infer<typeof input>> = {
+export const listModels = readOperation({
   name: 'list_models',
   title: 'List models and prices',
   description:
     'The model SKUs this account may use, each with its kind (chat, image or video) and its price for this account, ' +
     'by call, token or output second. Free.',
-  group: 'generation',
-  sale: null,
   input,
   output,
-  rest: { method: 'GET', path: '/v1/models', query: [], validation: 'envelope', errors: [] },
-  tool: {
-    readOnly: true,
-    idempotent: true,
-    openWorld: false,
-    instruction: 'list_models has the models and prices.',
-  },
+  path: '/v1/models',
+  errors: [],
+  tool: { instruction: 'list_models has the models and prices.' },
   docs: {
     answer: 'ModelList',
     description: null,
-    examples: listModelsExamples,
+    examples: [
+      {
+        summary: 'The SKUs of the account',
+        status: 200,
+        answer: { object: 'list', data: exampleModels },
+      },
+    ],
     wrong: null,
     headers: {},
     mayBeSandbox: false,
@@ -42,4 +41,4 @@ export const listModels: ReadOperation<z.infer<typeof input>> = {
         .list()
         .map((model) => toPublicModel(model, config)),
     }),
-};
+});

@@ -1,6 +1,6 @@
+import { defaultModels } from '../../catalog/default-models.ts';
 import { z } from 'zod';
-import { toPricing } from '../../catalog/catalog.ts';
-import type { ModelConfig } from '../../catalog/model.ts';
+import { type ModelConfig, toPricing } from '../../catalog/model.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { usd } from '../answer-fields.ts';
 
@@ -36,3 +36,8 @@ export const toPublicModel = (model: ModelConfig, { brand }: { brand: string }):
   kind: model.kind,
   pricing: toPricing(model.price),
 });
+
+/** One default SKU of each kind. */
+export const exampleModels: JsonObject[] = defaultModels()
+  .filter(({ sku }) => ['textmodel-3.5-flash', 'imagemodel-1.0', 'videomodel-2.0'].includes(sku))
+  .map((model) => toPublicModel(model, { brand: 'causeway' }));

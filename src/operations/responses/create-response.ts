@@ -1,20 +1,21 @@
-import { promptTokensUpperBound } from '../chat/chat-job.ts';
-import { responseId, responseIdHeader } from './response-ids.ts';
-import type { KeptRequest, ResponseJobRequest } from './response-object.ts';
+import {
+  type KeptRequest,
+  responseId,
+  responseIdHeader,
+  toChatOptions,
+  toKeptParameters,
+  toShownRequest,
+} from './response-object.ts';
 import { smallBodyBytes, textJobCostPerByte } from '../../limits/memory-budget.ts';
-import { findReplay } from '../../purchases/prepaid.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
-import type { Job } from '../../store/store.ts';
-import { findTextModel, openTextJob, type TextJobOrder, type TextJobTerms } from '../text/open-text-job.ts';
-import type { SoldOperation, Services } from '../operation.ts';
+import { findTextModel, openTextJob, promptTokensUpperBound } from '../chat/open-text-job.ts';
+import type { SoldOperation } from '../operation.ts';
 import { responseEventSchema, responseSchema } from './response-schema.ts';
 import { createResponseExamples } from './response-examples.ts';
-import { boundPart, responseInput, type ResponseInput } from './response-input.ts';
-import { toMessages, hasReferences, resolveReferences, type PlacedItem } from './response-messages.ts';
-import { toChatOptions, toKeptParameters, toShownRequest } from './response-options.ts';
-import { checkResponseRequest } from './response-rules.ts';
-import { streamFinishedResponse, streamLiveResponse } from './response-stream.ts';
-import { answerTextJob } from '../text/answer-text-job.ts';
+import { boundPart, responseInput, type ResponseInput, checkResponseRequest } from './response-input.ts';
+import { toMessages, hasReferences, resolveReferences } from './response-messages.ts';
+import { createResponseStream } from './response-stream.ts';
+import { answerTextJob } from '../chat/answer-text-job.ts';
+import type { TextJobRequest } from '../chat/run-text-job.ts';
 
 export const createResponse: SoldOperation<ResponseInput> = {
   name: 'create_response',
@@ -65,33 +66,40 @@ export const createResponse: SoldOperation<ResponseInput> = {
         checkResponseRequest(request, services.config);
         const model = findTextModel(services.catalogs.for(call.caller), request.model ?? undefined);
         const { accountId } = call.caller;
-        const items = toItems(request.input);
-        if (hasReferences(items)) {
-          // What a reference named may be gone by now; the answer to the same request is not.
-          const replay = await findReplay(services, accountId, idempotency);
-          if (replay !== null) return { job: replay, isReplayed: true };
-        }
+        const items =
+          typeof request.input === 'string' ? [{ role: 'user', content: request.input }] : request.input;
         const maxBytes = services.config.responsesMaxBytes;
         const placed = await resolveReferences(items, { store: services.store, accountId, maxBytes });
-        const order = toOrder(request, placed);
+        const messages = toMessages(placed, request.instructions ?? null);
+        const options = toChatOptions(request);
+        const promptTokens = promptTokensUpperBound({ messages, options }, 0);
         // What references bring in counts as if it had been sent; a prompt has no more bytes than its bound has tokens.
-        if (hasReferences(items) && order.promptTokens > smallBodyBytes)
-          await call.memory.take(order.promptTokens * textJobCostPerByte, call.signal);
-        return openTextJob({ ...order, kind: 'responses', model, idempotency }, call, services);
+        if (hasReferences(items) && promptTokens > smallBodyBytes)
+          await call.memory.take(promptTokens * textJobCostPerByte, call.signal);
+        return openTextJob(
+          {
+            kind: 'responses',
+            model,
+            promptTokens,
+            outputLimit: request.max_output_tokens ?? null,
+            toParts: (terms) => {
+              const kept: KeptRequest = { shown: toShownRequest(request, terms.maxOutputTokens) };
+              const work: TextJobRequest = { messages, options, ...terms };
+              return { work, request: kept, parameters: toKeptParameters(request, terms.maxOutputTokens) };
+            },
+            idempotency,
+          },
+          call,
+          services,
+        );
       },
 
       answer: ({ job }, request, call, services) =>
         answerTextJob(
           {
             job,
-            headers: responseHeaders(job),
-            isStream: request.stream === true,
-            followLive: (live) =>
-              streamLiveResponse(
-                { job, live, finished: () => endOf(job, live, call.signal, services) },
-                call.signal,
-              ),
-            replay: streamFinishedResponse,
+            headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
+            stream: request.stream === true ? createResponseStream(job.id) : null,
             readLater: `Read it with GET /v1/responses/${responseId(job.id)} (get_response over MCP).`,
           },
           call,
@@ -100,34 +108,3 @@ export const createResponse: SoldOperation<ResponseInput> = {
     },
   },
 };
-
-const responseHeaders = (job: Job): Record<string, string> => ({
-  'cache-control': 'no-store',
-  'x-response-id': responseId(job.id),
-});
-
-const toItems = (input: ResponseInput['input']) =>
-  typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-
-const toOrder = (
-  request: ResponseInput,
-  placed: readonly PlacedItem[],
-): Omit<TextJobOrder, 'kind' | 'model' | 'idempotency'> => {
-  const messages = toMessages(placed, request.instructions ?? null);
-  const options = toChatOptions(request);
-  const toShown = ({ maxOutputTokens }: TextJobTerms) => toShownRequest(request, maxOutputTokens);
-  return {
-    promptTokens: promptTokensUpperBound({ messages, options }, 0),
-    outputLimit: request.max_output_tokens ?? null,
-    toWork: (terms): ResponseJobRequest => ({ messages, options, shown: toShown(terms), ...terms }),
-    toRequest: (terms): KeptRequest => ({ shown: toShown(terms) }),
-    toParameters: ({ maxOutputTokens }) => toKeptParameters(request, maxOutputTokens),
-  };
-};
-
-/** Waits for the end of a job. When this process loses the job, another one ends it. */
-const endOf = (job: Job, live: LiveJob, signal: AbortSignal, { jobs, config }: Services): Promise<Job> =>
-  live.finished
-    .catch(() => jobs.wait({ job, timeoutMs: config.chatDeadlineMs, signal }))
-    // The stream ends in its own form even when the store does not answer.
-    .catch(() => job);

@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { AppError } from '../../kit/errors.ts';
 import { isSandboxJob } from '../../jobs/public-job.ts';
-import { jobIdOfResponse, responseId, responseIdHeader, responseIdPattern } from './response-ids.ts';
-import { asJson, readResponse } from './response-object.ts';
-import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import {
+  asJson,
+  readResponse,
+  jobIdOfResponse,
+  responseId,
+  responseIdHeader,
+  responseIdPattern,
+} from './response-object.ts';
+import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getResponseExamples } from './response-examples.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { jsonAnswer } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { responseSchema } from './response-schema.ts';
 
 const input = z.object({
@@ -17,24 +23,17 @@ const input = z.object({
   wait_ms: waitMsField.describe('As in get_job.'),
 });
 
-export const getResponse: ReadOperation<z.infer<typeof input>> = {
+export const getResponse = readOperation({
   name: 'get_response',
   title: 'Read a response',
   description:
     'A response of this account. While status is in_progress, call again with wait_ms. A failed one has error. Free.',
-  group: 'generation',
   sells: 'chat',
-  sale: null,
   input,
   output: responseSchema,
-  rest: {
-    method: 'GET',
-    path: '/v1/responses/{response_id}',
-    query: [],
-    validation: 'both',
-    errors: ['response_not_found'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/responses/{response_id}',
+  validation: 'both',
+  errors: ['response_not_found'],
   docs: {
     answer: 'Response',
     description:
@@ -51,11 +50,10 @@ export const getResponse: ReadOperation<z.infer<typeof input>> = {
       throw new AppError('response_not_found', 'This account has no response with that id. Check the id.', {
         param: 'response_id',
       });
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    const latest = await waitWithProgress({ job, timeoutMs }, call, services);
+    const latest = await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services);
     return jsonAnswer(asJson(readResponse(latest)), {
       headers: { 'cache-control': 'no-store', 'x-response-id': responseId(job.id) },
       isSandbox: isSandboxJob(latest),
     });
   },
-};
+});

@@ -1,111 +1,49 @@
-import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation-docs.ts';
-import { weatherParameters } from '../chat/chat-examples.ts';
+import type { Job } from '../../store/store.ts';
+import { streamStored } from '../chat/answer-text-job.ts';
+import { exampleUsage, weatherParameters } from '../chat/chat-examples.ts';
+import type { OperationDocs } from '../operation.ts';
+import { asJson, responseId, toFinishedResponse, toShownRequest } from './response-object.ts';
+import { createResponseOutput } from './response-output.ts';
+import { createResponseStream } from './response-stream.ts';
 
-const responseJobId = 'c0ffee00-1b2c-4d3e-8f4a-5b6c7d8e9f00';
-
-const text = 'A causeway crosses water.';
-const textPart: JsonObject = { type: 'output_text', text, annotations: [], logprobs: [] };
-const messageItem: JsonObject = {
-  id: `msg_${responseJobId}_0`,
-  type: 'message',
-  status: 'completed',
-  role: 'assistant',
-  content: [textPart],
-};
-
-const response: JsonObject = {
-  id: `resp_${responseJobId}`,
-  object: 'response',
-  created_at: 1_795_253_400,
-  completed_at: 1_795_253_402,
-  status: 'completed',
-  access_programs: null,
-  background: false,
-  conversation: null,
-  error: null,
-  incomplete_details: null,
+const model = 'textmodel-3.5-flash';
+const question = {
+  model,
+  input: 'What does a causeway do?',
   instructions: 'Answer in one sentence.',
   max_output_tokens: 1000,
-  max_tool_calls: null,
   metadata: { ticket: '7301' },
-  model: 'textmodel-3.5-flash',
-  output: [messageItem],
-  output_text: text,
-  parallel_tool_calls: true,
-  previous_response_id: null,
-  prompt_cache_key: null,
-  reasoning: { effort: null, summary: null },
-  safety_identifier: null,
-  service_tier: 'default',
-  store: false,
-  temperature: 1,
-  text: { format: { type: 'text' }, verbosity: 'medium' },
-  tool_choice: 'auto',
-  tools: [],
-  top_logprobs: 0,
-  top_p: 1,
-  truncation: 'disabled',
-  usage: {
-    input_tokens: 14,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-    output_tokens: 6,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 20,
-  },
-  user: null,
 };
+const job = { id: 'c0ffee00-1b2c-4d3e-8f4a-5b6c7d8e9f00', createdAt: 1_795_253_400_000, model };
 
-const startedResponse: JsonObject = {
-  ...response,
-  completed_at: null,
-  status: 'in_progress',
-  output: [],
-  output_text: '',
-  usage: null,
-};
-const textPlace: JsonObject = { output_index: 0, content_index: 0, item_id: `msg_${responseJobId}_0` };
+const output = createResponseOutput(job.id);
+output.add({ type: 'content', text: 'A causeway crosses water.' });
+output.end('completed');
+const response = asJson(
+  toFinishedResponse(job, toShownRequest(question, question.max_output_tokens), {
+    output: output.items(),
+    usage: exampleUsage,
+    incomplete: null,
+    now: job.createdAt + 2_000,
+  }),
+);
 
-const responseStream = (
-  [
-    ['response.created', { response: startedResponse }],
-    ['response.in_progress', { response: startedResponse }],
-    [
-      'response.output_item.added',
-      { output_index: 0, item: { ...messageItem, status: 'in_progress', content: [] } },
-    ],
-    ['response.content_part.added', { ...textPlace, part: { ...textPart, text: '' } }],
-    ['response.output_text.delta', { ...textPlace, delta: text, logprobs: [] }],
-    ['response.output_text.done', { ...textPlace, text, logprobs: [] }],
-    ['response.content_part.done', { ...textPlace, part: textPart }],
-    ['response.output_item.done', { output_index: 0, item: messageItem }],
-    ['response.completed', { response }],
-  ] as const
-)
-  .map(
-    ([type, rest], index) =>
-      `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: index, ...rest })}\n\n`,
-  )
+const ended = { ...job, status: 'done', result: JSON.stringify(response) } as Job;
+const responseStream = streamStored(createResponseStream(job.id), ended)
+  .map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`)
   .join('');
-
-const question: JsonObject = { model: 'textmodel-3.5-flash', input: 'What does a causeway do?' };
 
 export const createResponseExamples: OperationDocs['examples'] = [
   {
     summary: 'A question',
-    body: {
-      ...question,
-      instructions: 'Answer in one sentence.',
-      max_output_tokens: 1000,
-      metadata: { ticket: '7301' },
-    },
+    body: question,
     status: 200,
     answer: response,
   },
   {
     summary: 'A function call and its output, sent back with the whole conversation',
     body: {
-      model: 'textmodel-3.5-flash',
+      model,
       input: [
         { role: 'user', content: 'What is the weather in Lisbon?' },
         { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Lisbon"}' },
@@ -128,7 +66,7 @@ export const createResponseExamples: OperationDocs['examples'] = [
 export const getResponseExamples: OperationDocs['examples'] = [
   {
     summary: 'A completed response',
-    parameters: { response_id: `resp_${responseJobId}` },
+    parameters: { response_id: responseId(job.id) },
     status: 200,
     answer: response,
   },

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { addIssues } from '../add-issues.ts';
+import { addIssues } from '../validate.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
+import { AppError } from '../../kit/errors.ts';
+import { maxOutputLimit, unmetToolChoice } from '../chat/chat-input.ts';
 
 const textPart = z.object({ text: z.string() });
 
@@ -43,7 +45,7 @@ export const responseItemSchemas = {
 type ResponseItemType = keyof typeof responseItemSchemas;
 
 /** An item. It is loose because its form depends on its type. */
-export const responseItem = z.looseObject({ type: z.string().nullish() });
+const responseItem = z.looseObject({ type: z.string().nullish() });
 
 export type ResponseItem = z.infer<typeof responseItem>;
 
@@ -154,3 +156,130 @@ export const boundPart = (request: ResponseInput): object =>
       .map((name) => [name, request[name]])
       .filter(([, value]) => value !== null),
   );
+
+const resend = 'Send the whole conversation in input.';
+
+/** Members of OpenAI's API that are not supported here, with what to do instead. */
+const rejected = {
+  previous_response_id: resend,
+  conversation: resend,
+  background: 'Leave it out; a response that takes long is read with GET /v1/responses/{id}.',
+  prompt: 'Write the prompt into instructions and input.',
+  top_logprobs: 'Leave it out.',
+  max_tool_calls: 'Leave it out; there are no tools that run on this side.',
+};
+
+const roles = ['user', 'assistant', 'system', 'developer'];
+const textParts = ['input_text', 'output_text'];
+const toolChoices = ['auto', 'none', 'required'];
+const verbosities = ['low', 'medium', 'high'];
+
+/** The upper ends of OpenAI's ranges, which begin at 0. Upstreams have the same. */
+const maxSampling = { temperature: 2, top_p: 1 };
+
+const maxMetadata = { entries: 16, keyLength: 64, valueLength: 512 };
+
+/** Refuses well-formed requests with unsupported values. Throws AppError: unknown_parameter, invalid_value, input_too_large. */
+export const checkResponseRequest = (
+  request: ResponseInput,
+  { responsesMaxBytes }: { responsesMaxBytes: number },
+): void => {
+  for (const [name, advice] of Object.entries(rejected))
+    if (isPresent(request[name])) throw unknownParameter(name, `is not supported. ${advice}`);
+  if (request.store === true)
+    throw unknownParameter('store', 'must be false: nothing is kept. Leave it out or send false.');
+  checkOptions(request);
+  checkTools(request);
+  checkItems(request.input);
+  if (Buffer.byteLength(JSON.stringify(request)) > responsesMaxBytes) throw tooLarge(responsesMaxBytes);
+};
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+
+const unknownParameter = (param: string, text: string): AppError =>
+  new AppError('unknown_parameter', `${param}: ${text}`, { param });
+
+export const invalidValue = (param: string, text: string): AppError =>
+  new AppError('invalid_value', `${param}: ${text}`, { param });
+
+export const tooLarge = (maxBytes: number): AppError =>
+  new AppError('input_too_large', `The request is larger than ${maxBytes} bytes of JSON. Send less.`, {
+    param: 'input',
+  });
+
+const need = (isMet: boolean, param: string, text: string): void => {
+  if (!isMet) throw invalidValue(param, text);
+};
+
+const isWithin = (value: unknown, least: number, most: number): boolean =>
+  typeof value !== 'number' || (value >= least && value <= most);
+
+const checkOptions = (request: ResponseInput): void => {
+  const { max_output_tokens: limit, metadata, text } = request;
+  need(isWithin(limit, 1, maxOutputLimit), 'max_output_tokens', `must be 1 to ${maxOutputLimit}.`);
+  for (const [name, most] of Object.entries(maxSampling))
+    need(isWithin(request[name], 0, most), name, `must be 0 to ${most}.`);
+  const entries = Object.entries(metadata ?? {});
+  const { entries: most, keyLength, valueLength } = maxMetadata;
+  need(entries.length <= most, 'metadata', `must have at most ${most} entries.`);
+  need(
+    entries.every(([key, value]) => key.length <= keyLength && value.length <= valueLength),
+    'metadata',
+    `keys must have at most ${keyLength} characters and values at most ${valueLength}.`,
+  );
+  need(
+    ['text', 'json_object', 'json_schema'].includes(text?.format?.type ?? 'text'),
+    'text.format.type',
+    'must be text, json_object or json_schema.',
+  );
+  const isVerbosity = verbosities.includes(text?.verbosity ?? 'medium');
+  need(isVerbosity, 'text.verbosity', `must be ${verbosities.join(', ')}.`);
+};
+
+const checkTools = ({ tools, tool_choice: choice }: ResponseInput): void => {
+  for (const [index, { type }] of (tools ?? []).entries())
+    need(type === 'function', `tools.${index}.type`, 'only function tools are supported.');
+  if (choice === undefined || choice === null) return;
+  const names = new Set((tools ?? []).map(({ name }) => name));
+  const needFunction = (wanted: 'required' | { name: unknown }, param: string): void => {
+    const unmet = unmetToolChoice(wanted, names);
+    need(unmet === null, param, `${unmet}.`);
+  };
+  if (typeof choice === 'string') {
+    const isKnown = toolChoices.includes(choice);
+    need(isKnown, 'tool_choice', 'must be auto, none, required or {type: "function", name}.');
+    if (choice === 'required') needFunction(choice, 'tool_choice');
+    return;
+  }
+  need(choice['type'] === 'function', 'tool_choice.type', 'must be function.');
+  needFunction({ name: choice['name'] }, 'tool_choice.name');
+};
+
+const checkItems = (input: ResponseInput['input']): void => {
+  if (typeof input === 'string') return;
+  for (const [index, item] of input.entries()) checkItem(item, `input.${index}`);
+};
+
+const checkItem = (item: ResponseItem, param: string): void => {
+  const type = responseItemType(item);
+  if (!isResponseItemType(type))
+    throw invalidValue(
+      `${param}.type`,
+      `must be ${Object.keys(responseItemSchemas).join(', ')}. Only text and function calls are supported.`,
+    );
+  if (type === 'message') {
+    const { role, content } = responseItemSchemas.message.parse(item);
+    need(roles.includes(role), `${param}.role`, `must be ${roles.join(', ')}.`);
+    const allowed = role === 'assistant' ? [...textParts, 'refusal'] : textParts;
+    checkContent(content, `${param}.content`, allowed);
+  }
+  if (type === 'function_call_output')
+    checkContent(responseItemSchemas.function_call_output.parse(item).output, `${param}.output`, textParts);
+};
+
+const checkContent = (content: ResponseContent, param: string, allowed: readonly string[]): void => {
+  if (typeof content === 'string') return;
+  const text = `must be ${allowed.join(' or ')}: images, files and audio are not supported here.`;
+  for (const [index, { type }] of content.entries())
+    need(allowed.includes(type), `${param}.${index}.type`, text);
+};

@@ -6,17 +6,18 @@ import {
   responseItemType,
   type ResponseContent,
   type ResponseItem,
+  invalidValue,
+  tooLarge,
 } from './response-input.ts';
-import { invalidValue, tooLarge } from './response-rules.ts';
-import { readResponse } from './response-object.ts';
-import { jobIdOfItem } from './response-ids.ts';
+import { readResponse, jobIdOfItem } from './response-object.ts';
+import type { OutputItem } from './response-output.ts';
 import type { Store } from '../../store/store.ts';
 
 /** One turn of the assistant: its words, its calls and their outputs, which chat form keeps together. */
 interface Turn {
   texts: string[];
   refusals: string[];
-  calls: { id: string; name: string; arguments: string; extraContent: JsonObject | undefined }[];
+  calls: { id: string; type: 'function'; function: JsonObject; extra_content?: JsonObject }[];
 }
 
 /**
@@ -35,7 +36,7 @@ export const toMessages = (placed: readonly PlacedItem[], instructions: string |
     for (const { id } of turn.calls) {
       const output = outputs.get(id)?.shift();
       if (output !== undefined)
-        messages.push({ role: 'tool', tool_call_id: id, content: plainText(output.content) });
+        messages.push({ role: 'tool', tool_call_id: id, content: plainText(output.output) });
     }
     turn = null;
   };
@@ -56,12 +57,12 @@ export const toMessages = (placed: readonly PlacedItem[], instructions: string |
         break;
       }
       case 'function_call': {
-        const call = responseItemSchemas.function_call.parse(item);
+        const { call_id: id, name, ...call } = responseItemSchemas.function_call.parse(item);
         openTurn().calls.push({
-          id: call.call_id,
-          name: call.name,
-          arguments: call.arguments,
-          extraContent: call.extra_content,
+          id,
+          type: 'function',
+          function: { name, arguments: call.arguments },
+          ...(call.extra_content === undefined ? {} : { extra_content: call.extra_content }),
         });
         break;
       }
@@ -85,20 +86,14 @@ export const toMessages = (placed: readonly PlacedItem[], instructions: string |
   return messages;
 };
 
-type CallOutput = { content: ResponseContent; param: string };
-
 /** Outputs by call id, in order, since some models repeat an id in a later turn. */
-const gatherOutputs = (placed: readonly PlacedItem[]): Map<string, CallOutput[]> => {
-  const outputs = new Map<string, CallOutput[]>();
-  for (const { item, param } of placed) {
-    if (responseItemType(item) !== 'function_call_output') continue;
-    const { call_id: id, output: content } = responseItemSchemas.function_call_output.parse(item);
-    const sameCall = outputs.get(id);
-    if (sameCall === undefined) outputs.set(id, [{ content, param }]);
-    else sameCall.push({ content, param });
-  }
-  return outputs;
-};
+const gatherOutputs = (placed: readonly PlacedItem[]) =>
+  Map.groupBy(
+    placed
+      .filter(({ item }) => responseItemType(item) === 'function_call_output')
+      .map(({ item, param }) => ({ ...responseItemSchemas.function_call_output.parse(item), param })),
+    ({ call_id: id }) => id,
+  );
 
 const toRole = (role: string): 'user' | 'system' | 'developer' =>
   role === 'system' || role === 'developer' ? role : 'user';
@@ -114,16 +109,7 @@ const toAssistantMessage = ({ texts, refusals, calls }: Turn): TextMessage => ({
   role: 'assistant',
   content: texts.length === 0 && calls.length + refusals.length > 0 ? null : texts.join('\n\n'),
   ...(refusals.length === 0 ? {} : { refusal: refusals.join('\n\n') }),
-  ...(calls.length === 0
-    ? {}
-    : {
-        tool_calls: calls.map(({ id, name, arguments: text, extraContent }) => ({
-          id,
-          type: 'function',
-          function: { name, arguments: text },
-          ...(extraContent === undefined ? {} : { extra_content: extraContent }),
-        })),
-      }),
+  ...(calls.length === 0 ? {} : { tool_calls: calls }),
 });
 
 const texts = (content: Exclude<ResponseContent, string>): string[] =>
@@ -151,12 +137,6 @@ export interface PlacedItem {
   param: string;
 }
 
-export interface ResolveReferencesOptions {
-  store: Pick<Store, 'getJob'>;
-  accountId: string;
-  maxBytes: number;
-}
-
 export const hasReferences = (items: readonly ResponseItem[]): boolean => items.some(isReference);
 
 const isReference = (item: ResponseItem): boolean => responseItemType(item) === 'item_reference';
@@ -167,9 +147,19 @@ const isReference = (item: ResponseItem): boolean => responseItemType(item) === 
  */
 export const resolveReferences = async (
   items: readonly ResponseItem[],
-  options: ResolveReferencesOptions,
+  { store, accountId, maxBytes }: { store: Pick<Store, 'getJob'>; accountId: string; maxBytes: number },
 ): Promise<PlacedItem[]> => {
-  const find = createFinder(options);
+  /** By job and item. */
+  const responses = new Map<string, ReadonlyMap<string, OutputItem>>();
+  let read = 0;
+  const load = async (jobId: string): Promise<ReadonlyMap<string, OutputItem>> => {
+    const job = await store.getJob({ id: jobId, accountId });
+    if (job === null || job.kind !== 'responses' || job.status !== 'done') return new Map();
+    read += job.result?.length ?? 0;
+    if (read > readFactor * maxBytes) throw tooLarge(maxBytes);
+    return new Map(readResponse(job).output.map((item) => [item.id ?? '', item]));
+  };
+
   const placed: PlacedItem[] = [];
   let bytes = 0;
   for (const [index, item] of items.entries()) {
@@ -179,47 +169,21 @@ export const resolveReferences = async (
       continue;
     }
     const { id } = responseItemSchemas.item_reference.parse(item);
-    const found = await find(id, `${param}.id`);
-    bytes += found.bytes;
-    if (bytes > options.maxBytes) throw tooLarge(options.maxBytes);
-    placed.push({ item: found.item, param });
-  }
-  return placed;
-};
-
-type FoundItem = { item: ResponseItem; bytes: number };
-
-const createFinder = ({ store, accountId, maxBytes }: ResolveReferencesOptions) => {
-  const responses = new Map<string, Map<string, FoundItem>>();
-  let read = 0;
-
-  const load = async (jobId: string): Promise<Map<string, FoundItem>> => {
-    const job = await store.getJob({ id: jobId, accountId });
-    if (job === null || job.kind !== 'responses' || job.status !== 'done') return new Map();
-    read += job.result?.length ?? 0;
-    if (read > readFactor * maxBytes) throw tooLarge(maxBytes);
-    return new Map(
-      readResponse(job).output.map((item) => [
-        item.id ?? '',
-        { item: { ...item }, bytes: Buffer.byteLength(JSON.stringify(item)) },
-      ]),
-    );
-  };
-
-  return async (id: string, param: string): Promise<FoundItem> => {
     const jobId = jobIdOfItem(id);
-    const known = jobId === null ? undefined : responses.get(jobId);
-    if (jobId !== null && known === undefined) {
+    if (jobId !== null && !responses.has(jobId)) {
       if (responses.size >= maxResponses)
-        throw invalidValue(param, `a request may name items of at most ${maxResponses} responses.`);
+        throw invalidValue(`${param}.id`, `a request may name items of at most ${maxResponses} responses.`);
       responses.set(jobId, await load(jobId));
     }
-    const found = jobId === null ? undefined : responses.get(jobId)?.get(id);
+    const found = responses.get(jobId ?? '')?.get(id);
     if (found === undefined)
       throw invalidValue(
-        param,
+        `${param}.id`,
         'this account has no finished response with such an output item. Send the item itself.',
       );
-    return found;
-  };
+    bytes += Buffer.byteLength(JSON.stringify(found));
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    placed.push({ item: { ...found }, param });
+  }
+  return placed;
 };

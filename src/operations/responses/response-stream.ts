@@ -1,10 +1,15 @@
 import type { JobEvent } from '../../jobs/executor.ts';
-import type { LiveJob } from '../../jobs/job-runner.ts';
-import type { ItemEnd, OutputItem, ResponseEvent } from './output-items.ts';
 import { readResponse, toUnfinishedResponse, type ResponseObject } from './response-object.ts';
-import { createResponseOutput, type ResponseOutput } from './response-output.ts';
-import { isTerminal } from '../../jobs/wait-for-job.ts';
+import {
+  createResponseOutput,
+  type ResponseOutput,
+  type ItemEnd,
+  type OutputItem,
+  type ResponseEvent,
+} from './response-output.ts';
+import { isTerminal } from '../../jobs/public-job.ts';
 import type { Job } from '../../store/store.ts';
+import type { TextStream } from '../chat/answer-text-job.ts';
 import type { ServerSentEvent } from '../operation.ts';
 
 /** An event that carries the whole response in its present state. */
@@ -13,38 +18,24 @@ interface LifecycleEvent {
   response: ResponseObject;
 }
 
-/**
- * Streams a response that is made in this process, from its beginning. `finished` resolves with the ended job, or with
- * the unfinished job when the wait is over.
- */
-export async function* streamLiveResponse(
-  { job, live, finished }: { job: Job; live: LiveJob; finished: () => Promise<Job> },
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent, void, void> {
-  const number = createNumbering();
-  const output = createResponseOutput(job.id);
-  yield* beginning(readResponse(job)).map(number);
-  for await (const piece of live.feed.read(signal)) yield* output.add(piece).map(number);
-  if (signal.aborted) return;
-  yield* ending(output, readEnd(await finished())).map(number);
-}
-
-/** Streams the same events from a job that has ended, with each text in one piece. */
-export async function* streamFinishedResponse(job: Job): AsyncGenerator<ServerSentEvent, void, void> {
-  const number = createNumbering();
-  const output = createResponseOutput(job.id);
-  const response = readEnd(job);
-  yield* beginning(toUnfinishedResponse(response)).map(number);
-  for (const piece of response.output.flatMap(toPieces)) yield* output.add(piece).map(number);
-  yield* ending(output, response).map(number);
-}
-
-const createNumbering = () => {
+/** Makes the numbered events of a response. Replayed events are the same, with each text in one piece. */
+export const createResponseStream = (jobId: string): TextStream => {
+  const output = createResponseOutput(jobId);
   let next = 0;
-  return (event: ResponseEvent | LifecycleEvent): ServerSentEvent => {
+  const number = (event: ResponseEvent | LifecycleEvent): ServerSentEvent => {
     const data = JSON.stringify({ ...event, sequence_number: next });
     next += 1;
     return { event: event.type, data };
+  };
+  return {
+    begin: (job) => beginning(toUnfinishedResponse(readResponse(job))).map(number),
+    add: (piece) => output.add(piece).map(number),
+    addStored: (job) =>
+      readResponse(job)
+        .output.flatMap(toPieces)
+        .flatMap((piece) => output.add(piece))
+        .map(number),
+    end: (job) => ending(output, readEnd(job)).map(number),
   };
 };
 

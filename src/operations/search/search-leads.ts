@@ -7,9 +7,8 @@ import { queryProblem, type QueryProblem } from '../../leads/query/search-terms.
 import { isSynthetic } from '../../leads/synthetic/synthetic-mark.ts';
 import { nanoPerUsd, type Nano } from '../../kit/money.ts';
 import { countryHint, isCountryCode } from './country-names.ts';
-import { searchExamples } from './search-examples.ts';
 import { invalidQuery } from '../validate.ts';
-import type { SoldOperation } from '../operation.ts';
+import type { SoldOperation, X402Sale } from '../operation.ts';
 
 const defaultLimit = 20;
 const countryCode = z
@@ -82,7 +81,7 @@ const lead = z.looseObject({
   city: z.string().optional(),
 });
 
-const saleExample = {
+const example = {
   input: { query: 'coffee', country: 'US', limit: 20 },
   output: {
     results: [
@@ -125,61 +124,62 @@ export const createSearchLeads = (search: SearchConfig): SoldOperation<Input> =>
   docs: {
     answer: 'SearchResult',
     description: null,
-    examples: searchExamples,
+    examples: [
+      { summary: 'Coffee in the US, paid', parameters: example.input, status: 200, answer: example.output },
+    ],
     wrong: { gender: 'x' },
     headers: {},
     mayBeSandbox: true,
   },
+  sale: { x402: createSale(search) },
+});
 
-  sale: {
-    x402: {
-      description: 'Influencer search',
-      unit: { one: 'search', many: 'searches' },
-      tags: ['influencers', 'leads', 'search'],
-      example: saleExample,
-      ratePerMinute: search.ratePerMinute,
+const createSale = (search: SearchConfig): X402Sale<Input> => ({
+  description: 'Influencer search',
+  unit: { one: 'search', many: 'searches' },
+  tags: ['influencers', 'leads', 'search'],
+  example,
+  ratePerMinute: search.ratePerMinute,
 
-      pricing: search.pricing,
-      price: ({ limit }) => searchPrices[search.pricing](limit),
-      priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
-      priceRange: {
-        least: searchPrices[search.pricing](1),
-        most: searchPrices[search.pricing](search.maxLimit),
-      },
+  pricing: search.pricing,
+  price: ({ limit }) => searchPrices[search.pricing](limit),
+  priceUnder: (pricing, { limit }) => (isPricing(pricing) ? searchPrices[pricing](limit) : null),
+  priceRange: {
+    least: searchPrices[search.pricing](1),
+    most: searchPrices[search.pricing](search.maxLimit),
+  },
 
-      check: (request) => {
-        const problem = request.query === undefined ? null : queryProblem(request.query);
-        if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
-        const { min_followers: least, max_followers: most } = request;
-        if (least !== undefined && most !== undefined && least > most)
-          throw invalidQuery('min_followers', 'must not be above max_followers');
-      },
+  check: (request) => {
+    const problem = request.query === undefined ? null : queryProblem(request.query);
+    if (problem !== null) throw invalidQuery('query', queryProblems[problem]);
+    const { min_followers: least, max_followers: most } = request;
+    if (least !== undefined && most !== undefined && least > most)
+      throw invalidQuery('min_followers', 'must not be above max_followers');
+  },
 
-      produce: async (request, { leads }, signal) => {
-        const results = await leads.search(toLeadQuery(request), { signal });
-        return { results: results.map((result) => ({ ...result })), count: results.length };
-      },
+  produce: async (request, { leads }, signal) => {
+    const results = await leads.search(toLeadQuery(request), { signal });
+    return { results: results.map((result) => ({ ...result })), count: results.length };
+  },
 
-      // People who asked to be forgotten after the search are left out.
-      replay: async (result, { leads }, signal) => {
-        const profiles = profilesOf(result);
-        const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
-        if (forgotten.size === 0) return result;
-        const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
-        return { ...result, results, count: results.length };
-      },
+  // People who asked to be forgotten after the search are left out.
+  replay: async (result, { leads }, signal) => {
+    const profiles = profilesOf(result);
+    const forgotten = await leads.findForgotten(profiles.map(usernameOf), { signal });
+    if (forgotten.size === 0) return result;
+    const results = profiles.filter((profile) => !forgotten.has(usernameOf(profile)));
+    return { ...result, results, count: results.length };
+  },
 
-      // Where there are no profiles at all, nothing was searched.
-      isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
+  // Where there are no profiles at all, nothing was searched.
+  isFree: ({ count }, { leads }) => count === 0 && (!search.chargeEmpty || leads.status().profiles === 0),
 
-      isSandbox: ({ leads }, result) =>
-        (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
-      sandbox: {
-        description: 'Influencer search over generated, fictional profiles',
-        goods: 'fictional profiles',
-        notice: 'The profiles here are generated and fictional.',
-      },
-    },
+  isSandbox: ({ leads }, result) =>
+    (result === null ? null : isGenerated(result)) ?? leads.status().synthetic,
+  sandbox: {
+    description: 'Influencer search over generated, fictional profiles',
+    goods: 'fictional profiles',
+    notice: 'The profiles here are generated and fictional.',
   },
 });
 

@@ -1,19 +1,17 @@
-import { accountLimits } from '../../catalog/account-limits.ts';
-import type { ModelConfig } from '../../catalog/model.ts';
+import { accountLimits } from '../../catalog/catalog.ts';
+import type { ModelConfig, DurationRule, Price } from '../../catalog/model.ts';
 import { AppError } from '../../kit/errors.ts';
 import type { VideoJobRequest } from './run-video.ts';
 import { parsedShare } from '../../limits/memory-budget.ts';
 import { refuseInput } from '../../media/refuse-input.ts';
-import { sourceText } from '../../kit/json-text.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { VideoRatio, VideoResolution } from '../../providers/video/video-provider.ts';
-import { findReplay, insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
+import { insufficientBalance, tooManyActive } from '../../purchases/prepaid.ts';
 import { assertRoute, openMediaJob, type MediaJobOrder } from '../media/open-media-job.ts';
 import type { AccountCall, SoldOperation, Services } from '../operation.ts';
 import { createVideoExamples } from './video-examples.ts';
 import { toVideoAnswer, videoSchema, type VideoParameters } from './video-answer.ts';
 import { namedInputs, promptOf, videoInput, type NamedInput, type VideoInputBody } from './video-input.ts';
-import { durationOf, priceVideo } from './video-price.ts';
 import { takeVideoInputs, type TakenInput } from './take-video-inputs.ts';
 
 const longestPrompt = 262_144;
@@ -58,9 +56,6 @@ export const createVideo: SoldOperation<VideoInputBody> = {
 
       open: async (request, call, services, idempotency) => {
         const { caller } = call;
-        const replayed = await findReplay(services, caller.accountId, idempotency);
-        if (replayed !== null) return { job: replayed, isReplayed: true };
-
         const model = services.catalogs.for(caller).find(request.model, 'video');
         if (model === null || model.duration === null)
           throw new AppError('model_not_found', 'model: there is no such video SKU. See GET /v1/models.', {
@@ -70,19 +65,28 @@ export const createVideo: SoldOperation<VideoInputBody> = {
         const prompt = promptOf(request);
         checkInputs(named, prompt);
         const hasReferenceVideo = named.some(({ role }) => role === 'reference_video');
-        const duration = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
-        const ratio = ratioOf(request, { isEdit: duration === -1, hasInput: named.some(isShape) });
-        const resolution = request.resolution ?? '720p';
+        const durationSeconds = durationOf(model.duration, request.duration ?? null, hasReferenceVideo);
+        const video: Video = {
+          prompt,
+          seed: request.seed ?? null,
+          durationSeconds,
+          resolution: request.resolution ?? '720p',
+          ratio: ratioOf(request, { isEdit: durationSeconds === -1, hasInput: named.some(isShape) }),
+          generateAudio: request.generate_audio ?? true,
+          nsfwCheck: request.nsfw_check ?? false,
+          returnLastFrame: request.return_last_frame ?? false,
+          outputFormat: request.output_format === 'mov' ? 'mov' : 'mp4',
+        };
         await assertRoute(services.providers.video(model.sku));
-        const least = leastPrice(model, { duration, resolution, hasReferenceVideo });
+        const least = leastPrice(model, video, hasReferenceVideo);
         if (named.length > 0) await assertAdmissible(least, call, services);
         const inputs = await takeVideoInputs(named, call, services);
         call.memory.settleBody(parsedShare);
-        const toOrder = () =>
-          toVideoOrder(
-            { request, prompt, duration, resolution, ratio, inputs },
-            { model, ...accountLimits(caller, services), now: services.clock.now() },
-          );
+        const toOrder = (): MediaJobOrder => ({
+          ...toVideoOrder(model, video, inputs),
+          activeLimit: accountLimits(caller, services).activeVideos,
+          customData: request.custom_data,
+        });
         return openMediaJob({ inputs, toOrder, idempotency }, call, services);
       },
 
@@ -91,17 +95,13 @@ export const createVideo: SoldOperation<VideoInputBody> = {
   },
 };
 
+type Video = VideoJobRequest['request'];
+
 /** Returns the least price of the video before the length of a reference video is known. Throws AppError without a rate. */
-const leastPrice = (
-  { price, duration: rule }: ModelConfig,
-  order: { duration: number; resolution: VideoResolution; hasReferenceVideo: boolean },
-): Nano => {
-  const leastReference = order.duration === -1 ? (rule?.minimum ?? 0) - clipErrorSeconds : clipErrorSeconds;
-  return priceVideo(price, {
-    durationSeconds: order.duration,
-    resolution: order.resolution,
-    referenceSeconds: order.hasReferenceVideo ? [leastReference] : [],
-  }).price;
+const leastPrice = ({ price, duration }: ModelConfig, video: Video, hasReferenceVideo: boolean): Nano => {
+  const isEdit = video.durationSeconds === -1;
+  const leastReference = isEdit ? (duration?.minimum ?? 0) - clipErrorSeconds : clipErrorSeconds;
+  return priceVideo(price, { ...video, referenceSeconds: hasReferenceVideo ? [leastReference] : [] }).price;
 };
 
 /** Refuses early, before downloads, a request without the balance or with too many videos. The store decides finally. */
@@ -139,40 +139,17 @@ const ratioOf = (
   return asked ?? (hasInput ? 'adaptive' : '16:9');
 };
 
-interface OrderedVideo {
-  request: VideoInputBody;
-  prompt: string;
-  duration: number;
-  resolution: VideoResolution;
-  ratio: VideoRatio;
-  inputs: readonly TakenInput[];
-}
-
 const toVideoOrder = (
-  { request, prompt, duration, resolution, ratio, inputs }: OrderedVideo,
-  { model, activeVideos, now }: { model: ModelConfig; activeVideos: number; now: number },
-): MediaJobOrder => {
+  model: ModelConfig,
+  video: Video,
+  inputs: readonly TakenInput[],
+): Omit<MediaJobOrder, 'customData'> => {
   const referenceSeconds = inputs.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
-  const length = duration === -1 ? editedLength(referenceSeconds, model.duration) : duration;
-  const { price, seconds } = priceVideo(model.price, {
-    durationSeconds: duration,
-    resolution,
-    referenceSeconds,
-  });
-  const generateAudio = request.generate_audio ?? true;
-  const outputFormat = request.output_format === 'mov' ? 'mov' : 'mp4';
+  const { durationSeconds, resolution, ratio, generateAudio, outputFormat } = video;
+  const length = durationSeconds === -1 ? editedLength(referenceSeconds, model.duration) : durationSeconds;
+  const { price, seconds } = priceVideo(model.price, { ...video, referenceSeconds });
   const work: VideoJobRequest = {
-    request: {
-      prompt,
-      seed: request.seed ?? null,
-      durationSeconds: duration,
-      resolution,
-      ratio,
-      generateAudio,
-      nsfwCheck: request.nsfw_check ?? false,
-      returnLastFrame: request.return_last_frame ?? false,
-      outputFormat,
-    },
+    request: video,
     inputs: inputs.map(({ role, id, contentType, sizeBytes }) => ({ role, id, contentType, sizeBytes })),
     priceUsd: formatUsd(price),
   };
@@ -184,23 +161,8 @@ const toVideoOrder = (
     output_format: outputFormat,
     billed_seconds: seconds,
   };
-  return {
-    job: {
-      kind: 'video',
-      model: model.sku,
-      status: 'queued',
-      leaseOwner: null,
-      leaseUntil: null,
-      maxAttempts,
-      deadlineAt: now + deadlineMs,
-      request: JSON.stringify(work),
-      customData: sourceText(request.custom_data) ?? null,
-      parameters: JSON.stringify(parameters),
-      webhookUrl: null,
-    },
-    price,
-    activeLimit: activeVideos,
-  };
+  const runsAtOnce = false;
+  return { kind: 'video', model: model.sku, price, runsAtOnce, maxAttempts, deadlineMs, work, parameters };
 };
 
 /** The tolerance for the length of a clip, because containers round lengths. */
@@ -221,3 +183,66 @@ const editedLength = (
     );
   return Math.round(clip);
 };
+
+/** The tolerance above a whole second, because containers round their time base. */
+const measuringErrorSeconds = 0.001;
+
+interface VideoOrder {
+  /** The length of the output. -1 for an edit. */
+  durationSeconds: number;
+  resolution: VideoResolution;
+  referenceSeconds: readonly number[];
+}
+
+/**
+ * Returns the billed seconds of a video (docs/contract.md, "Video"). Without reference videos: its length. With reference
+ * videos: their total rounded up plus its length, at least 5/3 of its length rounded up. An edit: their total rounded up.
+ */
+export const billedSeconds = ({
+  durationSeconds,
+  referenceSeconds,
+}: Pick<VideoOrder, 'durationSeconds' | 'referenceSeconds'>): number => {
+  if (referenceSeconds.length === 0) return durationSeconds;
+  const total = referenceSeconds.reduce((sum, seconds) => sum + seconds, 0);
+  const referenced = Math.ceil(total - measuringErrorSeconds);
+  if (durationSeconds === -1) return referenced;
+  return Math.max(referenced + durationSeconds, Math.ceil((durationSeconds * 5) / 3));
+};
+
+export const priceVideo = (price: Price, order: VideoOrder): { price: Nano; seconds: number } => {
+  const { resolution, referenceSeconds } = order;
+  const perSecond = secondPrice(price, resolution, referenceSeconds.length > 0);
+  const seconds = billedSeconds(order);
+  return { price: perSecond * BigInt(seconds), seconds };
+};
+
+const secondPrice = (price: Price, resolution: VideoResolution, hasReferenceVideo: boolean): Nano => {
+  const rate = price.unit === 'second' ? price.rates.find((one) => one.resolution === resolution) : undefined;
+  if (rate === undefined)
+    throw refuseInput(
+      'resolution',
+      `this model does not make ${resolution}. See its rates in GET /v1/models.`,
+    );
+  const perSecond = hasReferenceVideo ? rate.withVideoPrice : rate.price;
+  if (perSecond !== null) return perSecond;
+  throw refuseInput(
+    'resolution',
+    `this model takes no reference videos at ${resolution}. See GET /v1/models.`,
+  );
+};
+
+/** Returns the length of the output, -1 for an edit. Throws AppError on a length that the SKU does not make. */
+export const durationOf = (rule: DurationRule, asked: number | null, hasReferenceVideo: boolean): number => {
+  const refuse = (text: string): never => {
+    throw refuseInput('duration', text);
+  };
+  if (asked === null) return rule.initial ?? refuse(`must be given for this model, ${rangeText(rule)}`);
+  if (asked === -1) {
+    if (!rule.edits) return refuse(`this model does not edit videos; must be ${rangeText(rule)}`);
+    return hasReferenceVideo ? -1 : refuse('-1 edits a reference video; send one, or name a length');
+  }
+  return asked >= rule.minimum && asked <= rule.maximum ? asked : refuse(`must be ${rangeText(rule)}`);
+};
+
+const rangeText = ({ minimum, maximum, edits }: DurationRule): string =>
+  `${minimum} to ${maximum} seconds${edits ? ', or -1 to edit a reference video' : ''}`;

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { toIso } from '../../kit/clock.ts';
 import { AppError } from '../../kit/errors.ts';
 import { findVideo, contentUrl, parametersOf } from './video-answer.ts';
-import { refundLostVideo, contentExpired } from './refund-lost-video.ts';
 import { getVideoContentExamples } from './video-examples.ts';
-import { lostContent } from '../operation-docs.ts';
-import { jsonAnswer } from '../json-answer.ts';
-import type { ReadOperation } from '../operation.ts';
+import { jsonAnswer, lostContent, type Services } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 import { extensionOf } from '../../media/media-types.ts';
 import { isGone } from '../../media/is-gone.ts';
+import { refundRest } from '../../ledger/entries.ts';
+import { formatUsd } from '../../kit/money.ts';
+import type { Job, Media } from '../../store/store.ts';
 
 const input = z.object({
   video_id: forRest(z.string().min(1).max(128), { description: 'Of the video (UUID).' }),
@@ -26,33 +27,26 @@ const output = z.looseObject({
   expires_at: z.string(),
 });
 
-export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
+export const getVideoContent = readOperation({
   name: 'get_video_content',
   title: 'Get a video’s content',
   description:
     'Where the bytes of a completed video, or its last frame, are downloaded with the API key, until 23 hours ' +
     'after completion. Free.',
-  group: 'generation',
   sells: 'video',
-  sale: null,
   input,
   output,
-  rest: {
-    method: 'GET',
-    path: '/v1/videos/{video_id}/content',
-    query: ['variant'],
-    validation: 'envelope',
-    content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
-    errors: [
-      'video_not_found',
-      'video_not_completed',
-      'content_expired',
-      'range_not_satisfiable',
-      'upstream_error',
-      'overloaded',
-    ],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/videos/{video_id}/content',
+  query: ['variant'],
+  content: ['video/mp4', 'video/quicktime', 'image/png', 'image/jpeg', 'image/webp'],
+  errors: [
+    'video_not_found',
+    'video_not_completed',
+    'content_expired',
+    'range_not_satisfiable',
+    'upstream_error',
+    'overloaded',
+  ],
   docs: {
     answer: null,
     description:
@@ -107,4 +101,54 @@ export const getVideoContent: ReadOperation<z.infer<typeof input>> = {
       { links: [{ url, name: `${job.id}.${extension}`, mimeType: media.contentType }] },
     );
   },
+});
+
+/**
+ * The tolerance between clocks. Another replica may have removed expired bytes by its own clock, and the storage of media
+ * may have another clock too.
+ */
+const clockErrorMs = 60_000;
+
+/**
+ * Refunds a completed video, once, whose bytes are lost (docs/contract.md, "Video"). Returns `upstream_error`, or
+ * `content_expired` when the bytes have expired. A video older than the storage where it is missing is not lost: the
+ * storage was changed, and nothing is refunded. Rejects when the storage does not answer.
+ */
+export const refundLostVideo = async (
+  job: Pick<Job, 'id' | 'charged'>,
+  { id: mediaId }: Pick<Media, 'id'>,
+  services: Pick<Services, 'store' | 'clock' | 'log'> & { media: Pick<Services['media'], 'usedSince'> },
+): Promise<AppError> => {
+  const { store, clock, log } = services;
+  const media = await store.getMedia(mediaId);
+  if (media === null || isGone(media, clock.now() + clockErrorMs)) return contentExpired();
+  if ((await services.media.usedSince()) > media.createdAt + clockErrorMs) {
+    log.error(
+      { jobId: job.id, mediaId },
+      'a video is not in the place of the media, which is newer than it; were MEDIA_URL or MEDIA_DIR changed?',
+    );
+    return new AppError('upstream_error', 'The content cannot be read now. Try again later.', {
+      cause: new Error(`video ${job.id} is older than the place of the media`),
+    });
+  }
+  const refund = await refundRest(services, { jobId: job.id, reason: 'the content of the video was lost' });
+  if (refund.outcome === 'refunded')
+    log.error(
+      { jobId: job.id, mediaId, refunded: formatUsd(refund.entry.amount) },
+      'a lost video was refunded',
+    );
+  return new AppError(
+    'upstream_error',
+    `The content could not be fetched safely: it is lost. ${chargeText(job)} Make the video again.`,
+    { cause: new Error(`the bytes of video ${job.id} are missing`) },
+  );
 };
+
+const chargeText = ({ charged }: Pick<Job, 'charged'>): string =>
+  charged === 0n ? 'Nothing was charged for it.' : `The charge of $${formatUsd(charged)} was given back.`;
+
+const contentExpired = (): AppError =>
+  new AppError(
+    'content_expired',
+    'The content was kept for 23 hours after completion and is gone. Make the video again.',
+  );

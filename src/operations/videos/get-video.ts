@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { findVideo, toVideoAnswer, videoSchema } from './video-answer.ts';
-import { waitLimit, waitMsField, waitWithProgress } from '../jobs/job-answer.ts';
+import { waitMsField, waitForEnd } from '../jobs/job-answer.ts';
 import { getVideoExamples } from './video-examples.ts';
-import type { ReadOperation } from '../operation.ts';
+import { readOperation } from '../read-operation.ts';
 import { forRest } from '../schema-marks.ts';
 
 const input = z.object({
@@ -10,25 +10,17 @@ const input = z.object({
   wait_ms: waitMsField.describe('Wait up to this many milliseconds for the end before answering. Default 0.'),
 });
 
-export const getVideo: ReadOperation<z.infer<typeof input>> = {
+export const getVideo = readOperation({
   name: 'get_video',
   title: 'Read a video',
   description:
     'State of a video of this account. While status is queued or in_progress, call again with wait_ms. ' +
     'Once completed, its content can be downloaded until expires_at. Free.',
-  group: 'generation',
   sells: 'video',
-  sale: null,
   input,
   output: videoSchema,
-  rest: {
-    method: 'GET',
-    path: '/v1/videos/{video_id}',
-    query: [],
-    validation: 'envelope',
-    errors: ['video_not_found'],
-  },
-  tool: { readOnly: true, idempotent: true, openWorld: false },
+  path: '/v1/videos/{video_id}',
+  errors: ['video_not_found'],
   docs: {
     answer: 'Video',
     description:
@@ -41,7 +33,6 @@ export const getVideo: ReadOperation<z.infer<typeof input>> = {
   },
   handle: async ({ video_id: videoId, wait_ms: waitMs }, call, services) => {
     const job = await findVideo(services, { videoId, accountId: call.caller.accountId });
-    const timeoutMs = waitLimit(call.transport, waitMs ?? 0);
-    return toVideoAnswer(await waitWithProgress({ job, timeoutMs }, call, services), 200, services);
+    return toVideoAnswer(await waitForEnd({ job, timeoutMs: waitMs ?? 0 }, call, services), 200, services);
   },
-};
+});

@@ -11,10 +11,9 @@ import type { RoutedVideo, StartedVideo, VideoTaskHandle } from '../../providers
 import type { VideoInput, VideoReport, VideoRequest } from '../../providers/video/video-provider.ts';
 import { pause } from '../../kit/repeat.ts';
 import type { Job, Store } from '../../store/store.ts';
-import type { Executor, ExecutorContext, JobOutcome, ResultMedia } from '../../jobs/executor.ts';
+import type { Executor, ExecutorContext, JobOutcome, ResultMedia, SaveResult } from '../../jobs/executor.ts';
 import { LeaseLostError, outliveOutage } from '../../jobs/outlive-outage.ts';
 import { toFailedOutcome } from '../../jobs/provider-failure.ts';
-import type { SaveResult } from '../../jobs/save-result.ts';
 
 /** A completed video can be downloaded for this long (docs/contract.md, "Video"). */
 export const videoKeepMs = 23 * 3_600_000;

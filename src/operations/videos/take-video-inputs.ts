@@ -31,8 +31,8 @@ export const takeVideoInputs = (
   named: readonly NamedInput[],
   call: AccountCall,
   services: Services,
-): Promise<TakenInput[]> => {
-  return takeAll(named, {
+): Promise<TakenInput[]> =>
+  takeAll(named, {
     atOnce: named.length,
     deadlineMs,
     tooLate: () =>
@@ -41,7 +41,6 @@ export const takeVideoInputs = (
     discard: (taken) => services.media.discard(taken.map(({ id }) => id)),
     take: (input, signal) => takeInput(input, { call, services, signal }),
   });
-};
 
 type TakeContext = { call: AccountCall; services: Services; signal: AbortSignal };
 

@@ -4,9 +4,9 @@ import { videoKeepMs, type VideoJobResult } from './run-video.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import type { Job, Store } from '../../store/store.ts';
-import { jsonAnswer } from '../json-answer.ts';
+import { answerJob } from '../jobs/job-answer.ts';
 import type { JsonAnswer, MediaLink, Services } from '../operation.ts';
-import { AppError } from '../../kit/errors.ts';
+import { AppError, messages } from '../../kit/errors.ts';
 import { isUuid } from '../../kit/ids.ts';
 import { z } from 'zod';
 import { errorEnvelope, sandboxMark, time, usd } from '../answer-fields.ts';
@@ -82,15 +82,12 @@ const toPublicVideo = (job: Job, available: Nano): JsonObject => {
 };
 
 /** Answers the present state of a video. */
-export const toVideoAnswer = async (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> => {
-  const account = await services.store.getAccount(job.accountId);
-  return jsonAnswer(toPublicVideo(job, account === null ? 0n : account.balance - account.held), {
+export const toVideoAnswer = (job: Job, status: 200 | 202, services: Services): Promise<JsonAnswer> =>
+  answerJob(job, services, (available) => ({
+    body: toPublicVideo(job, available),
     status,
-    headers: { 'cache-control': 'no-store' },
-    isSandbox: isSandboxJob(job),
     links: job.status === 'done' ? contentLinks(job, services) : [],
-  });
-};
+  }));
 
 /** Returns the address of the content. It needs the account's key. */
 export const contentUrl = (jobId: string, part: 'video' | 'last_frame', publicUrl: string): string =>
@@ -116,7 +113,6 @@ export const findVideo = async (
 ): Promise<Job> => {
   const id = videoId.toLowerCase();
   const job = isUuid(id) ? await store.getJob({ id, accountId }) : null;
-  if (job === null || job.kind !== 'video')
-    throw new AppError('video_not_found', 'This account has no video with that id. Check the id.');
+  if (job === null || job.kind !== 'video') throw new AppError('video_not_found', messages.video_not_found);
   return job;
 };

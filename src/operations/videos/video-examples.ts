@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
-import type { OperationDocs } from '../operation-docs.ts';
+import type { OperationDocs } from '../operation.ts';
 
 const videoId = '4d1c2b3a-6e5f-4a7b-8c9d-0e1f2a3b4c5d';
 const createdAt = '2026-11-20T09:30:00.000Z';

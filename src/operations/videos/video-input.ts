@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { videoRatios, videoResolutions } from '../../providers/video/video-provider.ts';
+import { videoRatios, videoResolutions, type VideoInput } from '../../providers/video/video-provider.ts';
 import { customData } from '../custom-data.ts';
 import { forRest, unlisted } from '../schema-marks.ts';
 
@@ -82,38 +82,36 @@ export type VideoInputBody = z.infer<typeof videoInput>;
 
 /** A medium in a request. `param` is its field, for error messages. */
 export interface NamedInput {
-  role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video' | 'reference_audio';
+  role: VideoInput['role'];
   url: string;
   param: string;
 }
 
 /** Returns all media of a request, those of `content` first. Empty strings cannot occur. */
-export const namedInputs = (request: VideoInputBody): NamedInput[] => [
-  ...(request.content ?? []).flatMap((item, index): NamedInput[] => {
+export const namedInputs = (request: VideoInputBody): NamedInput[] => {
+  const parts = (request.content ?? []).map((item, index): Partial<NamedInput> => {
     const param = `content.${index}`;
     switch (item.type) {
       case 'text':
-        return [];
+        return {};
       case 'image_url':
-        return [{ role: item.role, url: item.image_url.url, param }];
+        return { role: item.role, url: item.image_url.url, param };
       case 'video_url':
-        return [{ role: item.role, url: item.video_url.url, param }];
+        return { role: item.role, url: item.video_url.url, param };
       case 'audio_url':
-        return [{ role: item.role, url: item.audio_url.url, param }];
+        return { role: item.role, url: item.audio_url.url, param };
     }
-  }),
-  ...(typeof request.image_url === 'string'
-    ? [{ role: 'first_frame' as const, url: request.image_url, param: 'image_url' }]
-    : []),
-  ...(typeof request.last_frame_image_url === 'string'
-    ? [{ role: 'last_frame' as const, url: request.last_frame_image_url, param: 'last_frame_image_url' }]
-    : []),
-  ...(request.reference_image_urls ?? []).map((referenceUrl, index) => ({
-    role: 'reference_image' as const,
-    url: referenceUrl,
-    param: `reference_image_urls.${index}`,
-  })),
-];
+  });
+  const references = (request.reference_image_urls ?? []).map(
+    (url, index) => ({ role: 'reference_image', url, param: `reference_image_urls.${index}` }) as const,
+  );
+  return [
+    ...parts,
+    { role: 'first_frame', url: request.image_url, param: 'image_url' },
+    { role: 'last_frame', url: request.last_frame_image_url, param: 'last_frame_image_url' },
+    ...references,
+  ].filter((input): input is NamedInput => typeof input.url === 'string');
+};
 
 /** Returns the whole prompt: `prompt`, then the text parts, one line each. */
 export const promptOf = ({ prompt, content }: VideoInputBody): string =>

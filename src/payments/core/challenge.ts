@@ -2,10 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../../kit/errors.ts';
 import { formatUsd, type Nano } from '../../kit/money.ts';
 import { encodeBase64Json } from './base64-json.ts';
-import { offerReceipt, toOffersExtension, type SignedOffer } from '../extensions/offer-receipt.ts';
-import type { OfferRegistry, SignedOffers } from '../extensions/signed-offers.ts';
+import {
+  offerReceipt,
+  toOffersExtension,
+  type SignedOffer,
+  type SignOffers,
+} from '../extensions/offer-receipt.ts';
 import type { PaymentNetwork } from './network-family.ts';
-import { toSmallestUnit } from './networks.ts';
 import type { Facilitator } from './facilitator.ts';
 import type {
   Extensions,
@@ -43,6 +46,25 @@ export const maxTimeoutSeconds = 300;
 const maxCached = 512;
 const nothingWrong = 'Payment required';
 
+const nanoDecimals = 9;
+/** The store keeps amounts in 64 bits: 9.22 USD at 18 decimals, and the dearest request costs 0.50. */
+const maxAmount = 2n ** 63n - 1n;
+
+/**
+ * Converts a price to the asset's smallest unit, exactly. Throws RangeError for a price that is not above zero, that is
+ * too big to be stored, or that is finer than the smallest unit, as rounding would charge another price.
+ */
+export const toSmallestUnit = (price: Nano, decimals: number): bigint => {
+  if (price <= 0n) throw new RangeError('a price must be above zero');
+  const scale = 10n ** BigInt(Math.abs(decimals - nanoDecimals));
+  if (decimals < nanoDecimals && price % scale !== 0n)
+    throw new RangeError(`a price of ${price} nano-dollars is finer than ${decimals} decimals`);
+  const amount = decimals < nanoDecimals ? price / scale : price * scale;
+  if (amount > maxAmount)
+    throw new RangeError(`a price of ${price} nano-dollars is too big for ${decimals} decimals`);
+  return amount;
+};
+
 const toRequirements = (method: PaymentMethod, price: Nano): PaymentRequirements | null => {
   const { network, payTo, facilitator } = method;
   const { asset } = network;
@@ -70,23 +92,23 @@ const suitsV1 = ({ network }: PaymentMethod): boolean =>
   network.isInV1 && network.asset.transfer !== 'permit2';
 
 const toV1 = (
-  requirements: PaymentRequirements,
+  { scheme, payTo, maxTimeoutSeconds, asset, extra, amount }: PaymentRequirements,
   { network, resource }: { network: PaymentNetwork; resource: ResourceInfo },
 ): PaymentRequirementsV1 => ({
-  scheme: requirements.scheme,
+  scheme,
   network: network.v1Name,
-  maxAmountRequired: requirements.amount,
+  maxAmountRequired: amount,
   resource: resource.url,
   description: resource.description,
   mimeType: resource.mimeType,
-  payTo: requirements.payTo,
-  maxTimeoutSeconds: requirements.maxTimeoutSeconds,
-  asset: requirements.asset,
-  extra: requirements.extra,
+  payTo,
+  maxTimeoutSeconds,
+  asset,
+  extra,
 });
 
-/** Lists the networks that this process settles on, in the form of a facilitator's `/supported`; null for none. */
-export const supportedKinds = (methods: readonly PaymentMethod[]) => {
+/** Lists the networks that this process settles on, in the form of a facilitator's `/supported`, as JSON text; null for none. */
+export const supportedKinds = (methods: readonly PaymentMethod[]): string | null => {
   const locals = methods.filter(({ facilitator }) => facilitator.name === 'local');
   const kinds = locals.flatMap((method) => {
     const { network, facilitator } = method;
@@ -98,14 +120,16 @@ export const supportedKinds = (methods: readonly PaymentMethod[]) => {
       ...(suitsV1(method) ? [{ x402Version: 1, scheme: 'exact', network: network.v1Name, extra }] : []),
     ];
   });
-  return locals.length === 0 ? null : { kinds, extensions: [], signers: {} };
+  return locals.length === 0 ? null : JSON.stringify({ kinds, extensions: [], signers: {} });
 };
 
+interface OfferedTerms {
+  method: PaymentMethod;
+  requirements: PaymentRequirements;
+}
+
 /** Returns the terms of every method that can be offered now, in the order of `methods`. */
-export const offeredTerms = (
-  methods: readonly PaymentMethod[],
-  price: Nano,
-): { method: PaymentMethod; requirements: PaymentRequirements }[] =>
+export const offeredTerms = (methods: readonly PaymentMethod[], price: Nano): OfferedTerms[] =>
   methods.flatMap((method) => {
     const requirements = toRequirements(method, price);
     return requirements === null ? [] : [{ method, requirements }];
@@ -136,33 +160,26 @@ const toHeader = (plain: PaymentRequired, offers: readonly SignedOffer[], header
   return plain.extensions === undefined ? header : toHeader(withoutLastExtension(plain), [], headerBytes);
 };
 
-interface Build extends ChallengeRequest {
-  error: string;
-  /** Null signs nothing. */
-  offerRegistry: OfferRegistry | null;
-  headerBytes: number;
+/** The parts of a challenge that cost something to make. */
+interface Parts {
+  terms: readonly OfferedTerms[];
+  offers: readonly SignedOffer[];
 }
 
-interface Built {
-  challenge: Challenge;
-  /** Null: nothing in it expires. */
-  offers: SignedOffers | null;
-}
-
-const build = (methods: readonly PaymentMethod[], request: Build): Built => {
-  const { price, resource, extensions, error, offerRegistry, headerBytes } = request;
-  const terms = offeredTerms(methods, price);
+const write = (
+  { price, resource, extensions }: ChallengeRequest,
+  { terms, offers }: Parts,
+  { error, headerBytes }: { error: string; headerBytes: number },
+): Challenge => {
   const [first] = terms;
   if (first === undefined)
     throw new AppError(
       'payment_unavailable',
       'No payment network can be used right now. Try again shortly.',
-      {
-        retryAfterSeconds: 10,
-      },
+      { retryAfterSeconds: 10 },
     );
+  const { network, payTo } = first.method;
   const accepts = terms.map(({ requirements }) => requirements);
-  const offers = offerRegistry?.offers(resource.url, accepts) ?? null;
   const plain: PaymentRequired = {
     x402Version: 2,
     error,
@@ -170,10 +187,9 @@ const build = (methods: readonly PaymentMethod[], request: Build): Built => {
     accepts,
     ...(extensions === undefined ? {} : { extensions }),
   };
-  const { network, payTo } = first.method;
-  const challenge: Challenge = {
-    header: toHeader(plain, offers?.offers ?? [], headerBytes),
-    paymentRequired: withOffers(plain, offers?.offers ?? []),
+  return {
+    header: toHeader(plain, offers, headerBytes),
+    paymentRequired: withOffers(plain, offers),
     body: {
       error,
       x402: {
@@ -189,72 +205,47 @@ const build = (methods: readonly PaymentMethod[], request: Build): Built => {
         .map(({ method, requirements }) => toV1(requirements, { network: method.network, resource })),
     },
   };
-  return { challenge, offers };
 };
 
-export interface ChallengeRegistry {
-  /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
-  challenge(request: ChallengeRequest & { reason?: string }): Challenge;
-  /** Forgets all challenges: the support of a facilitator may have changed. */
-  clear(): void;
-}
+export type ChallengeRegistry = ReturnType<typeof createChallengeRegistry>;
 
-export interface ChallengeRegistryOptions {
-  /** Signs the offers; null signs nothing. */
-  offerRegistry: OfferRegistry | null;
-  /** The longest `PAYMENT-REQUIRED`. */
-  headerBytes: number;
-  /** Epoch milliseconds. */
-  now: () => number;
-}
+/** Half the time for which offers bind, so that every buyer has the other half. */
+const renewMs = (maxTimeoutSeconds * 1000) / 2;
 
-interface Page extends Built {
-  isRenewing: boolean;
-}
-
-/**
- * Makes each challenge once, and again when half the life of its offers is over. While they still bind, the new
- * challenge is made after the answer.
- */
+/** Makes each challenge once, and again when half the life of its offers is over. */
 export const createChallengeRegistry = (
   methods: readonly PaymentMethod[],
-  { offerRegistry, headerBytes, now }: ChallengeRegistryOptions,
-): ChallengeRegistry => {
-  const pages = new LRUCache<string, Page>({ max: maxCached });
-  const keyOf = ({ price, resource }: ChallengeRequest): string =>
-    `${price} ${resource.url} ${resource.description}`;
-
-  const write = (request: ChallengeRequest): Challenge => {
-    const built = build(methods, { ...request, error: nothingWrong, offerRegistry, headerBytes });
-    pages.set(keyOf(request), { ...built, isRenewing: false });
-    return built.challenge;
+  options: {
+    /** Null signs nothing. */
+    signOffers: SignOffers | null;
+    /** The longest `PAYMENT-REQUIRED`. */
+    headerBytes: number;
+    /** Epoch milliseconds. */
+    now: () => number;
+  },
+) => {
+  const { signOffers, headerBytes, now } = options;
+  const pages = new LRUCache<string, Parts & { challenge: Challenge; renewAt: number }>({ max: maxCached });
+  const pageFor = (request: ChallengeRequest) => {
+    const { price, resource } = request;
+    const key = `${price} ${resource.url} ${resource.description}`;
+    const known = pages.get(key);
+    if (known !== undefined && now() < known.renewAt) return known;
+    const terms = offeredTerms(methods, price);
+    const accepts = terms.map(({ requirements }) => requirements);
+    const parts = { terms, offers: signOffers?.(resource.url, accepts) ?? [] };
+    const challenge = write(request, parts, { error: nothingWrong, headerBytes });
+    const page = { ...parts, challenge, renewAt: now() + renewMs };
+    pages.set(key, page);
+    return page;
   };
-
-  const renewLater = (page: Page, request: ChallengeRequest): void => {
-    if (page.isRenewing) return;
-    page.isRenewing = true;
-    setImmediate(() => {
-      try {
-        write(request);
-      } catch {
-        // Nothing can be offered, and the next request gets that error.
-        pages.delete(keyOf(request));
-      }
-    });
-  };
-
   return {
-    challenge: ({ reason, ...request }) => {
-      if (reason !== undefined)
-        return build(methods, { ...request, error: reason, offerRegistry, headerBytes }).challenge;
-      const page = pages.get(keyOf(request));
-      if (page === undefined) return write(request);
-      if (page.offers === null) return page.challenge;
-      const time = now();
-      if (time >= page.offers.goodUntil) return write(request);
-      if (time >= page.offers.renewAt) renewLater(page, request);
-      return page.challenge;
+    /** `reason` says why a proof was refused. Throws AppError `payment_unavailable` when no network can be offered. */
+    challenge: ({ reason, ...request }: ChallengeRequest & { reason?: string }): Challenge => {
+      const page = pageFor(request);
+      return reason === undefined ? page.challenge : write(request, page, { error: reason, headerBytes });
     },
-    clear: () => pages.clear(),
+    /** Forgets all challenges: the support of a facilitator may have changed. */
+    clear: (): void => pages.clear(),
   };
 };

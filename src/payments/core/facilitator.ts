@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { PaymentPayload, PaymentRequirements } from './wire.ts';
 
 /** A proof and the terms that it answers, both in the form of x402 v2. */
@@ -85,16 +86,12 @@ const maxFeePayers = 32;
 
 /** Collects the fee payers that facilitators named last. */
 export const createFeePayers = () => {
-  const names = new Set<string>();
+  const names = new LRUCache<string, true>({ max: maxFeePayers });
   return {
     has: (feePayer: string): boolean => names.has(feePayer),
     note: (supported: SupportedKind | 'unsupported' | null): void => {
       const feePayer = supported === null || supported === 'unsupported' ? null : supported.extra['feePayer'];
-      if (typeof feePayer !== 'string') return;
-      names.delete(feePayer);
-      names.add(feePayer);
-      const [oldest] = names;
-      if (names.size > maxFeePayers && oldest !== undefined) names.delete(oldest);
+      if (typeof feePayer === 'string') names.set(feePayer, true);
     },
   };
 };

@@ -22,14 +22,13 @@ export class RpcRefusal extends Error {
   }
 }
 
+/** Tells whether the node caused an error: by its silence, or by its refusal. */
+export const isNodeTrouble = (error: unknown): boolean =>
+  error instanceof RpcOutage || error instanceof RpcRefusal;
+
 export interface JsonRpc {
   /** Throws RpcOutage or RpcRefusal. */
   request(method: string, params: readonly unknown[], signal: AbortSignal): Promise<unknown>;
-}
-
-export interface JsonRpcOptions {
-  url: string;
-  timeoutMs: number;
 }
 
 const connectMs = 10_000;
@@ -63,7 +62,7 @@ const describeFailure = (error: unknown): string => {
 };
 
 /** A client of one node, without retries: whoever asks decides what may be asked twice. */
-export const createJsonRpc = ({ url, timeoutMs }: JsonRpcOptions): JsonRpc => {
+export const createJsonRpc = ({ url, timeoutMs }: { url: string; timeoutMs: number }): JsonRpc => {
   const http = createHttpClient({ connectMs, maxRedirects, allowsHttp2: false });
   let lastId = 0;
   const post = async (body: string, signal: AbortSignal): Promise<unknown> => {

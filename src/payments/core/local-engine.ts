@@ -1,4 +1,15 @@
-import type { FacilitatorHealth, SettleOptions } from './facilitator.ts';
+import type { SchemeNetworkFacilitator } from '@x402/core/types';
+import type { Log } from '../../kit/log.ts';
+import type { FacilitatorHealth, PaymentOrder, SettleOptions, VerifyOutcome } from './facilitator.ts';
+
+/** A signal that ends with `outer`, or when the time is over. */
+export const signalWithin = (timeoutMs: number, outer?: AbortSignal): AbortSignal => {
+  const limit = AbortSignal.timeout(timeoutMs);
+  return outer === undefined ? limit : AbortSignal.any([outer, limit]);
+};
+
+/** For calls of a scheme that only verify. */
+export const sendNothing = (): Promise<never> => Promise.reject(new Error('verifying sends nothing'));
 
 /**
  * Remembers the errors that `beforeBroadcast` throws. The x402 schemes turn every error into a refused payment, but
@@ -23,6 +34,53 @@ export const watchBeforeBroadcast = (
   };
 };
 
+/** What happened during one call of an x402 scheme. */
+export interface SchemeRecord {
+  /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
+  isOutage: boolean;
+}
+
+interface SchemeCall {
+  scheme: SchemeNetworkFacilitator;
+  record: SchemeRecord;
+  log: Log;
+}
+
+/** Verifies a proof by the x402 scheme. `refine` turns the scheme's reason of a refusal into one that may be shown. */
+export const verifyByScheme = async (
+  { payload, requirements }: PaymentOrder,
+  { scheme, record, log, refine }: SchemeCall & { refine: (reason?: string) => Promise<string> | string },
+): Promise<VerifyOutcome> => {
+  const invalid = (reason: string, payer: string | null): VerifyOutcome =>
+    record.isOutage
+      ? { outcome: 'unavailable', reason: 'rpc_unavailable' }
+      : { outcome: 'invalid', reason, payer };
+  try {
+    const { isValid, invalidReason, payer } = await scheme.verify(payload, requirements);
+    const named = payer === undefined || payer === '' ? null : payer;
+    return isValid && !record.isOutage
+      ? { outcome: 'valid', payer: named }
+      : invalid(await refine(invalidReason), named);
+  } catch (error) {
+    log.warn({ err: error }, 'verifying a payment ended in an error');
+    return invalid(await refine(), null);
+  }
+};
+
+/** Settles by the x402 scheme. Returns its reason of a failure. Without it, only the record tells what happened. */
+export const settleByScheme = async (
+  { payload, requirements }: PaymentOrder,
+  { scheme, record, log }: SchemeCall,
+): Promise<string | undefined> => {
+  try {
+    return (await scheme.settle(payload, requirements)).errorReason;
+  } catch (error) {
+    log.warn({ err: error }, 'settling a payment ended in an error');
+    record.isOutage = true;
+    return undefined;
+  }
+};
+
 /** Below this many settlements the operator is told to fund the account. */
 const fewSettlements = 50n;
 
@@ -31,25 +89,22 @@ const fewSettlements = 50n;
  * `settlementCost` is the most that one costs at the present price. The words do not change with the balance, so that
  * logs do not fill.
  */
-export const judgeFunds = ({
-  account,
-  spendable,
-  settlementCost,
-}: {
+export const judgeFunds = (of: {
   account: string;
   spendable: bigint;
   settlementCost: bigint;
 }): FacilitatorHealth => {
+  const { account, spendable, settlementCost } = of;
   if (spendable < settlementCost)
     return {
       ready: false,
       detail: `the settling account ${account} cannot pay for one settlement at the present price; fund it`,
     };
+  const isLow = spendable < settlementCost * fewSettlements;
   return {
     ready: true,
-    detail:
-      spendable < settlementCost * fewSettlements
-        ? `the settling account ${account} can pay for fewer than ${fewSettlements} settlements; fund it`
-        : null,
+    detail: isLow
+      ? `the settling account ${account} can pay for fewer than ${fewSettlements} settlements; fund it`
+      : null,
   };
 };

@@ -4,18 +4,16 @@ import type { Facilitator, SupportedKind } from './facilitator.ts';
 import { RpcRefusal } from './json-rpc.ts';
 import type { LocalEngine, LocalEngineOptions } from './network-family.ts';
 
-export interface LocalFacilitatorOptions extends LocalEngineOptions {
-  /** The address at which this service tells what it settles: it is its own facilitator. */
-  address: () => string;
-}
-
 const notLoaded = { outcome: 'unavailable', reason: 'chain_not_set_up' } as const;
 
 /**
  * A facilitator in this process, which asks a node of the chain and pays the chain's fees itself. The packages of the
- * chain are loaded with the first call that needs them. Throws ConfigError for a key of the wrong form.
+ * chain are loaded with the first call that needs them. `address` tells what it settles: this service is its own
+ * facilitator. Throws ConfigError for a key of the wrong form.
  */
-export const createLocalFacilitator = (options: LocalFacilitatorOptions): Facilitator => {
+export const createLocalFacilitator = (
+  options: LocalEngineOptions & { address: () => string },
+): Facilitator => {
   const { network, log } = options;
   const { family } = network;
   const problem = family.secretKeyProblem(options.privateKey);

@@ -105,8 +105,6 @@ export interface RefundOptions {
   rpc: JsonRpc;
   /** Epoch milliseconds. */
   now: () => number;
-  /** EVM: the time between two looks before a transaction is called dead, in milliseconds. */
-  secondLookMs?: number;
 }
 
 /** A wallet that was generated. Beside the address it holds the key, under a name of the family's own. */
@@ -167,7 +165,7 @@ export interface NetworkFamily {
   payloadSchema(payload: unknown): z.ZodType<SignedPayload>;
   /**
    * Returns what the chain accepts only once, as text: it names the payment, however the proof is written. `network` is
-   * the built-in one. Throws for a payload that cannot be read.
+   * the built-in one. Throws UnreadablePayload.
    */
   identify(payload: SignedPayload, network: PaymentNetwork): Promise<string>;
   /** Returns the stable code of a contradiction between the signed part and the terms; null for none. */

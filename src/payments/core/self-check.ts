@@ -1,13 +1,6 @@
 import type { Facilitator } from './facilitator.ts';
-import { RpcOutage, RpcRefusal, type JsonRpc } from './json-rpc.ts';
+import { isNodeTrouble, type JsonRpc } from './json-rpc.ts';
 import type { PaymentNetwork } from './network-family.ts';
-
-export interface SelfCheckOptions {
-  network: PaymentNetwork;
-  payTo: string;
-  rpc: JsonRpc;
-  timeoutMs: number;
-}
 
 /**
  * Takes a facilitator out of the offer as long as the chain contradicts the configuration: nobody shall sign what
@@ -15,7 +8,12 @@ export interface SelfCheckOptions {
  */
 export const withSelfCheck = (
   facilitator: Facilitator,
-  { network, payTo, rpc, timeoutMs }: SelfCheckOptions,
+  {
+    network,
+    payTo,
+    rpc,
+    timeoutMs,
+  }: { network: PaymentNetwork; payTo: string; rpc: JsonRpc; timeoutMs: number },
 ): Facilitator => {
   let hasAgreed = false;
   let faults: string[] = [];
@@ -26,7 +24,7 @@ export const withSelfCheck = (
       hasAgreed = faults.length === 0;
     } catch (error) {
       // The calls that need this node report themselves that it does not answer.
-      if (!(error instanceof RpcOutage || error instanceof RpcRefusal)) throw error;
+      if (!isNodeTrouble(error)) throw error;
     }
   };
   return {

@@ -22,17 +22,11 @@ export interface PaymentRequirements {
 }
 
 /** One way to pay, x402 v1. */
-export interface PaymentRequirementsV1 {
-  scheme: 'exact';
+export interface PaymentRequirementsV1
+  extends Omit<PaymentRequirements, 'network' | 'amount'>, Pick<ResourceInfo, 'description' | 'mimeType'> {
   network: string;
   maxAmountRequired: string;
   resource: string;
-  description: string;
-  mimeType: string;
-  payTo: string;
-  maxTimeoutSeconds: number;
-  asset: string;
-  extra: Record<string, unknown>;
 }
 
 /** `serviceName` and `tags` are for catalogues (specs/extensions/bazaar.md). */
@@ -72,6 +66,11 @@ export interface PaymentRequiredBody {
 
 /** The part of a proof that the buyer signed. Its form is that of the network's family. */
 export type SignedPayload = Readonly<Record<string, unknown>>;
+
+/** The buyer signed something that is not a payment of this form. Every other error is a fault of this service. */
+export class UnreadablePayload extends Error {
+  override readonly name = 'UnreadablePayload';
+}
 
 /** A proof in v2 form, as facilitators take it. */
 export interface PaymentPayload {

@@ -1,12 +1,12 @@
-import { decodeAbiParameters, encodeFunctionData, parseAbi, toEventSelector } from 'viem';
+import { parseAbi, toEventSelector } from 'viem';
 import type { FoundOutcome } from '../core/facilitator.ts';
 import type { PaymentRequirements } from '../core/wire.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain, EvmLog, EvmReceipt } from './evm-chain.ts';
 import { isSameHex, type Eip3009Payload } from './evm-payload.ts';
-import { isTransferLog, searchLogs, toTopic, type TokenTransfer } from './evm-token.ts';
+import { isLogOf, isTransferLog, readContract, searchLogs, toTopic } from './evm-token.ts';
 
-const tokenAbi = parseAbi([
+export const eip3009Abi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
 ]);
 const authorizationUsedEvent = toEventSelector('AuthorizationUsed(address,bytes32)');
@@ -29,32 +29,21 @@ export const createEip3009Authorization = (
   { asset, payTo, amount }: PaymentRequirements,
 ): EvmAuthorization => {
   const { from, nonce, validBefore } = authorization;
-  const transfer: TokenTransfer = { token: asset, from, to: payTo, amount: BigInt(amount) };
-
-  const isUseLog = (log: EvmLog): boolean => {
-    const [event, authorizer, used] = log.topics;
-    return (
-      event === authorizationUsedEvent &&
-      authorizer !== undefined &&
-      used !== undefined &&
-      isSameHex(log.address, asset) &&
-      isSameHex(authorizer, toTopic(from)) &&
-      isSameHex(used, nonce)
-    );
-  };
+  const transfer = { token: asset, from, to: payTo, amount: BigInt(amount) };
+  const isTransfer = (log: EvmLog): boolean => isTransferLog(log, transfer);
+  const isUse = (log: EvmLog): boolean => isLogOf(log, asset, [authorizationUsedEvent, toTopic(from), nonce]);
 
   /** A transfer elsewhere in the transaction belongs to another authorization, however alike the two are. */
   const readReceipt = ({ status, logs }: EvmReceipt): 'paid' | 'used_otherwise' | 'unclear' => {
-    const use = status === 'success' ? logs.findIndex(isUseLog) : -1;
+    const use = status === 'success' ? logs.findIndex(isUse) : -1;
     if (use === -1) return 'unclear';
-    const next = logs[use + 1];
-    if (next !== undefined && isTransferLog(next, transfer)) return 'paid';
-    return logs.some((log) => isTransferLog(log, transfer)) ? 'unclear' : 'used_otherwise';
+    if (logs.slice(use + 1, use + 2).some(isTransfer)) return 'paid';
+    return logs.some(isTransfer) ? 'unclear' : 'used_otherwise';
   };
 
   /** Finds the newest log of the use or cancellation of the nonce. */
   const findEnd = async (chain: EvmChain, toBlock: bigint): Promise<EvmLog | null> => {
-    const topics = [[authorizationUsedEvent, authorizationCanceledEvent], [toTopic(from)], [nonce]];
+    const topics = [[authorizationUsedEvent, authorizationCanceledEvent], toTopic(from), nonce];
     for await (const logs of searchLogs(chain, { address: asset, topics, toBlock })) {
       const found = logs.at(-1);
       if (found !== undefined) return found;
@@ -65,7 +54,7 @@ export const createEip3009Authorization = (
   const explainUse = async (chain: EvmChain, block: bigint): Promise<FoundOutcome> => {
     const log = await findEnd(chain, block);
     if (log === null) return { outcome: 'unknown', reason: 'authorization_used' };
-    if (log.topics[0] === authorizationCanceledEvent)
+    if (isSameHex(log.topics[0] ?? '', authorizationCanceledEvent))
       return { outcome: 'failed', reason: 'authorization_canceled' };
     const receipt = await chain.getReceipt(log.transactionHash);
     switch (receipt === null ? 'unclear' : readReceipt(receipt)) {
@@ -79,26 +68,23 @@ export const createEip3009Authorization = (
   };
 
   return {
+    method: 'eip3009',
     payer: from,
     validBefore: BigInt(validBefore),
     expiredReason,
     usedReason,
-    isUsed: async (chain, block) => {
-      const state = await chain.call({
-        to: asset,
-        data: encodeFunctionData({
-          abi: tokenAbi,
-          functionName: 'authorizationState',
-          args: [from, nonce],
-        }),
+    isUsed: (chain, block) =>
+      readContract(chain, {
+        address: asset,
+        abi: eip3009Abi,
+        functionName: 'authorizationState',
+        args: [from, nonce],
         block,
-      });
-      return decodeAbiParameters([{ type: 'bool' }], state)[0];
-    },
-    isPaidBy: (_chain, { receipt }) => Promise.resolve(readReceipt(receipt) === 'paid'),
+      }),
+    isPaidBy: async (_chain, { receipt }) => readReceipt(receipt) === 'paid',
     explainUse,
     explainRevert: (revert) => revertReasons.find(([pattern]) => pattern.test(revert))?.[1] ?? null,
     // The token's own words are precise enough.
-    diagnose: () => Promise.resolve(null),
+    diagnose: async () => null,
   };
 };

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { keccak256, parseTransaction, recoverTransactionAddress, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { OutgoingTransaction } from '../core/facilitator.ts';
 import { RpcRefusal } from '../core/json-rpc.ts';
 import type { AccountLease } from '../core/network-family.ts';
+import { createAccountQueue } from './account-queue.ts';
 import type { EvmChain, EvmFees } from './evm-chain.ts';
 
 export interface EvmCall extends EvmFees {
@@ -13,7 +13,7 @@ export interface EvmCall extends EvmFees {
 }
 
 /** A transaction of this account, read from its raw form. */
-export interface SignedCall extends EvmCall {
+interface SignedCall extends EvmCall {
   nonce: number;
 }
 
@@ -24,50 +24,18 @@ export interface EvmSending {
 }
 
 /** `accepted`: a node has it. `refused`: the node does not take it. `uncertain`: the node gave no usable answer. */
-export type BroadcastResult = 'accepted' | 'refused' | 'uncertain';
+type BroadcastResult = 'accepted' | 'refused' | 'uncertain';
 
 export interface EvmSent {
   transaction: string;
   result: BroadcastResult;
 }
 
-/** One funded account that sends transactions, one at a time. */
-export interface EvmAccount {
-  readonly address: Hex;
-  /**
-   * Signs, passes hash and raw transaction to `beforeBroadcast`, and only then sends. Throws RpcOutage or RpcRefusal
-   * when it failed before anything was signed, AccountBusy, the signal's reason, and the errors of `beforeBroadcast`.
-   */
-  send(call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }>;
-  /** Sends a transaction again that was signed earlier. `dead`: its nonce is used, so it can never land. */
-  resend(transaction: string, rawTransaction: string, sending: EvmSending): Promise<BroadcastResult | 'dead'>;
-  /**
-   * Sends the same call with the same nonce and other fees, after `beforeBroadcast` like any other. `dead`: the nonce
-   * is used, perhaps by the transaction that should be replaced.
-   */
-  replace(
-    call: SignedCall,
-    sending: EvmSending,
-  ): Promise<{ transaction: string; result: BroadcastResult | 'dead' }>;
-  /**
-   * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at
-   * `nonce` can be mined. `isStuck`: also for nonces whose transactions offer too little. A settlement that loses its
-   * nonce this way is signed again at the next request. Throws RpcOutage or RpcRefusal.
-   */
-  fillGap(
-    nonce: number,
-    options: Pick<EvmSending, 'chain' | 'signal'> & { fees: EvmFees; isStuck: boolean },
-  ): Promise<void>;
-  /** Makes the next sending ask the chain for the nonce: a transaction was not seen to land. */
-  forgetNonce(): void;
+interface Signed {
+  transaction: Hex;
+  raw: string;
 }
 
-/** Too many settlements wait for this account. */
-class AccountBusy extends Error {
-  override readonly name = 'AccountBusy';
-}
-
-const maxWaiting = 500;
 const maxSignatures = 3;
 const maxFillers = 32;
 /** The cost of a transfer of nothing on every chain. */
@@ -114,46 +82,81 @@ export const readSignedCall = (rawTransaction: string): SignedCall => {
 export const readSender = (rawTransaction: string): Promise<Hex> =>
   recoverTransactionAddress({ serializedTransaction: `0x02${rawTransaction.slice(4)}` });
 
-/** After so many transactions the lease is released, so that other processes get the account. */
-const maxInALease = 5;
-/** Longer than other processes wait between two attempts at the lease. */
-const breakMs = 50;
+/**
+ * After a transaction was not seen to land, so many sendings ask the chain for their nonces: one may be under way, and
+ * the next answer may be in a gap, below nonces that are used.
+ */
+const doubtfulSendings = 2;
 
-/** Runs one task at a time: in this process, and by the lease among all processes that share the account. */
-const createQueue = (options: { lease: AccountLease; waitMs: number; onBreak: () => void }) => {
-  const { lease, waitMs, onBreak } = options;
-  let waiting = 0;
-  let doneInLease = 0;
-  let last: Promise<unknown> = Promise.resolve();
+/** The keys of an account, and the next nonce as far as it is known. */
+interface Signer {
+  address: Hex;
+  sign: (call: SignedCall) => Promise<Signed>;
+  /** Null: the chain is asked. */
+  nextNonce: number | null;
+  /** So many of the next sendings ask the chain, whatever they find. */
+  doubtful: number;
+}
 
-  const runInLease = async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    const { isKept } = await lease.take({ signal, waitMs });
-    // Another process may have sent since, so the next nonce may be used.
-    if (!isKept) onBreak();
-    return task();
-  };
-  const endTask = async (): Promise<void> => {
-    doneInLease += 1;
-    if (waiting > 0 && doneInLease < maxInALease) return;
-    doneInLease = 0;
-    await lease.release();
-    if (waiting > 0) await sleep(breakMs);
-  };
-  return async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    if (waiting >= maxWaiting) throw new AccountBusy('too many settlements are waiting');
-    waiting += 1;
-    const mine = last.then(() => runInLease(signal, task));
-    // The next task waits for the lease, and the caller need not.
-    last = mine
-      .catch(() => undefined)
-      .then(() => {
-        waiting -= 1;
-        return endTask();
-      });
-    return mine;
-  };
+/** Passes a transaction to `beforeBroadcast`, which stores it, and only then sends it. */
+const storeAndSend = async (
+  signer: Signer,
+  { transaction, raw }: { transaction: string; raw: string },
+  { chain, signal, beforeBroadcast }: EvmSending,
+) => {
+  signal.throwIfAborted();
+  await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
+  signer.nextNonce = null;
+  return broadcast(chain, raw);
 };
 
+/** Sends a transaction with the next nonce. */
+const sendNext = async (signer: Signer, call: EvmCall, sending: EvmSending): Promise<EvmSent & Signed> => {
+  for (let attempt = 1; ; attempt += 1) {
+    sending.signal.throwIfAborted();
+    const nonce = signer.nextNonce ?? (await sending.chain.getNonce(signer.address, 'pending'));
+    const signed = await signer.sign({ ...call, nonce });
+    const result = await storeAndSend(signer, signed, sending);
+    if (result === 'accepted' && signer.doubtful === 0) signer.nextNonce = nonce + 1;
+    signer.doubtful = Math.max(0, signer.doubtful - 1);
+    if (result !== 'nonce_used' && result !== 'nonce_in_pool') return { ...signed, result };
+    // Another sender of this account was faster, so the node did not take this transaction.
+    if (attempt === maxSignatures) return { ...signed, result: 'refused' };
+  }
+};
+
+/** Sends a transaction whose nonce is given. `dead`: that nonce is used, so it can never land. */
+const sendSigned = async (...sending: Parameters<typeof storeAndSend>): Promise<BroadcastResult | 'dead'> => {
+  const result = await storeAndSend(...sending);
+  if (result === 'nonce_in_pool') return 'refused';
+  return result === 'nonce_used' ? 'dead' : result;
+};
+
+/** A gap in the nonces of an account. `isStuck`: the transactions in it offer too little, and are replaced too. */
+interface NonceGap extends Omit<EvmSending, 'beforeBroadcast'> {
+  fees: EvmFees;
+  isStuck: boolean;
+}
+
+/** Sends empty transactions for the nonces before `end`. */
+const fillGap = async (signer: Signer, end: number, { chain, fees, isStuck }: NonceGap): Promise<void> => {
+  const { address, sign } = signer;
+  let next = await chain.getNonce(address, isStuck ? 'latest' : 'pending');
+  if (next < end) signer.nextNonce = null;
+  for (let filled = 0; next < end && filled < maxFillers; filled += 1) {
+    const empty = { to: address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
+    // A transaction that has this nonce after all stays, unless it offers less.
+    await broadcast(chain, (await sign(empty)).raw);
+    next = Math.max(next + 1, isStuck ? 0 : await chain.getNonce(address, 'pending'));
+  }
+};
+
+export type EvmAccount = ReturnType<typeof createEvmAccount>;
+
+/**
+ * One funded account that sends transactions, one at a time. The methods throw RpcOutage or RpcRefusal when they failed
+ * before anything was signed, the signal's reason, the errors of `beforeBroadcast`, and when too many settlements wait.
+ */
 export const createEvmAccount = (options: {
   privateKey: Hex;
   chainId: number;
@@ -161,86 +164,48 @@ export const createEvmAccount = (options: {
   accountLeaseOf: (account: string) => AccountLease;
   /** The longest wait for other processes that send from the account. */
   waitMs: number;
-}): EvmAccount => {
+}) => {
+  const { chainId, waitMs } = options;
   const account = privateKeyToAccount(options.privateKey);
-  let nextNonce: number | null = null;
-  /** Counts the reasons to doubt `nextNonce`, so that a sending under way does not restore a doubted one. */
-  let doubts = 0;
-  /** The doubts after which the chain was asked twice: the first answer may be in a gap, below nonces that are used. */
-  let doubtsCleared = 0;
-
-  const enqueue = createQueue({
-    lease: options.accountLeaseOf(`eip155:${options.chainId}:${account.address.toLowerCase()}`),
-    waitMs: options.waitMs,
-    onBreak: () => {
-      nextNonce = null;
-    },
-  });
-
-  const sign = async ({ nonce, ...call }: SignedCall) => {
-    const raw = await account.signTransaction({ type: 'eip1559', chainId: options.chainId, nonce, ...call });
+  const { address } = account;
+  const sign = async (call: SignedCall): Promise<Signed> => {
+    const raw = await account.signTransaction({ type: 'eip1559', chainId, ...call });
     return { raw, transaction: keccak256(raw) };
   };
-
-  const sendNow = async (call: EvmCall, sending: EvmSending): Promise<EvmSent & { transaction: Hex }> => {
-    const { chain, signal, beforeBroadcast } = sending;
-    for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
-      const doubtsBefore = doubts;
-      const nonce = nextNonce ?? (await chain.getNonce(account.address, 'pending'));
-      const { raw, transaction } = await sign({ ...call, nonce });
-      signal.throwIfAborted();
-      await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
-      nextNonce = null;
-      const result = await broadcast(chain, raw);
-      if (result === 'accepted' && doubtsCleared === doubtsBefore && doubts === doubtsBefore)
-        nextNonce = nonce + 1;
-      doubtsCleared = doubtsBefore;
-      if (result !== 'nonce_used' && result !== 'nonce_in_pool') return { transaction, result };
-      // Another sender of this account was faster, so the node did not take this transaction.
-      if (attempt === maxSignatures) return { transaction, result: 'refused' };
-    }
-  };
-
-  /** Sends a transaction whose nonce is given. */
-  const sendSigned = async (
-    { transaction, raw }: { transaction: string; raw: string },
-    { chain, signal, beforeBroadcast }: EvmSending,
-  ): Promise<BroadcastResult | 'dead'> => {
-    signal.throwIfAborted();
-    await beforeBroadcast({ transaction, rawTransaction: raw, facilitator: null });
-    nextNonce = null;
-    const result = await broadcast(chain, raw);
-    if (result === 'nonce_in_pool') return 'refused';
-    return result === 'nonce_used' ? 'dead' : result;
-  };
-
+  const signer: Signer = { address, sign, nextNonce: null, doubtful: 0 };
+  const enqueue = createAccountQueue({
+    lease: options.accountLeaseOf(`eip155:${chainId}:${address.toLowerCase()}`),
+    waitMs,
+    // Another process may have used the nonce.
+    onBreak: () => {
+      signer.nextNonce = null;
+    },
+  });
   return {
-    address: account.address,
-    send: (call, sending) => enqueue(sending.signal, () => sendNow(call, sending)),
-    resend: (transaction, rawTransaction, sending) =>
-      enqueue(sending.signal, () => sendSigned({ transaction, raw: rawTransaction }, sending)),
-    replace: (call, sending) =>
+    address,
+    send: (call: EvmCall, sending: EvmSending) =>
+      enqueue(sending.signal, () => sendNext(signer, call, sending)),
+    /** Sends a transaction again that was signed earlier. */
+    resend: (transaction: string, raw: string, sending: EvmSending) =>
+      enqueue(sending.signal, () => sendSigned(signer, { transaction, raw }, sending)),
+    /**
+     * Sends the same call with the same nonce and other fees. It is `dead` too when the transaction that should be
+     * replaced has landed.
+     */
+    replace: (call: SignedCall, sending: EvmSending) =>
       enqueue(sending.signal, async () => {
         const signed = await sign(call);
-        return { transaction: signed.transaction, result: await sendSigned(signed, sending) };
+        return { transaction: signed.transaction, result: await sendSigned(signer, signed, sending) };
       }),
-    fillGap: (nonce, { chain, signal, fees, isStuck }) =>
-      enqueue(signal, async () => {
-        let next = await chain.getNonce(account.address, isStuck ? 'latest' : 'pending');
-        if (next >= nonce) return;
-        nextNonce = null;
-        for (let filled = 0; next < nonce && filled < maxFillers; filled += 1) {
-          const empty = { to: account.address, data: '0x', gas: emptyCallGas, ...fees, nonce: next } as const;
-          // A transaction that has this nonce after all stays, unless it offers less.
-          await broadcast(chain, (await sign(empty)).raw);
-          const following = isStuck ? next + 1 : await chain.getNonce(account.address, 'pending');
-          next = Math.max(next + 1, following);
-        }
-      }),
-    forgetNonce: () => {
-      doubts += 1;
-      nextNonce = null;
+    /**
+     * Sends empty transactions for the nonces before `nonce` that the node's pool lacks, so that the transaction at
+     * `nonce` can be mined. A settlement that loses its nonce this way is signed again at the next request.
+     */
+    fillGap: (nonce: number, gap: NonceGap) => enqueue(gap.signal, () => fillGap(signer, nonce, gap)),
+    /** Makes the next sendings ask the chain for the nonce: a transaction was not seen to land. */
+    doubtNonce: (): void => {
+      signer.doubtful = doubtfulSendings;
+      signer.nextNonce = null;
     },
   };
 };

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem';
 import type { FoundOutcome } from '../core/facilitator.ts';
+import type { TransferMethod } from '../core/network-family.ts';
 import type { EvmChain, EvmReceipt } from './evm-chain.ts';
 
 /** A transaction with its receipt. */
@@ -13,6 +14,7 @@ export interface MinedTransaction {
  * throw RpcOutage or RpcRefusal.
  */
 export interface EvmAuthorization {
+  readonly method: TransferMethod;
   readonly payer: Hex;
   /** Seconds since 1970; the transfer can happen in no block from then on. */
   readonly validBefore: bigint;

@@ -107,9 +107,9 @@ export const createEvmChain = (rpc: JsonRpc, signal: AbortSignal) => {
     getPriorityFee: () => ask(quantity, 'eth_maxPriorityFeePerGas'),
     /**
      * The next nonce of an account at a block. `pending` counts the transactions in the node's pool, as far as they
-     * have no gap; `finalized` counts those in blocks that the node names final.
+     * have no gap.
      */
-    getNonce: async (address: string, at: 'pending' | 'latest' | 'finalized' | bigint): Promise<number> => {
+    getNonce: async (address: string, at: 'pending' | 'latest' | bigint): Promise<number> => {
       const block = typeof at === 'bigint' ? toHex(at) : at;
       return Number(await ask(quantity, 'eth_getTransactionCount', address, block));
     },

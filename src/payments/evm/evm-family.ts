@@ -97,33 +97,22 @@ export const evmFamily: NetworkFamily = {
 
   prepareLocal: (options) => ({
     kind: { extra: {} },
-    load: async () => {
-      const { createLocalEvm } = await import('./local-evm.ts');
-      return createLocalEvm(options);
-    },
+    load: async () => (await import('./local-evm.ts')).createLocalEvm(options),
   }),
 
-  findOutcome: async ({ payload: { payload }, requirements, transaction }, { rpc, signal }) => {
-    const { findEvmOutcome } = await import('./evm-outcome.ts');
-    const order = { payload: toEvmPayload(payload), requirements };
-    return findEvmOutcome(createEvmChain(rpc, signal), order, transaction);
-  },
-  readTransaction: async (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
-  readFunds: async ({ source, asset }, { rpc, signal }) => {
-    const { readTokenBalance } = await import('./evm-token.ts');
-    return readTokenBalance(createEvmChain(rpc, signal), { asset, owner: source });
-  },
-  findFaults: async ({ network }, { rpc, signal }) => {
-    const { findEvmFaults } = await import('./evm-self-check.ts');
-    return findEvmFaults(createEvmChain(rpc, signal), network);
-  },
+  findOutcome: async (payment, { rpc, signal }) =>
+    (await import('./evm-outcome.ts')).findEvmOutcome(
+      createEvmChain(rpc, signal),
+      payment,
+      payment.transaction,
+    ),
+  readTransaction: (hash, { rpc, signal }) => createEvmChain(rpc, signal).getReceipt(hash),
+  readFunds: async ({ source: owner, asset }, { rpc, signal }) =>
+    (await import('./evm-token.ts')).readTokenBalance(createEvmChain(rpc, signal), { asset, owner }),
+  findFaults: async ({ network }, { rpc, signal }) =>
+    (await import('./evm-self-check.ts')).findEvmFaults(createEvmChain(rpc, signal), network),
 
-  openRefundChain: async (options) => {
-    const { createEvmRefundChain } = await import('./evm-refund-chain.ts');
-    return createEvmRefundChain(options);
-  },
-  openRefundWallet: async (options, key) => {
-    const { createEvmRefundWallet } = await import('./evm-refund-wallet.ts');
-    return createEvmRefundWallet(options, `0x${key.slice(2)}`);
-  },
+  openRefundChain: async (options) => (await import('./evm-refund-chain.ts')).createEvmRefundChain(options),
+  openRefundWallet: async (options, key) =>
+    (await import('./evm-refund-wallet.ts')).createEvmRefundWallet(options, `0x${key.slice(2)}`),
 };

@@ -40,7 +40,7 @@ export const isOutbid = (offered: EvmFees, { baseFeePerGas, fees }: FeeMarket): 
 };
 
 /** The usual gas limit of a settlement. */
-const settlementGas: Record<TransferMethod, bigint> = { eip3009: 120_000n, permit2: 160_000n };
+export const settlementGas: Record<TransferMethod, bigint> = { eip3009: 120_000n, permit2: 160_000n };
 
 /** Checks that the account can pay for settlements at a price below the limit. Throws RpcOutage or RpcRefusal. */
 export const checkEvmFunds = async (

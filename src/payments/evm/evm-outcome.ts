@@ -1,24 +1,20 @@
-import type { PaymentRequirements } from '../core/wire.ts';
+import type { FoundOutcome, PaymentOrder } from '../core/facilitator.ts';
+import { RpcOutage } from '../core/json-rpc.ts';
 import { createEip3009Authorization } from './eip3009-authorization.ts';
 import type { EvmAuthorization } from './evm-authorization.ts';
 import type { EvmChain } from './evm-chain.ts';
-import type { FoundOutcome } from '../core/facilitator.ts';
-import { RpcOutage } from '../core/json-rpc.ts';
-import type { EvmPayload } from './evm-payload.ts';
+import { toEvmPayload } from './evm-payload.ts';
 import { createPermit2Authorization } from './permit2-authorization.ts';
 
 /** Beyond `validBefore`, so that no block of a short fork can still hold the transfer. */
 const expiryMarginSeconds = 60n;
 
-export interface EvmOrder {
-  payload: EvmPayload;
-  requirements: PaymentRequirements;
-}
-
-export const authorizationOf = ({ payload, requirements }: EvmOrder): EvmAuthorization =>
-  'authorization' in payload
-    ? createEip3009Authorization(payload, requirements)
-    : createPermit2Authorization(payload, requirements);
+export const authorizationOf = ({ payload, requirements }: PaymentOrder): EvmAuthorization => {
+  const signed = toEvmPayload(payload.payload);
+  return 'authorization' in signed
+    ? createEip3009Authorization(signed, requirements)
+    : createPermit2Authorization(signed, requirements);
+};
 
 /**
  * Asks the chain for the outcome of an authorized transfer. The chain remembers the authorization's nonce for ever, so
@@ -27,7 +23,7 @@ export const authorizationOf = ({ payload, requirements }: EvmOrder): EvmAuthori
  */
 export const findEvmOutcome = async (
   chain: EvmChain,
-  order: EvmOrder,
+  order: PaymentOrder,
   transaction: string | null,
 ): Promise<FoundOutcome> => {
   const authorization = authorizationOf(order);
@@ -51,14 +47,5 @@ export const findEvmOutcome = async (
 };
 
 /** Does the same, and returns `unknown` when the chain cannot be asked. */
-export const askEvmOutcome = async (
-  chain: EvmChain,
-  order: EvmOrder,
-  transaction: string | null,
-): Promise<FoundOutcome> => {
-  try {
-    return await findEvmOutcome(chain, order, transaction);
-  } catch {
-    return { outcome: 'unknown', reason: 'rpc_unavailable' };
-  }
-};
+export const askEvmOutcome = (...question: Parameters<typeof findEvmOutcome>): Promise<FoundOutcome> =>
+  findEvmOutcome(...question).catch(() => ({ outcome: 'unknown', reason: 'rpc_unavailable' }));

@@ -1,6 +1,5 @@
 import { isHex, parseTransaction } from 'viem';
 import type { RefundOptions } from '../core/network-family.ts';
-import { waitFor } from '../core/wait.ts';
 import { readRefusal } from '../refunds/read-refusal.ts';
 import type {
   BegunTransfer,
@@ -12,8 +11,6 @@ import { createEvmChain, findFirstBlock, type EvmChain, type EvmReceipt } from '
 import { isSameHex } from './evm-payload.ts';
 import { isTransferLog } from './evm-token.ts';
 
-/** Nodes behind one address may differ: a second look after this time sees what the first one missed. */
-const defaultSecondLookMs = 15_000;
 /** Where a node names no final block, a transfer under so many blocks counts as settled. */
 const deepBlocks = 64n;
 /** The search for the block in which a nonce was used goes back so far. */
@@ -37,27 +34,22 @@ const readFinalBlock = async (chain: EvmChain): Promise<FinalBlock> => {
 };
 
 /**
- * Finds the transaction that used a nonce of the account, in `final` or below. Its presence in a block is proof; its
- * absence is none. Null when the node does not show it.
+ * Finds the transaction by which a nonce of the account was used up to the block `final`. Its presence in a block is
+ * proof; its absence is none. Null when the node does not show it.
  */
 const findNonceUse = async (
   chain: EvmChain,
   { account, nonce, final }: { account: string; nonce: number; final: bigint },
 ): Promise<string | null> => {
   const isUsedBy = async (block: bigint): Promise<boolean> => (await chain.getNonce(account, block)) > nonce;
-  if (!(await isUsedBy(final))) return null;
-  let used = final;
-  let unused = -1n;
-  for (let depth = 1n; depth <= maxDepth; depth *= 4n) {
+  let upTo = final;
+  let after = -1n;
+  for (let depth = 1n; depth <= maxDepth && depth <= final && after < 0n; depth *= 4n) {
     const block = final - depth;
-    if (block < 0n) break;
-    if (!(await isUsedBy(block))) {
-      unused = block;
-      break;
-    }
-    used = block;
+    if (await isUsedBy(block)) upTo = block;
+    else after = block;
   }
-  const senders = await chain.getSenders(await findFirstBlock({ after: unused, upTo: used }, isUsedBy));
+  const senders = await chain.getSenders(await findFirstBlock({ after, upTo }, isUsedBy));
   return senders.find((sent) => sent.nonce === BigInt(nonce) && isSameHex(sent.from, account))?.hash ?? null;
 };
 
@@ -85,42 +77,27 @@ const judgeReceipt = (
   return { outcome: 'settled', reason: final.isNamed ? null : 'deep_not_final' };
 };
 
-/** Reads the final block first, so that a receipt from below it is final too. `receipt`: null for none. */
-const lookAtReceipt = async (
-  transfer: BegunTransfer,
-  chain: EvmChain,
-): Promise<{ receipt: TransferOutcome | null; final: FinalBlock }> => {
-  const final = await readFinalBlock(chain);
-  const receipt = await chain.getReceipt(transfer.transaction);
-  return { receipt: receipt === null ? null : judgeReceipt(receipt, transfer, final), final };
-};
-
 /** Opens one EVM chain for refunds. */
-export const createEvmRefundChain = ({
-  rpc,
-  secondLookMs = defaultSecondLookMs,
-}: Pick<RefundOptions, 'rpc' | 'secondLookMs'>): RefundChain => ({
+export const createEvmRefundChain = ({ rpc }: Pick<RefundOptions, 'rpc'>): RefundChain => ({
   nonceOf,
   // "Nonce too low" may mean that it landed. Only the receipt tells.
   send: ({ rawTransaction }, signal) => readRefusal(createEvmChain(rpc, signal).sendRaw(rawTransaction)),
   findOutcome: async (transfer, signal) => {
     const chain = createEvmChain(rpc, signal);
     const { sender: account, landmark, transaction } = transfer;
+    // The final block comes first, so that a receipt from below it is final too.
+    const final = await readFinalBlock(chain);
+    const receipt = await chain.getReceipt(transaction);
+    if (receipt !== null) return judgeReceipt(receipt, transfer, final);
+    // A missing receipt proves nothing: only another transaction with its nonce, in a final block, does.
     const nonce = nonceOf(transfer);
-    const { receipt: first, final } = await lookAtReceipt(transfer, chain);
-    if (first !== null) return first;
-    // Absence is proven only by a node that names final blocks.
-    if (!final.isNamed || (await chain.getNonce(account, 'finalized')) <= nonce) return open('not_landed');
+    if (!final.isNamed || (await chain.getNonce(account, final.number)) <= nonce) return open('not_landed');
     if (landmark === null) return open('no_landmark');
-    if (!(await waitFor(secondLookMs, signal))) return open('not_landed');
     // A node that forgets old receipts, or serves another chain, does not know the landmark either.
     if ((await chain.getReceipt(landmark)) === null) return open('history_too_short');
-    const { receipt: second, final: newest } = await lookAtReceipt(transfer, chain);
-    if (second !== null) return second;
-    if (!newest.isNamed) return open('not_landed');
-    const taker = await findNonceUse(chain, { account, nonce, final: newest.number });
+    const taker = await findNonceUse(chain, { account, nonce, final: final.number });
     if (taker === null) return open('history_too_short');
-    // The node that was asked for the receipts was behind, and did not have this one yet.
+    // The node that was asked for the receipt was behind, and did not have this one yet.
     return isSameHex(taker, transaction)
       ? open('receipt_not_shown')
       : { outcome: 'failed', reason: 'nonce_used_otherwise' };

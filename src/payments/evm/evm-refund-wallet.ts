@@ -14,22 +14,18 @@ import { encodeTransfer, readTokenBalance } from './evm-token.ts';
 /** For a network without a limit of its own: 0.005 of the chain's coin. */
 const defaultMaxCost = 5_000_000_000_000_000n;
 
-interface Fees extends EvmFees {
-  gas: bigint;
-}
-
+/** Chooses gas and fees. `cost`: the most that the transfer can cost. */
 const estimateFees = async (
   chain: EvmChain,
   { from, transfer }: { from: string; transfer: RefundTransfer },
-): Promise<Fees> => {
+): Promise<{ gas: bigint; fees: EvmFees; cost: bigint }> => {
   const [estimated, { fees }] = await Promise.all([
     chain.estimateGas({ from, ...encodeTransfer(transfer) }),
     readFeeMarket(chain),
   ]);
-  return { gas: (estimated * 5n) / 4n, ...fees };
+  const gas = (estimated * 5n) / 4n;
+  return { gas, fees, cost: gas * fees.maxFeePerGas };
 };
-
-const costOf = ({ gas, maxFeePerGas }: Fees): bigint => gas * maxFeePerGas;
 
 const openAccount = (privateKey: Hex): PrivateKeyAccount => {
   try {
@@ -65,7 +61,7 @@ export const createEvmRefundWallet = (
     if (tokens < transfer.amount)
       return stopped({ kind: 'too_few_tokens', has: tokens, needs: transfer.amount });
     try {
-      const cost = costOf(await estimateFees(chain, { from: account.address, transfer }));
+      const { cost } = await estimateFees(chain, { from: account.address, transfer });
       if (cost > limit) return stopped({ kind: 'fees_too_high', needs: cost, limit }, cost);
       return stopped(coins < cost ? { kind: 'too_few_coins', has: coins, needs: cost } : null, cost);
     } catch (error) {
@@ -80,13 +76,14 @@ export const createEvmRefundWallet = (
     preview,
     sign: async (transfer, signal) => {
       const chain = createEvmChain(rpc, signal);
-      const fees = await estimateFees(chain, { from: account.address, transfer });
-      if (costOf(fees) > limit) throw new FeesTooHigh('gas costs too much now');
+      const { gas, fees, cost } = await estimateFees(chain, { from: account.address, transfer });
+      if (cost > limit) throw new FeesTooHigh('gas costs too much now');
       const nonce = await chain.getNonce(account.address, 'pending');
       const rawTransaction = await account.signTransaction({
         type: 'eip1559',
         chainId,
         nonce,
+        gas,
         ...encodeTransfer(transfer),
         ...fees,
       });

@@ -1,28 +1,23 @@
+import { LRUCache } from 'lru-cache';
 import { readSender, readSignedCall, type EvmAccount, type EvmSending } from './evm-account.ts';
+import type { MinedTransaction } from './evm-authorization.ts';
 import { isOutbid, raiseFees, readFeeMarket } from './evm-fees.ts';
 import { isSameHex } from './evm-payload.ts';
-import { newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
+import { findMined, newCallRecord, waitForEvmReceipt, type EvmCallRecord } from './evm-signer.ts';
 
 /** Beyond so many the oldest are forgotten, and seem new: they wait longer than they need. */
 const maxRemembered = 10_000;
 
-/** Remembers since when transactions are awaited. For one network; forgotten when the process ends. */
-export interface TransactionAges {
-  /** Returns the milliseconds since a transaction was noted first, and notes it. */
-  ageMs(transaction: string): number;
-}
+export type TransactionAges = ReturnType<typeof createTransactionAges>;
 
-export const createTransactionAges = ({ now }: { now: () => number }): TransactionAges => {
-  const firstSeen = new Map<string, number>();
-  return {
-    ageMs: (transaction) => {
-      const since = firstSeen.get(transaction);
-      if (since !== undefined) return now() - since;
-      const [oldest] = firstSeen.keys();
-      if (firstSeen.size >= maxRemembered && oldest !== undefined) firstSeen.delete(oldest);
-      firstSeen.set(transaction, now());
-      return 0;
-    },
+/** Remembers since when transactions are awaited. For one network; forgotten when the process ends. */
+export const createTransactionAges = ({ now }: { now: () => number }) => {
+  const firstSeen = new LRUCache<string, number>({ max: maxRemembered });
+  /** Returns the milliseconds since a transaction was noted first, and notes it. */
+  return (transaction: string): number => {
+    const since = firstSeen.peek(transaction) ?? now();
+    if (!firstSeen.has(transaction)) firstSeen.set(transaction, since);
+    return now() - since;
   };
 };
 
@@ -35,7 +30,7 @@ export interface EarlierTransaction {
 interface ResumeContext {
   account: EvmAccount;
   sending: EvmSending;
-  ages: TransactionAges;
+  ageMs: TransactionAges;
   maxGasCost: bigint;
 }
 
@@ -55,24 +50,23 @@ const overdueMs = 60_000;
  */
 const sendAgain = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, ages, maxGasCost }: ResumeContext,
+  { account, sending, ageMs, maxGasCost }: ResumeContext,
 ): Promise<Resent> => {
   const { chain, signal } = sending;
   const call = readSignedCall(rawTransaction);
   const market = await readFeeMarket(chain);
   const fees = raiseFees(call, market);
-  const isOverdue = ages.ageMs(transaction) >= overdueMs;
+  const isOverdue = ageMs(transaction) >= overdueMs;
   const isUnderpriced = market.baseFeePerGas > call.maxFeePerGas || (isOverdue && isOutbid(call, market));
   const isAffordable = call.gas * fees.maxFeePerGas <= maxGasCost;
-  const resent: Resent =
-    isUnderpriced && isAffordable
-      ? await account
-          .replace({ ...call, ...fees }, sending)
-          .then((replaced) => ({ ...replaced, transactions: [replaced.transaction, transaction] }))
-      : {
-          transactions: [transaction],
-          result: await account.resend(transaction, rawTransaction, sending),
-        };
+  let resent: Resent;
+  if (isUnderpriced && isAffordable) {
+    const replaced = await account.replace({ ...call, ...fees }, sending);
+    resent = { transactions: [replaced.transaction, transaction], result: replaced.result };
+  } else {
+    const result = await account.resend(transaction, rawTransaction, sending);
+    resent = { transactions: [transaction], result };
+  }
   // A gap is filled at the usual price: a transaction that another node has there offers no less.
   const gap = { chain, signal, fees: isUnderpriced ? fees : market.fees, isStuck: isUnderpriced };
   if (resent.result !== 'dead' && isAffordable)
@@ -87,9 +81,9 @@ const sendAgain = async (
  */
 const sendForAnother = async (
   { transaction, rawTransaction }: EarlierTransaction,
-  { account, sending, ages }: ResumeContext,
+  { account, sending, ageMs }: ResumeContext,
 ): Promise<Resent> => {
-  const isOverdue = ages.ageMs(transaction) >= overdueMs;
+  const isOverdue = ageMs(transaction) >= overdueMs;
   const result = await account.resend(transaction, rawTransaction, sending);
   const isLost = result === 'refused' || (result === 'accepted' && isOverdue);
   return { transactions: [transaction], result: isLost ? 'abandoned' : result };
@@ -104,33 +98,23 @@ export const resumeEvmTransaction = async (
   earlier: EarlierTransaction,
   context: ResumeContext,
 ): Promise<EvmCallRecord | null> => {
-  const { chain, signal } = context.sending;
-  const record = newCallRecord();
-  record.receipt = await chain.getReceipt(earlier.transaction);
-  if (record.receipt !== null) {
-    record.sent = { transaction: earlier.transaction, result: 'accepted' };
-    return record;
-  }
-  const isOurs = isSameHex(await readSender(earlier.rawTransaction), context.account.address);
+  const { account, sending } = context;
+  const toRecord = (
+    { transaction, receipt }: MinedTransaction | { transaction: string; receipt: null },
+    result: 'accepted' | 'refused' | 'uncertain' = 'accepted',
+  ): EvmCallRecord => ({ ...newCallRecord(), sent: { transaction, result }, receipt });
+
+  const landed = await findMined(sending.chain, [earlier.transaction]);
+  if (landed !== null) return toRecord(landed);
+  const isOurs = isSameHex(await readSender(earlier.rawTransaction), account.address);
   const { transactions, result } = await (isOurs
     ? sendAgain(earlier, context)
     : sendForAnother(earlier, context));
-  const isOver = result === 'dead' || result === 'abandoned';
-  record.sent = { transaction: transactions[0], result: isOver ? 'accepted' : result };
-  if (result === 'refused') return record;
-  const mined = isOver
-    ? await findMined(transactions, context.sending)
-    : await waitForEvmReceipt(chain, transactions, signal);
-  if (mined === null) return isOver ? null : record;
-  record.sent.transaction = mined.transaction;
-  record.receipt = mined.receipt;
-  return record;
-};
-
-const findMined = async (transactions: readonly string[], { chain }: EvmSending) => {
-  for (const transaction of transactions) {
-    const receipt = await chain.getReceipt(transaction);
-    if (receipt !== null) return { transaction, receipt };
+  if (result === 'dead' || result === 'abandoned') {
+    const mined = await findMined(sending.chain, transactions);
+    return mined && toRecord(mined);
   }
-  return null;
+  const mined =
+    result === 'refused' ? null : await waitForEvmReceipt(sending.chain, transactions, sending.signal);
+  return toRecord(mined ?? { transaction: transactions[0], receipt: null }, result);
 };

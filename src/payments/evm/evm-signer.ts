@@ -1,20 +1,27 @@
 import { concatHex, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem';
 import type { FacilitatorEvmSigner } from '@x402/evm';
+import { RpcRefusal } from '../core/json-rpc.ts';
+import type { SchemeRecord } from '../core/local-engine.ts';
 import type { EvmAccount, EvmSending, EvmSent } from './evm-account.ts';
 import type { MinedTransaction } from './evm-authorization.ts';
 import { isRevert, type EvmChain, type EvmReceipt } from './evm-chain.ts';
 import { readFeeMarket } from './evm-fees.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 
 /** The events of one call of the x402 scheme, whose own answer does not tell chain, contract and proof apart. */
-export interface EvmCallRecord {
-  /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
-  isOutage: boolean;
+export interface EvmCallRecord extends SchemeRecord {
   /** The message with which the contract refused, and the selector of its error. */
   revert: string | null;
   sent: EvmSent | null;
   receipt: EvmReceipt | null;
 }
+
+export const newCallRecord = (): EvmCallRecord => ({
+  isOutage: false,
+  revert: null,
+  sent: null,
+  receipt: null,
+});
 
 /** More than a settlement uses. */
 const ampleGas = 250_000n;
@@ -23,15 +30,17 @@ const selectorCharacters = 10;
 const firstPollMs = 50;
 const maxPollMs = 1_000;
 
-/** Passes with time and says nothing about the proof, like an outage. */
-class GasTooDear extends Error {
-  override readonly name = 'GasTooDear';
-}
-
-/** The transfer would succeed, but its price is not worth it. */
-class TransferTooCostly extends Error {
-  override readonly name = 'TransferTooCostly';
-}
+/** Finds the first of the transactions that has a receipt. Throws RpcOutage or RpcRefusal. */
+export const findMined = async (
+  chain: EvmChain,
+  transactions: readonly string[],
+): Promise<MinedTransaction | null> => {
+  for (const transaction of transactions) {
+    const receipt = await chain.getReceipt(transaction);
+    if (receipt !== null) return { transaction, receipt };
+  }
+  return null;
+};
 
 /** Asks until one of the transactions has a receipt; null when the signal ended the wait. */
 export const waitForEvmReceipt = async (
@@ -40,12 +49,10 @@ export const waitForEvmReceipt = async (
   signal: AbortSignal,
 ): Promise<MinedTransaction | null> => {
   for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
-    for (const transaction of transactions) {
-      // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
-      const receipt = await chain.getReceipt(transaction).catch(() => null);
-      if (receipt !== null) return { transaction, receipt };
-    }
-    if (!(await waitFor(pauseMs, signal))) return null;
+    // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
+    const mined = await findMined(chain, transactions).catch(() => null);
+    if (mined !== null) return mined;
+    await pause(pauseMs, signal, { keepsAlive: true });
   }
   return null;
 };
@@ -58,7 +65,8 @@ export interface SpendingLimits {
   readMaxGas: () => Promise<bigint>;
 }
 
-const estimate = async (
+/** Chooses gas and fees. Throws RpcOutage, RpcRefusal, and while gas costs too much, which says nothing about the proof. */
+const chooseFees = async (
   chain: EvmChain,
   { maxGasCost, readMaxGas, ...call }: { from: Hex; to: Hex; data: Hex } & SpendingLimits,
 ) => {
@@ -67,22 +75,16 @@ const estimate = async (
     // A node gives the call no more gas than the account can pay, and a lack of gas may look like the contract's
     // refusal.
     const isShort = isRevert(error) && (await chain.getBalance(call.from)) < ampleGas * fees.maxFeePerGas;
-    throw isShort ? new GasTooDear('the account cannot pay for any settlement') : error;
+    throw isShort ? new Error('the account cannot pay for any settlement') : error;
   });
-  if (gas > maxGas) throw new TransferTooCostly('the transfer needs too much gas');
+  // The transfer would succeed, but its price is not worth it: refused like a revert (code 3).
+  if (gas > maxGas) throw new RpcRefusal(3, 'the transfer needs too much gas');
   const roomy = (gas * 5n) / 4n;
   const gasLimit = roomy > maxGas ? maxGas : roomy;
   // The node names the price, and the account pays it: a lying or overloaded node must not empty the account.
-  if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new GasTooDear('gas costs too much now');
+  if (gasLimit * fees.maxFeePerGas > maxGasCost) throw new Error('gas costs too much now');
   return { gas: gasLimit, ...fees };
 };
-
-export const newCallRecord = (): EvmCallRecord => ({
-  isOutage: false,
-  revert: null,
-  sent: null,
-  receipt: null,
-});
 
 /** Creates the signer of one verify or settle call. It writes all events into `record`. */
 export const createEvmSigner = (options: {
@@ -94,48 +96,36 @@ export const createEvmSigner = (options: {
 }): FacilitatorEvmSigner => {
   const { account, sending, record, limits } = options;
   const { chain, signal } = sending;
+  const from = account.address;
 
-  const note = (error: unknown): void => {
-    if (isRevert(error)) record.revert = `${error.message} ${error.data?.slice(0, selectorCharacters) ?? ''}`;
-    else if (error instanceof TransferTooCostly) record.revert = error.message;
-    else record.isOutage = true;
-  };
   const noting = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
-      note(error);
+      if (isRevert(error))
+        record.revert = `${error.message} ${error.data?.slice(0, selectorCharacters) ?? ''}`;
+      else record.isOutage = true;
       throw error;
     }
   };
-  const send = async (to: Hex, data: Hex): Promise<Hex> => {
-    if (limits === null) throw new Error('nothing is to be sent');
-    const fees = await noting(estimate(chain, { from: account.address, to, data, ...limits }));
-    const sent = await noting(account.send({ to, data, ...fees }, sending));
-    record.sent = sent;
-    return sent.transaction;
-  };
 
   return {
-    getAddresses: () => [account.address],
+    getAddresses: () => [from],
     // Never rejects: the scheme starts this call without waiting for it, and an unhandled rejection would end the
     // process. The record has the outage.
-    getCode: async ({ address }) => {
-      try {
-        return await chain.getCode(address);
-      } catch (error) {
-        note(error);
-        return undefined;
-      }
-    },
+    getCode: ({ address }) => noting(chain.getCode(address)).catch(() => undefined),
     readContract: async ({ address, abi, functionName, args }) => {
       const data = encodeFunctionData({ abi, functionName, args });
-      const result = await noting(chain.call({ from: account.address, to: address, data }));
+      const result = await noting(chain.call({ from, to: address, data }));
       return decodeFunctionResult({ abi, functionName, args, data: result });
     },
-    writeContract: ({ address, abi, functionName, args, dataSuffix }) => {
-      const data = encodeFunctionData({ abi, functionName, args });
-      return send(address, dataSuffix === undefined ? data : concatHex([data, dataSuffix]));
+    writeContract: async ({ address: to, abi, functionName, args, dataSuffix = '0x' }) => {
+      if (limits === null) throw new Error('nothing is to be sent');
+      const data = concatHex([encodeFunctionData({ abi, functionName, args }), dataSuffix]);
+      const fees = await noting(chooseFees(chain, { from, to, data, ...limits }));
+      const sent = await noting(account.send({ to, data, ...fees }, sending));
+      record.sent = sent;
+      return sent.transaction;
     },
     waitForTransactionReceipt: async ({ hash }) => {
       // A transaction that the node refused is in no pool; there is nothing to wait for.

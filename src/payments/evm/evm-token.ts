@@ -1,7 +1,46 @@
-import { encodeFunctionData, parseAbi, toEventSelector, type Hex } from 'viem';
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  parseAbi,
+  toEventSelector,
+  type Abi,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+  type EncodeFunctionDataParameters,
+  type Hex,
+} from 'viem';
 import { RpcOutage } from '../core/json-rpc.ts';
 import type { EvmBlockContents, EvmChain, EvmLog } from './evm-chain.ts';
 import { isSameHex } from './evm-payload.ts';
+
+/** The contract answered with bytes that are no answer to the question. */
+export class UnreadableAnswer extends RpcOutage {}
+
+/** Reads from a contract, at `block` or the latest. Throws RpcOutage, UnreadableAnswer or RpcRefusal. */
+export const readContract = async <const abi extends Abi, name extends ContractFunctionName<abi, 'view'>>(
+  chain: EvmChain,
+  call: {
+    address: string;
+    abi: abi;
+    functionName: name;
+    args: ContractFunctionArgs<abi, 'view', name>;
+    block?: bigint;
+  },
+): Promise<ContractFunctionReturnType<abi, 'view', name>> => {
+  const { address, abi, functionName, block } = call;
+  const request = { to: address, data: encodeFunctionData(call as EncodeFunctionDataParameters) };
+  const data = await chain.call(block === undefined ? request : { ...request, block });
+  try {
+    return decodeFunctionResult<Abi>({ abi, functionName, data }) as ContractFunctionReturnType<
+      abi,
+      'view',
+      name
+    >;
+  } catch {
+    throw new UnreadableAnswer(`the contract answered ${functionName} with something else`);
+  }
+};
 
 /** A movement of tokens. */
 export interface TokenTransfer {
@@ -24,11 +63,7 @@ const toAddress = (address: string): Hex => {
 };
 
 /** Returns the call to the token that makes a transfer. */
-export const encodeTransfer = (transfer: {
-  asset: string;
-  recipient: string;
-  amount: bigint;
-}): { to: Hex; data: Hex } => ({
+export const encodeTransfer = (transfer: { asset: string; recipient: string; amount: bigint }) => ({
   to: toAddress(transfer.asset),
   data: encodeFunctionData({
     abi,
@@ -38,31 +73,29 @@ export const encodeTransfer = (transfer: {
 });
 
 /** Throws RpcOutage or RpcRefusal. */
-export const readTokenBalance = async (
+export const readTokenBalance = (
   chain: EvmChain,
   { asset, owner }: { asset: string; owner: string },
-): Promise<bigint> => {
-  const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [toAddress(owner)] });
-  const answer = await chain.call({ to: asset, data });
-  if (!/^0x[0-9a-f]{64}$/i.test(answer)) throw new RpcOutage('the node answered balanceOf with no balance');
-  return BigInt(answer);
-};
+): Promise<bigint> =>
+  readContract(chain, { address: asset, abi, functionName: 'balanceOf', args: [toAddress(owner)] });
 
 export const toTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`;
 
-export const isTransferLog = (log: EvmLog, transfer: TokenTransfer): boolean => {
-  const [event, from, to] = log.topics;
-  return (
-    event === transferEvent &&
-    from !== undefined &&
-    to !== undefined &&
-    isSameHex(log.address, transfer.token) &&
-    isSameHex(from, toTopic(transfer.from)) &&
-    isSameHex(to, toTopic(transfer.to)) &&
-    log.data.length > 2 &&
-    BigInt(log.data) === transfer.amount
-  );
-};
+/** Tells whether the contract left this log, and its topics begin with these. */
+export const isLogOf = (log: EvmLog, contract: string, topics: readonly Hex[]): boolean =>
+  isSameHex(log.address, contract) &&
+  topics.every((topic, index) => isSameHex(log.topics[index] ?? '', topic));
+
+export const transferTopics = ({ from, to }: Pick<TokenTransfer, 'from' | 'to'>): Hex[] => [
+  transferEvent,
+  toTopic(from),
+  toTopic(to),
+];
+
+export const isTransferLog = (log: EvmLog, transfer: TokenTransfer): boolean =>
+  isLogOf(log, transfer.token, transferTopics(transfer)) &&
+  log.data.length > 2 &&
+  BigInt(log.data) === transfer.amount;
 
 /** Most nodes answer for so many blocks at once. */
 const logWindowBlocks = 2_000n;
@@ -77,33 +110,30 @@ export const oldestSearched = (toBlock: bigint): bigint => {
 /** Searches logs backwards from `toBlock` to `oldestSearched`, window by window, oldest log first in each. */
 export async function* searchLogs(
   chain: EvmChain,
-  filter: { address: string; topics: (Hex | Hex[])[]; toBlock: bigint },
+  { toBlock, ...filter }: { address: string; topics: (Hex | Hex[])[]; toBlock: bigint },
 ): AsyncGenerator<EvmLog[]> {
-  const { address, topics, toBlock } = filter;
   const oldest = oldestSearched(toBlock);
   for (let end = toBlock; end >= oldest; end -= logWindowBlocks) {
     const fromBlock = end - logWindowBlocks < oldest ? oldest : end - logWindowBlocks + 1n;
-    yield await chain.getLogs({ address, topics, fromBlock, toBlock: end });
+    yield await chain.getLogs({ ...filter, fromBlock, toBlock: end });
   }
 }
 
 /** So many transactions of a block are asked for a log that the node must know. */
 const maxReceipts = 20;
 
-type KnownLog = EvmLog & { topics: [Hex, ...Hex[]] };
-
-const hasTopic = (log: EvmLog): log is KnownLog => log.topics.length > 0;
-
 /** Finds a log of a block by a receipt. `none`: no transaction of the block left one. Null: the node does not tell. */
 const findKnownLog = async (
   chain: EvmChain,
   { hash, transactions }: EvmBlockContents,
-): Promise<KnownLog | 'none' | null> => {
+): Promise<{ log: EvmLog; event: Hex } | 'none' | null> => {
   for (const transaction of transactions.slice(0, maxReceipts)) {
     const receipt = await chain.getReceipt(transaction);
     if (receipt === null || !isSameHex(receipt.blockHash, hash)) return null;
-    const known = receipt.logs.find(hasTopic);
-    if (known !== undefined) return known;
+    for (const log of receipt.logs) {
+      const [event] = log.topics;
+      if (event !== undefined) return { log, event };
+    }
   }
   return transactions.length > 0 && transactions.length <= maxReceipts ? 'none' : null;
 };
@@ -121,15 +151,13 @@ export const readBlockTransfers = async (
   const known = contents === null ? null : await findKnownLog(chain, contents);
   if (contents === null || known === null) return null;
   if (known === 'none') return [];
+  const { address, transactionHash } = known.log;
   const logs = await chain.getLogs({
-    address: [token, known.address],
-    topics: [[transferEvent, known.topics[0]]],
+    address: [token, address],
+    topics: [[transferEvent, known.event]],
     blockHash: contents.hash,
   });
   const isKnown = (log: EvmLog): boolean =>
-    isSameHex(log.transactionHash, known.transactionHash) &&
-    isSameHex(log.address, known.address) &&
-    log.topics[0] === known.topics[0];
-  if (!logs.some(isKnown)) return null;
-  return logs.filter((log) => isSameHex(log.address, token) && log.topics[0] === transferEvent);
+    isSameHex(log.transactionHash, transactionHash) && isLogOf(log, address, [known.event]);
+  return logs.some(isKnown) ? logs.filter((log) => isLogOf(log, token, [transferEvent])) : null;
 };

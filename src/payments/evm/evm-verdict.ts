@@ -1,32 +1,9 @@
-import type { EvmAuthorization } from './evm-authorization.ts';
-import { askEvmOutcome, authorizationOf, type EvmOrder } from './evm-outcome.ts';
+import { toReasonCode, toSettleOutcome, type PaymentOrder, type SettleOutcome } from '../core/facilitator.ts';
 import type { EvmChain } from './evm-chain.ts';
+import { askEvmOutcome, authorizationOf } from './evm-outcome.ts';
 import type { EvmCallRecord } from './evm-signer.ts';
-import { toReasonCode, toSettleOutcome, type SettleOutcome } from '../core/facilitator.ts';
 
-/**
- * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a
- * look at the buyer's account.
- */
-export const refineReason = async (
-  reason: string | undefined,
-  {
-    record,
-    authorization,
-    chain,
-  }: { record: EvmCallRecord; authorization: EvmAuthorization; chain: EvmChain },
-): Promise<string> => {
-  // The scheme appends the node's words, which must not be shown.
-  const code = toReasonCode(reason?.split(':')[0], 'invalid_exact_evm_payload');
-  const isVague = code.endsWith('_simulation_failed') || code.endsWith('_transaction_failed');
-  if (record.revert === null || !isVague) return code;
-  const explained = authorization.explainRevert(record.revert);
-  if (explained !== null) return explained;
-  // This only makes the reason clearer: the refusal stands.
-  return (await authorization.diagnose(chain).catch(() => null)) ?? code;
-};
-
-interface SettleEvidence {
+interface Evidence {
   record: EvmCallRecord;
   /** The scheme's own reason, if it gave one. */
   reason: string | undefined;
@@ -34,25 +11,40 @@ interface SettleEvidence {
   chain: EvmChain;
 }
 
-const judgeUnsent = async (
-  order: EvmOrder,
-  { record, reason, chain }: SettleEvidence,
-): Promise<SettleOutcome> => {
-  if (record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
+/**
+ * Refines the scheme's reason where it only says that the settlement failed: by the contract's own words, else by a
+ * look at the buyer's account.
+ */
+export const refineReason = async (
+  order: PaymentOrder,
+  { record, reason, chain }: Evidence,
+): Promise<string> => {
+  // The scheme appends the node's words, which must not be shown.
+  const code = toReasonCode(reason?.split(':')[0], 'invalid_exact_evm_payload');
+  const isVague = code.endsWith('_simulation_failed') || code.endsWith('_transaction_failed');
+  if (record.revert === null || !isVague) return code;
   const authorization = authorizationOf(order);
-  const refused = await refineReason(reason, { record, authorization, chain });
+  // A look that fails changes nothing: the refusal stands.
+  const diagnose = () => authorization.diagnose(chain).catch(() => null);
+  return authorization.explainRevert(record.revert) ?? (await diagnose()) ?? code;
+};
+
+const judgeUnsent = async (order: PaymentOrder, evidence: Evidence): Promise<SettleOutcome> => {
+  if (evidence.record.isOutage) return { outcome: 'unavailable', reason: 'rpc_unavailable' };
+  const { usedReason, payer } = authorizationOf(order);
+  const reason = await refineReason(order, evidence);
   // The nonce was free a moment ago, so another party used the authorization, and the money may be here.
-  if (refused !== authorization.usedReason) return { outcome: 'failed', reason: refused, transaction: null };
-  const found = await askEvmOutcome(chain, order, null);
+  if (reason !== usedReason) return { outcome: 'failed', reason, transaction: null };
+  const found = await askEvmOutcome(evidence.chain, order, null);
   // One node says used, and another one, which is behind, says free: then nothing is proven.
-  return toSettleOutcome(found, { openReason: 'authorization_used', payer: authorization.payer });
+  return toSettleOutcome(found, { openReason: 'authorization_used', payer });
 };
 
 /**
  * Judges the outcome of a settlement by the chain's own records. A missing record leaves it unknown, and so does a
  * reverted transaction whose authorization is still good.
  */
-export const judgeSettlement = async (order: EvmOrder, evidence: SettleEvidence): Promise<SettleOutcome> => {
+export const judgeSettlement = async (order: PaymentOrder, evidence: Evidence): Promise<SettleOutcome> => {
   const { sent, receipt } = evidence.record;
   if (sent === null) return judgeUnsent(order, evidence);
   const { transaction } = sent;

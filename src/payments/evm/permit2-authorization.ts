@@ -1,11 +1,4 @@
-import {
-  decodeAbiParameters,
-  decodeFunctionData,
-  encodeFunctionData,
-  parseAbi,
-  toFunctionSelector,
-  type Hex,
-} from 'viem';
+import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem';
 import type { FoundOutcome } from '../core/facilitator.ts';
 import { RpcRefusal } from '../core/json-rpc.ts';
 import type { PaymentRequirements } from '../core/wire.ts';
@@ -16,10 +9,10 @@ import {
   isTransferLog,
   oldestSearched,
   readBlockTransfers,
+  readContract,
   readTokenBalance,
   searchLogs,
-  toTopic,
-  transferEvent,
+  transferTopics,
   type TokenTransfer,
 } from './evm-token.ts';
 
@@ -38,7 +31,6 @@ const proxyAbi = parseAbi([
 
 const usedReason = 'permit2_invalid_nonce';
 const expiredReason = 'permit2_deadline_expired';
-const used = { outcome: 'unknown', reason: 'authorization_used' } as const;
 
 /** The contracts refuse with errors that nodes show by their selectors. */
 const revertReasons: [string, string][] = [
@@ -55,18 +47,110 @@ const revertReasons: [string, string][] = [
 const maxCandidates = 25;
 const wordBits = 256n;
 
-/** Reads the permission out of a call of x402's proxy; null for any other call. */
-const readSettleCall = ({ to, input }: EvmTransaction) => {
-  if (to === null || !isSameHex(to, permit2Contracts.proxy)) return null;
+/** The transfer that a buyer signed, and the nonce of its owner that it uses. */
+interface Permit extends TokenTransfer {
+  from: `0x${string}`;
+  nonce: bigint;
+}
+
+/** Tells whether a transaction calls x402's proxy with this permit. */
+const isCallOf = (permit: Permit, transaction: EvmTransaction | null): boolean => {
+  if (transaction === null || transaction.to === null) return false;
+  if (!isSameHex(transaction.to, permit2Contracts.proxy)) return false;
   try {
-    const call = decodeFunctionData({ abi: proxyAbi, data: input });
-    const [permit, owner, witness] =
-      call.functionName === 'settle' ? call.args : [call.args[1], call.args[2], call.args[3]];
-    return { permit, owner, witness };
+    const { functionName, args } = decodeFunctionData({ abi: proxyAbi, data: transaction.input });
+    const [{ nonce, permitted }, owner, witness] =
+      functionName === 'settle' ? args : [args[1], args[2], args[3]];
+    return (
+      isSameHex(owner, permit.from) &&
+      nonce === permit.nonce &&
+      isSameHex(permitted.token, permit.token) &&
+      permitted.amount === permit.amount &&
+      isSameHex(witness.to, permit.to)
+    );
   } catch {
     // Another function of the proxy, or none.
-    return null;
+    return false;
   }
+};
+
+const isUsed = async (permit: Permit, chain: EvmChain, block: bigint): Promise<boolean> => {
+  const word = await readContract(chain, {
+    address: permit2Contracts.permit2,
+    abi: permit2Abi,
+    functionName: 'nonceBitmap',
+    args: [permit.from, permit.nonce / wordBits],
+    block,
+  });
+  return ((word >> (permit.nonce % wordBits)) & 1n) === 1n;
+};
+
+/** Finds the transaction that paid it among those of the newest `limit` transfers. */
+const findCall = async (
+  permit: Permit,
+  chain: EvmChain,
+  { transfers, limit }: { transfers: EvmLog[]; limit: number },
+): Promise<string | null> => {
+  for (const { transactionHash } of transfers.slice(-limit).reverse())
+    if (isCallOf(permit, await chain.getTransaction(transactionHash))) return transactionHash;
+  return null;
+};
+
+/** Finds the transaction that paid it among the buyer's last payments to the seller. */
+const findSettlement = async (permit: Permit, chain: EvmChain, toBlock: bigint): Promise<string | null> => {
+  let limit = maxCandidates;
+  const filter = { address: permit.token, topics: transferTopics(permit), toBlock };
+  for await (const logs of searchLogs(chain, filter)) {
+    const transfers = logs.filter((log) => isTransferLog(log, permit));
+    const found = await findCall(permit, chain, { transfers, limit });
+    if (found !== null) return found;
+    limit -= transfers.length;
+    if (limit <= 0) return null;
+  }
+  return null;
+};
+
+/** Finds the block of its use; null when that is too long ago, or the node kept no such state. */
+const findBlockOfUse = async (permit: Permit, chain: EvmChain, block: bigint): Promise<bigint | null> => {
+  const after = oldestSearched(block);
+  try {
+    if (await isUsed(permit, chain, after)) return null;
+    return await findFirstBlock({ after, upTo: block }, (middle) => isUsed(permit, chain, middle));
+  } catch (error) {
+    if (error instanceof RpcRefusal) return null;
+    throw error;
+  }
+};
+
+const explainUse = async (permit: Permit, chain: EvmChain, block: bigint): Promise<FoundOutcome> => {
+  const settlement = await findSettlement(permit, chain, block);
+  if (settlement !== null) return { outcome: 'settled', transaction: settlement };
+  const usedAt = await findBlockOfUse(permit, chain, block);
+  const logs =
+    usedAt === null ? null : await readBlockTransfers(chain, { block: usedAt, token: permit.token });
+  if (logs === null) return { outcome: 'unknown', reason: 'authorization_used' };
+  const transfers = logs.filter((log) => isTransferLog(log, permit));
+  if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
+  const paidBy = await findCall(permit, chain, { transfers, limit: maxCandidates });
+  // A similar transfer that does not tell which authorization it belongs to: a person has to look.
+  return paidBy === null
+    ? { outcome: 'unknown', reason: 'authorization_used' }
+    : { outcome: 'settled', transaction: paidBy };
+};
+
+/** Returns the reason code of what the buyer's account lacks; null for nothing. */
+const diagnose = async ({ token, from, amount }: Permit, chain: EvmChain): Promise<string | null> => {
+  const [balance, allowance] = await Promise.all([
+    readTokenBalance(chain, { asset: token, owner: from }),
+    readContract(chain, {
+      address: token,
+      abi: erc20Abi,
+      functionName: 'allowance',
+      args: [from, permit2Contracts.permit2],
+    }),
+  ]);
+  if (balance < amount) return 'permit2_insufficient_balance';
+  return allowance < amount ? 'permit2_allowance_required' : null;
 };
 
 /**
@@ -75,119 +159,25 @@ const readSettleCall = ({ to, input }: EvmTransaction) => {
  * payment: the proxy either pays the recipient that the buyer signed, or reverts.
  */
 export const createPermit2Authorization = (
-  { permit2Authorization }: Permit2Payload,
+  { permit2Authorization: { from, nonce, deadline } }: Permit2Payload,
   { asset, payTo, amount }: PaymentRequirements,
 ): EvmAuthorization => {
-  const { from } = permit2Authorization;
-  const nonce = BigInt(permit2Authorization.nonce);
-  const transfer: TokenTransfer = { token: asset, from, to: payTo, amount: BigInt(amount) };
-
-  const isItsCall = (transaction: EvmTransaction | null): boolean => {
-    const call = transaction === null ? null : readSettleCall(transaction);
-    return (
-      call !== null &&
-      isSameHex(call.owner, from) &&
-      call.permit.nonce === nonce &&
-      isSameHex(call.permit.permitted.token, asset) &&
-      call.permit.permitted.amount === transfer.amount &&
-      isSameHex(call.witness.to, payTo)
-    );
-  };
-
-  const isPaidBy: EvmAuthorization['isPaidBy'] = async (chain, { transaction, receipt }) =>
-    receipt.status === 'success' &&
-    receipt.logs.some((log) => isTransferLog(log, transfer)) &&
-    isItsCall(await chain.getTransaction(transaction));
-
-  const isUsed = async (chain: EvmChain, block: bigint): Promise<boolean> => {
-    const state = await chain.call({
-      to: permit2Contracts.permit2,
-      data: encodeFunctionData({
-        abi: permit2Abi,
-        functionName: 'nonceBitmap',
-        args: [from, nonce / wordBits],
-      }),
-      block,
-    });
-    const [word] = decodeAbiParameters([{ type: 'uint256' }], state);
-    return ((word >> (nonce % wordBits)) & 1n) === 1n;
-  };
-
-  const transferTopics: Hex[][] = [[transferEvent], [toTopic(from)], [toTopic(payTo)]];
-
-  /** Finds the transaction that paid it among those of the newest `limit` transfers. */
-  const findItsCall = async (
-    chain: EvmChain,
-    { transfers, limit }: { transfers: EvmLog[]; limit: number },
-  ): Promise<string | null> => {
-    for (const { transactionHash } of transfers.slice(-limit).reverse())
-      if (isItsCall(await chain.getTransaction(transactionHash))) return transactionHash;
-    return null;
-  };
-
-  /** Finds it among the buyer's last payments to the seller. */
-  const findSettlement = async (chain: EvmChain, toBlock: bigint): Promise<string | null> => {
-    let limit = maxCandidates;
-    for await (const logs of searchLogs(chain, { address: asset, topics: transferTopics, toBlock })) {
-      const transfers = logs.filter((log) => isTransferLog(log, transfer));
-      const found = await findItsCall(chain, { transfers, limit });
-      if (found !== null) return found;
-      limit -= transfers.length;
-      if (limit <= 0) return null;
-    }
-    return null;
-  };
-
-  /** Finds the block of its use; null when that is too long ago, or the node kept no such state. */
-  const findBlockOfUse = async (chain: EvmChain, block: bigint): Promise<bigint | null> => {
-    const after = oldestSearched(block);
-    try {
-      if (await isUsed(chain, after)) return null;
-      return await findFirstBlock({ after, upTo: block }, (middle) => isUsed(chain, middle));
-    } catch (error) {
-      if (error instanceof RpcRefusal) return null;
-      throw error;
-    }
-  };
-
-  const explainUse = async (chain: EvmChain, block: bigint): Promise<FoundOutcome> => {
-    const transaction = await findSettlement(chain, block);
-    if (transaction !== null) return { outcome: 'settled', transaction };
-    const usedAt = await findBlockOfUse(chain, block);
-    if (usedAt === null) return used;
-    const logs = await readBlockTransfers(chain, { block: usedAt, token: asset });
-    if (logs === null) return used;
-    const transfers = logs.filter((log) => isTransferLog(log, transfer));
-    if (transfers.length === 0) return { outcome: 'failed', reason: usedReason };
-    const paidBy = await findItsCall(chain, { transfers, limit: maxCandidates });
-    // A similar transfer that does not tell which authorization it belongs to: a person has to look.
-    return paidBy === null ? used : { outcome: 'settled', transaction: paidBy };
-  };
-
-  const readAllowance = async (chain: EvmChain): Promise<bigint> => {
-    const args = [from, permit2Contracts.permit2] as const;
-    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args });
-    return decodeAbiParameters([{ type: 'uint256' }], await chain.call({ to: asset, data }))[0];
-  };
-
+  const permit: Permit = { token: asset, from, to: payTo, amount: BigInt(amount), nonce: BigInt(nonce) };
   return {
+    method: 'permit2',
     payer: from,
     // Permit2 still takes it in the second of its deadline.
-    validBefore: BigInt(permit2Authorization.deadline) + 1n,
+    validBefore: BigInt(deadline) + 1n,
     expiredReason,
     usedReason,
-    isUsed,
-    isPaidBy,
-    explainUse,
+    isUsed: (chain, block) => isUsed(permit, chain, block),
+    isPaidBy: async (chain, { transaction, receipt }) =>
+      receipt.status === 'success' &&
+      receipt.logs.some((log) => isTransferLog(log, permit)) &&
+      isCallOf(permit, await chain.getTransaction(transaction)),
+    explainUse: (chain, block) => explainUse(permit, chain, block),
     explainRevert: (revert) =>
       revertReasons.find(([error]) => revert.includes(toFunctionSelector(error)))?.[1] ?? null,
-    diagnose: async (chain) => {
-      const [balance, allowance] = await Promise.all([
-        readTokenBalance(chain, { asset, owner: from }),
-        readAllowance(chain),
-      ]);
-      if (balance < transfer.amount) return 'permit2_insufficient_balance';
-      return allowance < transfer.amount ? 'permit2_allowance_required' : null;
-    },
+    diagnose: (chain) => diagnose(permit, chain),
   };
 };

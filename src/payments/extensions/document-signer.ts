@@ -2,12 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyO
 import { canonicalJson, type JsonObject } from '../../kit/json.ts';
 
 /** Signs the statements of this service: offers and receipts. */
-export interface DocumentSigner {
-  /** Returns a JWS in compact form over the canonical JSON (JCS) of the payload. Takes some 30 microseconds. */
-  sign(payload: JsonObject): string;
-  /** Returns the DID document with the public key, for verifiers. */
-  didDocument(): JsonObject;
-}
+export type DocumentSigner = ReturnType<typeof createDocumentSigner>;
 
 /** Makes an Ed25519 key, as PKCS #8 in base64. */
 export const newSigningKey = (): string =>
@@ -32,22 +27,18 @@ const toJwk = (privateKey: KeyObject): JsonObject => {
 };
 
 /** Takes a key that `newSigningKey` made. Reads `publicUrl` at every use. Throws for a key that cannot be read. */
-export const createDocumentSigner = ({
-  key,
-  publicUrl,
-}: {
-  key: string;
-  publicUrl: () => string;
-}): DocumentSigner => {
+export const createDocumentSigner = ({ key, publicUrl }: { key: string; publicUrl: () => string }) => {
   const privateKey = createPrivateKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'pkcs8' });
   const publicKeyJwk = toJwk(privateKey);
   const keyId = (): string => `${didOf(publicUrl())}#key-1`;
   return {
-    sign: (payload) => {
+    /** Returns a JWS in compact form over the canonical JSON (JCS) of the payload. Takes some 30 microseconds. */
+    sign: (payload: JsonObject): string => {
       const signed = `${encode({ alg: 'EdDSA', kid: keyId() })}.${encode(payload)}`;
       return `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`;
     },
-    didDocument: () => {
+    /** Returns the DID document with the public key, for verifiers. */
+    didDocument: (): JsonObject => {
       const controller = didOf(publicUrl());
       const id = keyId();
       return {

@@ -3,15 +3,7 @@ import { formatUsd } from '../../kit/money.ts';
 import type { PaymentRequirements, ResourceInfo } from '../core/wire.ts';
 import type { SaleDescription } from './sale-description.ts';
 
-export interface ManifestOptions {
-  sales: readonly SoldItem[];
-  /** The `{base_url}` without a trailing slash. */
-  publicUrl: string;
-  /** Epoch milliseconds. */
-  now: number;
-}
-
-export interface SoldItem {
+interface SoldItem {
   sale: SaleDescription;
   resources: Readonly<Record<'rest' | 'mcp', ResourceInfo>>;
   /** The terms at the least price; empty while no network can be offered. */
@@ -70,9 +62,17 @@ const instructionFor = ({ sale, resources }: SoldItem): string => {
 /**
  * Makes what `/.well-known/x402` answers: `version` and `resources` as x402scan reads them, `x402Version`, `lastUpdated`
  * and `items` as x402's draft of such a manifest has them. The resources are those that answer a plain GET with 402. All
- * of it is advice: the terms of a 402 are what counts.
+ * of it is advice: the terms of a 402 are what counts. `publicUrl` has no trailing slash; `now` is in epoch milliseconds.
  */
-export const createManifest = ({ sales, publicUrl, now }: ManifestOptions): JsonObject => ({
+export const createManifest = ({
+  sales,
+  publicUrl,
+  now,
+}: {
+  sales: readonly SoldItem[];
+  publicUrl: string;
+  now: number;
+}): JsonObject => ({
   version: 1,
   x402Version: 2,
   lastUpdated: Math.floor(now / 1000),

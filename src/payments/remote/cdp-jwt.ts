@@ -2,16 +2,6 @@ import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from '
 import type { CdpKey } from '../x402-settings.ts';
 import { ConfigError } from '../../kit/errors.ts';
 
-export interface CdpRequest {
-  method: 'GET' | 'POST';
-  url: string;
-}
-
-/** The token of one request, for `Authorization: Bearer`. */
-export type SignCdpRequest = (request: CdpRequest) => Promise<string>;
-
-type Algorithm = 'EdDSA' | 'ES256';
-
 const lifeSeconds = 120;
 const nonceBytes = 16;
 const seedBytes = 32;
@@ -40,7 +30,7 @@ const readPem = (secret: string): KeyObject => {
   return key;
 };
 
-const readKey = (text: string): { key: KeyObject; algorithm: Algorithm } => {
+const readKey = (text: string): { key: KeyObject; algorithm: 'EdDSA' | 'ES256' } => {
   const secret = text.trim();
   try {
     return ed25519Pattern.test(secret)
@@ -52,14 +42,17 @@ const readKey = (text: string): { key: KeyObject; algorithm: Algorithm } => {
   }
 };
 
+export type SignCdpRequest = ReturnType<typeof createCdpSigner>;
+
 /**
  * Signs requests to Coinbase's platform, each with a token of its own that names method, host and path and lives for
  * two minutes (https://docs.cdp.coinbase.com/get-started/authentication/jwt-authentication). `now`: epoch
  * milliseconds. Throws ConfigError for a secret that is no key.
  */
-export const createCdpSigner = ({ id, secret }: CdpKey, now: () => number): SignCdpRequest => {
+export const createCdpSigner = ({ id, secret }: CdpKey, now: () => number) => {
   const { key, algorithm } = readKey(secret);
-  return async ({ method, url }) => {
+  /** Returns the token of one request, for `Authorization: Bearer`. */
+  return async ({ method, url }: { method: 'GET' | 'POST'; url: string }): Promise<string> => {
     const { SignJWT } = await import('jose');
     const { host, pathname } = new URL(url);
     const issuedAt = Math.floor(now() / 1_000);

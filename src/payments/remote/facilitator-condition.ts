@@ -11,32 +11,23 @@ export interface Trouble {
   why: string;
 }
 
-/** The condition of one facilitator, by its answers. */
-export interface FacilitatorCondition {
-  /** Tells whether to ask it before facilitators that rest. One call may try at the end of a rest. */
-  allows(): boolean;
-  /** Returns its fault; null for none. */
-  trouble(): string | null;
-  /** Notes the fault in the answer to a verification or settlement. */
-  noteWork(found: Trouble | null): void;
-  /** Notes the fault in the answer to the question for what it supports. */
-  noteRefresh(found: Trouble | null): void;
-}
-
 /** Two, because one may be an idle connection that the other side closed. */
 const maxFailures = 2;
 const restMs = 30_000;
 
 type Source = 'work' | 'refresh';
 
-/** Logs each change once, and calls `onTrouble` at the first fault. */
+/**
+ * Follows the condition of one facilitator by its answers. Logs each change once, and calls `onTrouble` at the first
+ * fault.
+ */
 export const createFacilitatorCondition = (options: {
   url: string;
   log: Log;
   /** A clock that never goes back, milliseconds. */
   nowMs: () => number;
-  onTrouble: () => void;
-}): FacilitatorCondition => {
+  onTrouble: (url: string) => void;
+}) => {
   const { url, log, nowMs, onTrouble } = options;
   const breaker = createCircuitBreaker({
     opensAfter: failuresInARow(maxFailures),
@@ -52,7 +43,7 @@ export const createFacilitatorCondition = (options: {
     breaker.failed();
     if (found.text === before?.text) return;
     log.warn({ facilitator: url, why: found.why }, `a payment facilitator ${found.text}`);
-    if (before === null) onTrouble();
+    if (before === null) onTrouble(url);
   };
 
   const works = (): void => {
@@ -73,9 +64,14 @@ export const createFacilitatorCondition = (options: {
   };
 
   return {
-    allows: () => breaker.enter() !== null,
-    trouble: () => current?.text ?? null,
-    noteWork: (found) => (found === null ? works() : fails(found, 'work')),
-    noteRefresh: (found) => (found === null ? answersRefresh() : fails(found, 'refresh')),
+    /** Tells whether to ask it before facilitators that rest. One call may try at the end of a rest. */
+    allows: (): boolean => breaker.enter() !== null,
+    /** Returns its fault, for the operator; null for none. */
+    trouble: (): string | null => current?.text ?? null,
+    /** Notes the fault in the answer to a verification or settlement. */
+    noteWork: (found: Trouble | null): void => (found === null ? works() : fails(found, 'work')),
+    /** Notes the fault in the answer to the question for what it supports. */
+    noteRefresh: (found: Trouble | null): void =>
+      found === null ? answersRefresh() : fails(found, 'refresh'),
   };
 };

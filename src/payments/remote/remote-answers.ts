@@ -49,7 +49,9 @@ const ok = 200;
 /** Statuses with which facilitators refuse a proof. All others come from a proxy in front of them. */
 const refusalStatuses: ReadonlySet<number> = new Set([ok, 400, 402, 412, 422]);
 
-const unavailable = { outcome: 'unavailable', reason: 'facilitator_unavailable' } as const;
+/** The reason code of an answer that could not be read. */
+export const notUnderstood = 'facilitator_unavailable';
+const unavailable = { outcome: 'unavailable', reason: notUnderstood } as const;
 
 /** Finds the fault of a facilitator in its answer to any question; null for none. */
 export const findTrouble = (answer: RemoteAnswer): Trouble | null => {
@@ -78,16 +80,13 @@ export const readVerification = (answer: RemoteAnswer): VerifyOutcome => {
     : { outcome: 'invalid', reason, payer: payer ?? null };
 };
 
-export interface SettlementQuestion {
-  network: PaymentNetwork;
-  /** True when an earlier attempt may have sent the payment; then no refusal proves that nothing moved. */
-  isRepeated: boolean;
-}
-
-/** Reads the answer to a settlement. It is a claim: a lie and an honest mistake look the same. */
+/**
+ * Reads the answer to a settlement. It is a claim: a lie and an honest mistake look the same. `isRepeated`: an earlier
+ * attempt may have sent the payment; then no refusal proves that nothing moved.
+ */
 export const readSettlement = (
   answer: RemoteAnswer,
-  { network, isRepeated }: SettlementQuestion,
+  { network, isRepeated }: { network: PaymentNetwork; isRepeated: boolean },
 ): SettleOutcome => {
   const unknown = (reason: string, transaction: string | null = null): SettleOutcome => ({
     outcome: 'unknown',
@@ -95,15 +94,15 @@ export const readSettlement = (
     transaction,
   });
   if (answer.kind === 'unreached') return unavailable;
-  if (answer.kind === 'lost') return unknown(unavailable.reason);
+  if (answer.kind === 'lost') return unknown(notUnderstood);
   if (credentialStatuses.has(answer.status) || answer.status === tooOften) return unavailable;
   const parsed = settleAnswer.safeParse(answer.body);
-  if (!parsed.success) return unknown(unavailable.reason);
+  if (!parsed.success) return unknown(notUnderstood);
   const { success, errorReason, payer, transaction: named } = parsed.data;
   const transaction =
     typeof named === 'string' && network.family.transactionPattern.test(named) ? named : null;
   if (success) {
-    if (answer.status !== ok) return unknown(unavailable.reason, transaction);
+    if (answer.status !== ok) return unknown(notUnderstood, transaction);
     return transaction === null
       ? unknown('transaction_missing')
       : { outcome: 'settled', transaction, payer: payer ?? null };

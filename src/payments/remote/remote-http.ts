@@ -12,26 +12,12 @@ export type RemoteAnswer =
   /** The request may or may not have arrived. */
   | { kind: 'lost'; why: string };
 
-export interface RemoteHttp {
-  get(path: string, signal: AbortSignal): Promise<RemoteAnswer>;
-  post(path: string, body: unknown, signal: AbortSignal): Promise<RemoteAnswer>;
-}
-
-export interface RemoteHttpOptions {
-  /** Without a trailing slash. */
-  url: string;
-  /** Null: requests go unsigned. */
-  sign: SignCdpRequest | null;
-}
-
 const connectMs = 10_000;
 const longestAnswer = 1024 ** 2;
 
-const causeOf = (error: unknown): unknown => (error instanceof Error ? (error.cause ?? error) : error);
-
 /** Returns the error code of a socket: `ECONNREFUSED`, `TimeoutError`. */
 const codeOf = (error: unknown): string => {
-  const cause = causeOf(error);
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
   return cause instanceof Error ? cause.name : 'unknown';
 };
@@ -46,28 +32,29 @@ const readBody = async (answer: HttpAnswer): Promise<unknown> => {
 };
 
 /**
- * One request to a facilitator each, without retries. Redirects are answers, not ways: proof and signature are meant
- * for this facilitator only.
+ * Sends single requests to the facilitator at `url`, without retries. A request with a body is a POST. Redirects are
+ * answers, not ways: proof and signature are meant for this facilitator only. `sign`: null leaves requests unsigned.
  */
-export const createRemoteHttp = ({ url, sign }: RemoteHttpOptions): RemoteHttp => {
+export const createRemoteHttp = ({ url, sign }: { url: string; sign: SignCdpRequest | null }) => {
   const http = createHttpClient({ connectMs, allowsHttp2: false });
-  const authorize = async (method: 'GET' | 'POST', path: string): Promise<Record<string, string>> =>
-    sign === null ? {} : { authorization: `Bearer ${await sign({ method, url: `${url}${path}` })}` };
-
-  const ask = async (
+  return async (
     path: string,
-    init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string; signal: AbortSignal },
+    { signal, body }: { signal: AbortSignal; body?: unknown },
   ): Promise<RemoteAnswer> => {
-    let authorization: Record<string, string>;
+    const method = body === undefined ? 'GET' : 'POST';
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (body !== undefined) headers['content-type'] = 'application/json';
     try {
-      authorization = await authorize(init.method, path);
+      if (sign !== null) headers['authorization'] = `Bearer ${await sign({ method, url: `${url}${path}` })}`;
     } catch (error) {
       return { kind: 'unreached', why: `signing: ${codeOf(error)}` };
     }
     try {
       const answer = await http.send(`${url}${path}`, {
-        ...init,
-        headers: { accept: 'application/json', ...init.headers, ...authorization },
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
         // The signal has a limit of time.
         timeouts: {},
         limits: () => ({ totalBytes: longestAnswer }),
@@ -77,16 +64,5 @@ export const createRemoteHttp = ({ url, sign }: RemoteHttpOptions): RemoteHttp =
       const isUnreached = error instanceof OutboundError && error.failure === 'unreachable';
       return { kind: isUnreached ? 'unreached' : 'lost', why: codeOf(error) };
     }
-  };
-
-  return {
-    get: (path, signal) => ask(path, { method: 'GET', headers: {}, signal }),
-    post: (path, body, signal) =>
-      ask(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        signal,
-      }),
   };
 };

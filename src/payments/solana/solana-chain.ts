@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { askWithin, RpcOutage, RpcRefusal, type JsonRpc } from '../core/json-rpc.ts';
+import { askWithin, RpcOutage, RpcRefusal, type Ask, type JsonRpc } from '../core/json-rpc.ts';
 
 /** A transaction that is in a block. */
 export interface SolanaStatus {
@@ -47,106 +47,104 @@ const clockAddress = 'SysvarC1ock11111111111111111111111111111111';
 const clockTimeAt = 32;
 const commitment = 'confirmed';
 const invalidParams = -32_602;
+const base64 = { encoding: 'base64', commitment };
 const atLeast = (minSlot: number | undefined) => (minSlot === undefined ? {} : { minContextSlot: minSlot });
+
+const askValue = async <T>(ask: Ask, schema: z.ZodType<T>, ...question: [string, ...unknown[]]): Promise<T> =>
+  (await ask(z.object({ value: schema }), ...question)).value;
+
+const askTransactions = (ask: Ask) => ({
+  /** Returns the error that the transaction would cause, as the node writes it; null for none. */
+  simulate: async (transaction: string): Promise<unknown> => {
+    const options = { ...base64, sigVerify: false, replaceRecentBlockhash: false };
+    const simulated = z.object({ err: z.unknown() });
+    return (await askValue(ask, simulated, 'simulateTransaction', transaction, options)).err ?? null;
+  },
+  send: async (transaction: string): Promise<void> => {
+    const options = { encoding: 'base64', skipPreflight: true, preflightCommitment: commitment };
+    await ask(z.string(), 'sendTransaction', transaction, options);
+  },
+  /** Null: the node does not know the transaction. */
+  getStatus: async (signature: string, minSlot?: number): Promise<SolanaStatus | null> => {
+    const options = { searchTransactionHistory: true };
+    const answer = await ask(statuses, 'getSignatureStatuses', [signature], options);
+    // This method alone has no parameter for it.
+    if (minSlot !== undefined && answer.context.slot < minSlot) throw new RpcOutage('the node is behind');
+    return answer.value[0] ?? null;
+  },
+  /** The newest transactions that name the address, newest first; only those older than `before`. */
+  getSignatures: (
+    address: string,
+    { minSlot, ...page }: { limit: number; before?: string; minSlot?: number | undefined },
+  ) => ask(signatures, 'getSignaturesForAddress', address, { ...page, commitment, ...atLeast(minSlot) }),
+  /** Base64; null when there is none of that signature. */
+  getTransaction: async (signature: string): Promise<string | null> => {
+    const options = { ...base64, maxSupportedTransactionVersion: 0 };
+    return (await ask(landed, 'getTransaction', signature, options))?.transaction[0] ?? null;
+  },
+});
+
+const askBlocks = (ask: Ask) => ({
+  getLatestBlockhash: () => askValue(ask, blockhashLife, 'getLatestBlockhash', { commitment }),
+  isBlockhashValid: (blockhash: string, minSlot?: number) =>
+    askValue(ask, z.boolean(), 'isBlockhashValid', blockhash, { commitment, ...atLeast(minSlot) }),
+  /** The newest slot whose block no fork can take back. */
+  getFinalizedSlot: () => ask(slotNumber, 'getSlot', { commitment: 'finalized' }),
+  /** Seconds since 1970; null where the node does not know. */
+  getBlockTime: (slot: number) => ask(z.number().nullable(), 'getBlockTime', slot),
+  /** The slot of the oldest block that the node has. */
+  getFirstAvailableBlock: () => ask(slotNumber, 'getFirstAvailableBlock'),
+  /** The slot of the oldest block that the node has from `slot` on; null for none. */
+  getBlockFrom: async (slot: number): Promise<number | null> =>
+    (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
+  /** Base58; the first 32 characters are the cluster's CAIP-2 reference. */
+  getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
+  /** Tells whether the node is as far as the cluster. */
+  isCurrent: async (): Promise<boolean> => {
+    try {
+      return (await ask(z.string(), 'getHealth')) === 'ok';
+    } catch (error) {
+      if (error instanceof RpcRefusal) return false;
+      throw error;
+    }
+  },
+});
+
+const askAccounts = (ask: Ask) => ({
+  getAccount: (address: string) => askValue(ask, account.nullable(), 'getAccountInfo', address, base64),
+  /** Slot and time of the newest block that no fork can take back, as the cluster keeps them in an account. */
+  readClock: async (): Promise<SolanaTip> => {
+    const options = { ...base64, commitment: 'finalized' };
+    const clock = await askValue(ask, account.nullable(), 'getAccountInfo', clockAddress, options);
+    if (clock === null || clock.data.length < clockTimeAt + 8)
+      throw new RpcOutage('the node does not know the time');
+    const data = Buffer.from(clock.data);
+    return { slot: Number(data.readBigUInt64LE(0)), blockTime: Number(data.readBigInt64LE(clockTimeAt)) };
+  },
+  getLamports: async (address: string): Promise<bigint> =>
+    BigInt(await askValue(ask, z.int(), 'getBalance', address, { commitment })),
+  /** In the smallest unit; 0 where there is no such account. */
+  getTokenBalance: async (address: string): Promise<bigint> => {
+    try {
+      const { amount } = await askValue(ask, tokenAmount, 'getTokenAccountBalance', address, { commitment });
+      return BigInt(amount);
+    } catch (error) {
+      if (error instanceof RpcRefusal && error.code === invalidParams) return 0n;
+      throw error;
+    }
+  },
+  /** The lamports that an account of so many bytes must hold. */
+  getRent: async (bytes: number): Promise<bigint> =>
+    BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),
+});
+
+export type SolanaChain = ReturnType<typeof createSolanaChain>;
 
 /**
  * Questions to a node, bound to one signal. Every method throws RpcOutage or RpcRefusal. With `minSlot`, a node that is
  * behind that slot does not answer.
  */
-export type SolanaChain = ReturnType<typeof createSolanaChain>;
-
 export const createSolanaChain = (rpc: JsonRpc, signal: AbortSignal) => {
   const ask = askWithin(rpc, signal);
-  const askValue = async <T>(schema: z.ZodType<T>, method: string, ...params: unknown[]): Promise<T> =>
-    (await ask(z.object({ value: schema }), method, ...params)).value;
-  const base64 = { encoding: 'base64', commitment };
-  return {
-    /** Returns the error that the transaction would cause, as the node writes it; null for none. */
-    simulate: async (transaction: string): Promise<unknown> => {
-      const options = { ...base64, sigVerify: false, replaceRecentBlockhash: false };
-      const { err } = await askValue(
-        z.object({ err: z.unknown() }),
-        'simulateTransaction',
-        transaction,
-        options,
-      );
-      return err ?? null;
-    },
-    send: async (transaction: string): Promise<void> => {
-      const options = { encoding: 'base64', skipPreflight: true, preflightCommitment: commitment };
-      await ask(z.string(), 'sendTransaction', transaction, options);
-    },
-    /** Null: the node does not know the transaction. */
-    getStatus: async (signature: string, minSlot?: number): Promise<SolanaStatus | null> => {
-      const answer = await ask(statuses, 'getSignatureStatuses', [signature], {
-        searchTransactionHistory: true,
-      });
-      // This method alone has no parameter for it.
-      if (minSlot !== undefined && answer.context.slot < minSlot) throw new RpcOutage('the node is behind');
-      return answer.value[0] ?? null;
-    },
-    getLatestBlockhash: () => askValue(blockhashLife, 'getLatestBlockhash', { commitment }),
-    isBlockhashValid: (blockhash: string, minSlot?: number) =>
-      askValue(z.boolean(), 'isBlockhashValid', blockhash, { commitment, ...atLeast(minSlot) }),
-    /** The newest slot whose block no fork can take back. */
-    getFinalizedSlot: () => ask(slotNumber, 'getSlot', { commitment: 'finalized' }),
-    /** Seconds since 1970; null where the node does not know. */
-    getBlockTime: (slot: number) => ask(z.number().nullable(), 'getBlockTime', slot),
-    /** Slot and time of the newest block that no fork can take back, as the cluster keeps them in an account. */
-    readClock: async (): Promise<SolanaTip> => {
-      const options = { ...base64, commitment: 'finalized' };
-      const clock = await askValue(account.nullable(), 'getAccountInfo', clockAddress, options);
-      if (clock === null || clock.data.length < clockTimeAt + 8)
-        throw new RpcOutage('the node does not know the time');
-      const data = Buffer.from(clock.data);
-      return {
-        slot: Number(data.readBigUInt64LE(0)),
-        blockTime: Number(data.readBigInt64LE(clockTimeAt)),
-      };
-    },
-    /** The slot of the oldest block that the node has. */
-    getFirstAvailableBlock: () => ask(slotNumber, 'getFirstAvailableBlock'),
-    /** The slot of the oldest block that the node has from `slot` on; null for none. */
-    getBlockFrom: async (slot: number): Promise<number | null> =>
-      (await ask(z.array(slotNumber), 'getBlocksWithLimit', slot, 1, { commitment }))[0] ?? null,
-    /** Lamports. */
-    getBalance: (address: string) => askValue(z.number(), 'getBalance', address, { commitment }),
-    /** In the smallest unit; 0 where there is no such account. */
-    getTokenBalance: async (address: string): Promise<bigint> => {
-      try {
-        const { amount } = await askValue(tokenAmount, 'getTokenAccountBalance', address, { commitment });
-        return BigInt(amount);
-      } catch (error) {
-        if (error instanceof RpcRefusal && error.code === invalidParams) return 0n;
-        throw error;
-      }
-    },
-    /** The lamports that an account of so many bytes must hold. */
-    getRent: async (bytes: number): Promise<bigint> =>
-      BigInt(await ask(z.int(), 'getMinimumBalanceForRentExemption', bytes, { commitment })),
-    /** Tells whether the node is as far as the cluster. */
-    isCurrent: async (): Promise<boolean> => {
-      try {
-        return (await ask(z.string(), 'getHealth')) === 'ok';
-      } catch (error) {
-        if (error instanceof RpcRefusal) return false;
-        throw error;
-      }
-    },
-    hasAccount: async (address: string): Promise<boolean> =>
-      (await askValue(z.unknown(), 'getAccountInfo', address, base64)) !== null,
-    getAccount: (address: string) => askValue(account.nullable(), 'getAccountInfo', address, base64),
-    /** Base58; the first 32 characters are the cluster's CAIP-2 reference. */
-    getGenesisHash: () => ask(z.string(), 'getGenesisHash'),
-    /** The newest transactions that name the address, newest first; only those older than `before`. */
-    getSignatures: (
-      address: string,
-      { minSlot, ...page }: { limit: number; before?: string; minSlot?: number },
-    ) => ask(signatures, 'getSignaturesForAddress', address, { ...page, commitment, ...atLeast(minSlot) }),
-    /** Base64; null when there is none of that signature. */
-    getTransaction: async (signature: string): Promise<string | null> => {
-      const options = { ...base64, maxSupportedTransactionVersion: 0 };
-      return (await ask(landed, 'getTransaction', signature, options))?.transaction[0] ?? null;
-    },
-  };
+  return { ...askTransactions(ask), ...askBlocks(ask), ...askAccounts(ask) };
 };

@@ -74,10 +74,8 @@ export const solanaFamily: NetworkFamily = {
     return `${id}:${sha256(readSolanaTransaction(transactionOf(payload)).message)}`;
   },
   findMismatch: () => null,
-  findPayingAccounts: async ({ payload: { payload }, requirements }) => {
-    const { findSolanaTransfer } = await import('./solana-transaction.ts');
-    return findSolanaTransfer(transactionOf(payload), requirements);
-  },
+  findPayingAccounts: async ({ payload: { payload }, requirements }) =>
+    (await import('./solana-transaction.ts')).findSolanaTransfer(transactionOf(payload), requirements),
   readFeePayer: async (payload) => {
     const { readSolanaTransaction } = await import('./solana-transaction.ts');
     return readSolanaTransaction(transactionOf(payload)).accounts[0] ?? null;
@@ -91,10 +89,7 @@ export const solanaFamily: NetworkFamily = {
     const secretKey = decodeKey(options.privateKey);
     return {
       kind: { extra: { feePayer: encodeBase58(secretKey.subarray(addressBytes)) } },
-      load: async () => {
-        const { createLocalSolana } = await import('./local-solana.ts');
-        return createLocalSolana(options, secretKey);
-      },
+      load: async () => (await import('./local-solana.ts')).createLocalSolana(options, secretKey),
     };
   },
 
@@ -102,20 +97,13 @@ export const solanaFamily: NetworkFamily = {
     const { findSolanaPayment } = await import('./find-solana-payment.ts');
     return findSolanaPayment(createSolanaChain(rpc, signal), payment, { ownSignature: null, now });
   },
-  readTransaction: async (signature, { rpc, signal }) =>
-    createSolanaChain(rpc, signal).getTransaction(signature),
-  readFunds: async ({ source }, { rpc, signal }) => createSolanaChain(rpc, signal).getTokenBalance(source),
-  findFaults: async (of, { rpc, signal }) => {
-    const { findSolanaFaults } = await import('./solana-self-check.ts');
-    return findSolanaFaults(createSolanaChain(rpc, signal), of);
-  },
+  readTransaction: (signature, { rpc, signal }) => createSolanaChain(rpc, signal).getTransaction(signature),
+  readFunds: ({ source }, { rpc, signal }) => createSolanaChain(rpc, signal).getTokenBalance(source),
+  findFaults: async (of, { rpc, signal }) =>
+    (await import('./solana-self-check.ts')).findSolanaFaults(createSolanaChain(rpc, signal), of),
 
-  openRefundChain: async (options) => {
-    const { createSolanaRefundChain } = await import('./solana-refund-chain.ts');
-    return createSolanaRefundChain(options);
-  },
-  openRefundWallet: async (options, key) => {
-    const { createSolanaRefundWallet } = await import('./solana-refund-wallet.ts');
-    return createSolanaRefundWallet(options, decodeKey(key));
-  },
+  openRefundChain: async (options) =>
+    (await import('./solana-refund-chain.ts')).createSolanaRefundChain(options),
+  openRefundWallet: async (options, key) =>
+    (await import('./solana-refund-wallet.ts')).createSolanaRefundWallet(options, decodeKey(key)),
 };

@@ -49,27 +49,31 @@ export const createSolanaRefundWallet = async (
     if (actual !== network.id)
       return { obstacle: { kind: 'wrong_chain', actual }, cost: null, opensAccount: false };
     const { source, destination } = await findTransferAccounts(transfer, signer.address);
-    const [tokens, coins, isThere, room, ownRoom] = await Promise.all([
+    const [tokens, coins, account, room, ownRoom] = await Promise.all([
       chain.getTokenBalance(source),
-      chain.getBalance(signer.address),
-      chain.hasAccount(destination),
+      chain.getLamports(signer.address),
+      chain.getAccount(destination),
       chain.getRent(tokenAccountBytes),
       chain.getRent(0),
     ]);
-    const cost = transactionLamports + (isThere ? 0n : room);
-    const found = { cost, opensAccount: !isThere };
+    const opensAccount = account === null;
+    const cost = transactionLamports + (opensAccount ? room : 0n);
+    const found = (obstacle: TransferPreview['obstacle']): TransferPreview => ({
+      obstacle,
+      cost,
+      opensAccount,
+    });
     if (tokens < transfer.amount)
-      return { ...found, obstacle: { kind: 'too_few_tokens', has: tokens, needs: transfer.amount } };
+      return found({ kind: 'too_few_tokens', has: tokens, needs: transfer.amount });
     // The wallet must keep as much as an account has to hold.
     const needs = cost + ownRoom;
-    if (BigInt(coins) < needs)
-      return { ...found, obstacle: { kind: 'too_few_coins', has: BigInt(coins), needs } };
+    if (coins < needs) return found({ kind: 'too_few_coins', has: coins, needs });
     // Unsigned, so that the node cannot send it.
     const unsigned = getBase64EncodedWireTransaction(compileTransaction(await build(transfer, signal)));
     const error = await chain.simulate(unsigned);
     // Another run of the same refund was faster, and this very transaction has landed.
-    if (error === null || error === 'AlreadyProcessed') return { ...found, obstacle: null };
-    return { ...found, obstacle: { kind: 'refused', detail: JSON.stringify(error) } };
+    const isFine = error === null || error === 'AlreadyProcessed';
+    return found(isFine ? null : { kind: 'refused', detail: JSON.stringify(error) });
   };
 
   return {

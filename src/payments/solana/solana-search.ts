@@ -49,11 +49,8 @@ export const createSolanaSearch = (
     const listed: string[] = [];
     while (listed.length < maxListed) {
       const before = listed.at(-1);
-      const page = await chain.getSignatures(buyer, {
-        limit: pageSize,
-        ...(before === undefined ? {} : { before }),
-        ...(minSlot === undefined ? {} : { minSlot }),
-      });
+      const after = before === undefined ? {} : { before };
+      const page = await chain.getSignatures(buyer, { limit: pageSize, ...after, minSlot });
       // A node that does not know the end of the previous page answers with an empty one.
       if (before !== undefined && page.length === 0) throw new RpcOutage('the node broke off its list');
       const end = page.findIndex(({ blockTime }) => blockTime !== null && blockTime < sinceSeconds);

@@ -37,9 +37,9 @@ export const findSolanaFaults = async (
   const faults = await findMintFaults(chain, network);
   if (faults.length > 0) return faults;
   const tokenAccount = await findTokenAccount({ owner: payTo, mint: asset.address });
-  return (await chain.hasAccount(tokenAccount))
-    ? []
-    : [
+  return (await chain.getAccount(tokenAccount)) === null
+    ? [
         `the wallet ${payTo} has no ${asset.symbol} account (${tokenAccount}) yet; send it some ${asset.symbol}`,
-      ];
+      ]
+    : [];
 };

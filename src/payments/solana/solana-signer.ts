@@ -1,14 +1,13 @@
 import type { FacilitatorSvmSigner } from '@x402/svm';
 import type { SettleOptions } from '../core/facilitator.ts';
 import { isVerdict } from '../core/json-rpc.ts';
-import { waitFor } from '../core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
+import type { SchemeRecord } from '../core/local-engine.ts';
 import type { SolanaChain, SolanaStatus } from './solana-chain.ts';
 import { signatureOf } from './solana-transaction.ts';
 
 /** The events of one call of the x402 scheme. */
-export interface SolanaCallRecord {
-  /** True when the node failed to answer; then the scheme's verdict says nothing about the proof. */
-  isOutage: boolean;
+export interface SolanaCallRecord extends SchemeRecord {
   /** The error of the simulation, as JSON; null for none. */
   simulationError: string | null;
   sent: { signature: string; isRefused: boolean } | null;
@@ -42,7 +41,7 @@ const awaitStatus = async (
       nextResendAt = Date.now() + resendMs;
       await chain.send(transaction).catch(() => undefined);
     }
-    if (!(await waitFor(pollMs, signal))) break;
+    await pause(pollMs, signal, { keepsAlive: true });
   }
   return null;
 };
@@ -59,7 +58,8 @@ export const createSolanaSigner = (options: {
   beforeBroadcast: SettleOptions['beforeBroadcast'];
 }): FacilitatorSvmSigner => {
   const { keys, chain, signal, record, beforeBroadcast } = options;
-  let outgoing: { transaction: string; isAbandoned: boolean } | null = null;
+  /** The transaction that a node may have. */
+  let sent: string | null = null;
   return {
     ...keys,
     simulateTransaction: async (transaction) => {
@@ -74,24 +74,23 @@ export const createSolanaSigner = (options: {
     },
     sendTransaction: async (transaction) => {
       const signature = signatureOf(transaction);
-      outgoing = { transaction, isAbandoned: false };
       try {
         await beforeBroadcast({ transaction: signature, rawTransaction: transaction, facilitator: null });
       } catch {
         // The caller watches `beforeBroadcast` and throws its error.
-        outgoing.isAbandoned = true;
         return signature;
       }
       record.sent = { signature, isRefused: false };
-      await chain.send(transaction).catch((error: unknown) => {
-        record.sent = { signature, isRefused: isVerdict(error) };
-      });
+      try {
+        await chain.send(transaction);
+      } catch (error) {
+        record.sent.isRefused = isVerdict(error);
+      }
+      if (!record.sent.isRefused) sent = transaction;
       return signature;
     },
     confirmTransaction: async (signature) => {
-      if (outgoing === null || outgoing.isAbandoned || record.sent?.isRefused === true) return;
-      const { transaction } = outgoing;
-      record.status = await awaitStatus(chain, { signature, transaction, signal });
+      if (sent !== null) record.status = await awaitStatus(chain, { signature, transaction: sent, signal });
     },
   };
 };

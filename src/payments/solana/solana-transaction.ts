@@ -5,9 +5,10 @@ import {
   getSignatureFromTransaction,
   getTransactionDecoder,
   getU64Decoder,
+  isSolanaError,
 } from '@solana/kit';
 import type { PayingAccounts } from '../core/network-family.ts';
-import type { PaymentRequirements } from '../core/wire.ts';
+import { UnreadablePayload, type PaymentRequirements } from '../core/wire.ts';
 import { findTokenAccount, tokenProgram } from './solana-token-account.ts';
 
 export interface SolanaTransaction {
@@ -22,17 +23,28 @@ export interface SolanaTransaction {
 const decode = (base64: string) => getTransactionDecoder().decode(getBase64Encoder().encode(base64));
 
 /**
- * Reads a base64 transaction. Throws for anything that is not one, and for a message that is not written in its
- * one canonical form: a second way to write the same payment would be a second identity.
+ * Reads a base64 transaction. Throws UnreadablePayload for anything that is not one, and for a message that is not
+ * written in its one canonical form: a second way to write the same payment would be a second identity.
  */
 export const readSolanaTransaction = (base64: string): SolanaTransaction => {
-  const message = Uint8Array.from(decode(base64).messageBytes);
-  const compiled = getCompiledTransactionMessageDecoder().decode(message);
-  const canonical = getCompiledTransactionMessageEncoder().encode(compiled);
+  const { message, compiled, canonical } = decodeWhole(base64);
   if (Buffer.compare(message, Uint8Array.from(canonical)) !== 0)
-    throw new TypeError('the message is not in canonical form');
-  if (!('lifetimeToken' in compiled)) throw new TypeError('the message has no blockhash');
+    throw new UnreadablePayload('the message is not in canonical form');
+  if (!('lifetimeToken' in compiled)) throw new UnreadablePayload('the message has no blockhash');
   return { message, blockhash: compiled.lifetimeToken, accounts: [...compiled.staticAccounts] };
+};
+
+const decodeWhole = (base64: string) => {
+  try {
+    const message = Uint8Array.from(decode(base64).messageBytes);
+    const compiled = getCompiledTransactionMessageDecoder().decode(message);
+    return { message, compiled, canonical: getCompiledTransactionMessageEncoder().encode(compiled) };
+  } catch (cause) {
+    // The decoder reads beyond the end of some short messages.
+    if (isSolanaError(cause) || cause instanceof RangeError)
+      throw new UnreadablePayload('the transaction cannot be decoded', { cause });
+    throw cause;
+  }
 };
 
 /** Returns the signature that names a transaction: the fee payer's. */

@@ -1,8 +1,9 @@
+import type SharpLibrary from 'sharp';
 import type { Metadata, Sharp } from 'sharp';
 import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
+import { memoizeAsync } from '../../kit/memoize-async.ts';
 import { hasTooManyParts } from './image-parts.ts';
 import { inputImageType } from './input-image-type.ts';
-import { loadSharp, type SharpModule } from './load-sharp.ts';
 
 /** A decoded image of this size takes 200 to 400 MB. No upstream takes a larger one. */
 export const maxPixels = 50_000_000;
@@ -98,3 +99,25 @@ const telling = async <Result>(work: () => Promise<Result>): Promise<Result> => 
 
 /** The message of libvips: "timeout: 37% complete". */
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.message.includes('timeout: ');
+
+type SharpModule = typeof SharpLibrary;
+
+/** The formats that may be decoded. The library reads a dozen more, such as SVG, which are too risky for foreign files. */
+const openLoaders = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}`);
+
+/**
+ * Loads the image library with the first call (0.1 s). From then on the whole process decodes only PNG, JPEG, WebP, GIF and
+ * HEIF (AVIF), from memory. The work runs on Node's thread
+ * pool and must be bounded, so all of it goes through this file.
+ */
+const loadSharp = memoizeAsync(async (): Promise<SharpModule> => {
+  const { default: sharp } = await import('sharp');
+  // Must come before the first decoding: an image that is decoded while all formats are blocked counts as broken.
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: openLoaders });
+  // Do not cache the pictures of customers.
+  sharp.cache(false);
+  // One thread for each picture.
+  sharp.concurrency(1);
+  return sharp;
+});

@@ -14,7 +14,8 @@ const maxParts = 4_000;
  * and memory out of proportion to its size. Reads each byte at most once. Returns false for other files and for broken
  * ones, which the decoder refuses.
  */
-export const hasTooManyParts = (bytes: Uint8Array): boolean => {
+export const hasTooManyParts = (image: Uint8Array): boolean => {
+  const bytes = Buffer.from(image.buffer, image.byteOffset, image.byteLength);
   switch (inputImageType(bytes)) {
     case 'image/jpeg':
       return jpegHasTooManyParts(bytes);
@@ -35,7 +36,7 @@ const endOfImage = 0xd9;
 const startOfScan = 0xda;
 
 /** ITU-T T.81, annex B: segments, and between them the bytes of scans, in which only 0 or a restart follows 0xff. */
-const jpegHasTooManyParts = (bytes: Uint8Array): boolean => {
+const jpegHasTooManyParts = (bytes: Buffer): boolean => {
   let scans = 0;
   let parts = 0;
   let at = 2;
@@ -62,32 +63,30 @@ const beginsSegment = (marker: number): boolean =>
   marker >= 0xc0 && marker !== 0xff && !(marker >= 0xd0 && marker <= 0xd8);
 
 /** PNG, third edition, section 5: chunks. Chunks after the pixels are not read. */
-const pngHasTooManyParts = (bytes: Uint8Array): boolean => {
-  const view = viewOf(bytes);
+const pngHasTooManyParts = (bytes: Buffer): boolean => {
   let texts = 0;
   let parts = 0;
   for (let at = 8; at + 8 <= bytes.length;) {
-    const type = fourCharacters(view, at + 4);
+    const type = nameAt(bytes, at + 4);
     if (type === 'IDAT') return false;
     parts += 1;
     if (type === 'zTXt' || type === 'iTXt') texts += 1;
     if (texts > maxPackedTexts || parts > maxParts) return true;
-    at += 12 + view.getUint32(at);
+    at += 12 + bytes.readUInt32BE(at);
   }
   return false;
 };
 
 /** RFC 9649, section 2: chunks of even length. A frame (ANMF) has a header of 16 bytes and then chunks. */
-const webpHasTooManyParts = (bytes: Uint8Array): boolean => {
-  const view = viewOf(bytes);
+const webpHasTooManyParts = (bytes: Buffer): boolean => {
   let frames = 0;
   let parts = 0;
   for (let at = 12; at + 8 <= bytes.length;) {
-    const isFrame = fourCharacters(view, at) === 'ANMF';
+    const isFrame = nameAt(bytes, at) === 'ANMF';
     parts += 1;
     if (isFrame) frames += 1;
     if (frames > maxFrames || parts > maxParts) return true;
-    const length = view.getUint32(at + 4, true);
+    const length = bytes.readUInt32LE(at + 4);
     at += 8 + (isFrame ? 16 : length + (length % 2));
   }
   return false;
@@ -97,7 +96,7 @@ const imageSeparator = 0x2c;
 const extensionIntroducer = 0x21;
 
 /** GIF89a, sections 17 to 27: frames and extensions, each of which ends with sub-blocks. */
-const gifHasTooManyParts = (bytes: Uint8Array): boolean => {
+const gifHasTooManyParts = (bytes: Buffer): boolean => {
   let frames = 0;
   let parts = 0;
   let at = 13 + colourTableBytes(byteAt(bytes, 10));
@@ -126,20 +125,19 @@ const avifContainers = new Map([
 ]);
 
 /** ISO/IEC 14496-12: boxes. Lists of items or samples have a count. */
-const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
-  const view = viewOf(bytes);
+const avifHasTooManyParts = (bytes: Buffer): boolean => {
   let parts = 0;
   const walk = (start: number, end: number): boolean => {
     for (let at = start; at + 8 <= end;) {
-      const size = view.getUint32(at);
-      const type = fourCharacters(view, at + 4);
+      const size = bytes.readUInt32BE(at);
+      const type = nameAt(bytes, at + 4);
       const next = size === 0 ? end : at + size;
       parts += 1;
       if (parts > maxParts) return true;
       // A size of 64 bits is for media, which are not read.
       if (size !== 0 && size < 8) return false;
       const from = at + 8;
-      if (countIn(view, type, { from, to: Math.min(next, end) }) > maxFrames) return true;
+      if (countIn(bytes, type, { from, to: Math.min(next, end) }) > maxFrames) return true;
       const skipped = avifContainers.get(type);
       if (skipped !== undefined && walk(from + skipped, Math.min(next, end))) return true;
       at = next;
@@ -150,19 +148,15 @@ const avifHasTooManyParts = (bytes: Uint8Array): boolean => {
 };
 
 /** Returns the count of a list of items or samples; 0 for any other box. */
-const countIn = (view: DataView, type: string, { from, to }: { from: number; to: number }): number => {
+const countIn = (bytes: Buffer, type: string, { from, to }: { from: number; to: number }): number => {
   const place = { stsz: 8, stts: 4, stsc: 4, stco: 4, iinf: 4, iloc: 6 }[type];
   if (place === undefined || from + place + 4 > to) return 0;
-  const version = view.getUint8(from);
-  if (type === 'iinf' && version === 0) return view.getUint16(from + place);
-  if (type === 'iloc' && version < 2) return view.getUint16(from + place);
-  return view.getUint32(from + place);
+  const version = bytes.readUInt8(from);
+  if (type === 'iinf' && version === 0) return bytes.readUInt16BE(from + place);
+  if (type === 'iloc' && version < 2) return bytes.readUInt16BE(from + place);
+  return bytes.readUInt32BE(from + place);
 };
 
-const byteAt = (bytes: Uint8Array, index: number): number => bytes[index] ?? 0;
+const byteAt = (bytes: Buffer, index: number): number => bytes[index] ?? 0;
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
-  new DataView(buffer, byteOffset, byteLength);
-
-const fourCharacters = (view: DataView, at: number): string =>
-  String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)));
+const nameAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4);

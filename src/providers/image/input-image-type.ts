@@ -1,5 +1,3 @@
-import { textAt } from '../video/text-at.ts';
-
 /** Returns the type of an image by its first bytes; null unless it is PNG, JPEG, WebP, GIF or AVIF. */
 export const inputImageType = (bytes: Uint8Array): string | null => {
   const usual = imageContentType(bytes);
@@ -27,11 +25,12 @@ const isAvif = (bytes: Uint8Array): boolean => {
 
 /** Returns the type of an image by its first bytes; null unless it is PNG, JPEG or WebP. */
 export const imageContentType = (bytes: Uint8Array): string | null => {
-  if (startsWith(bytes, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return 'image/png';
-  if (startsWith(bytes, 0, [0xff, 0xd8, 0xff])) return 'image/jpeg';
-  const isRiff = startsWith(bytes, 0, [0x52, 0x49, 0x46, 0x46]);
-  return isRiff && startsWith(bytes, 8, [0x57, 0x45, 0x42, 0x50]) ? 'image/webp' : null;
+  const head = textAt(bytes, 0, 12);
+  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  return head.startsWith('RIFF') && head.endsWith('WEBP') ? 'image/webp' : null;
 };
 
-const startsWith = (bytes: Uint8Array, offset: number, magic: readonly number[]): boolean =>
-  magic.every((byte, index) => bytes[offset + index] === byte);
+/** Returns bytes as text, one character each; shorter at the end of the bytes. */
+export const textAt = (bytes: Uint8Array, start: number, end: number): string =>
+  String.fromCharCode(...bytes.subarray(start, end));

@@ -12,8 +12,8 @@ export const modelarkProvider: ProviderDefinition<RemoteConfig> = {
   check: ({ baseUrl, apiKey }) => ({ url: `${tasksUrl(baseUrl)}?page_size=1`, apiKey }),
   create: async (config, context) => {
     const { createModelarkVideo } = await import('./modelark-video.ts');
-    const { createVideoUpstream } = await import('../video/video-upstream.ts');
-    const upstream = createVideoUpstream(config);
+    const { createUpstream } = await import('../upstream.ts');
+    const upstream = createUpstream(config);
     return {
       video: createModelarkVideo({ ...context, ...config, upstream }),
       close: () => upstream.close(),

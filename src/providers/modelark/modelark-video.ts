@@ -1,9 +1,7 @@
 import { ProviderError } from '../provider-error.ts';
-import { downloadResult } from '../video/download-result.ts';
+import { downloadResult, toContent } from '../video/result-content.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
-import { toContent } from '../video/to-content.ts';
-import { unreadable } from '../video/upstream-failure.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
 import { escapeFlags } from './escape-flags.ts';
 import { tasksUrl } from './tasks-url.ts';
@@ -21,7 +19,6 @@ export const createModelarkVideo = (options: TaskVideoOptions): VideoProvider =>
     {
       url: tasksUrl(options.baseUrl),
       toBody,
-      progressOf: () => null,
       hasVideo: ({ content }) => content?.video_url !== undefined,
       open: async (part, { read, signal }) => {
         // The addresses are valid for a day and are signed anew with every answer.
@@ -29,10 +26,11 @@ export const createModelarkVideo = (options: TaskVideoOptions): VideoProvider =>
         const url = part === 'video' ? content?.video_url : content?.last_frame_url;
         if (url === undefined) {
           if (part === 'last_frame') return null;
-          throw unreadable('a finished task has no video', 'retry_same');
+          throw new ProviderError('a finished task has no video', { failure: 'retry_same' });
         }
         const found = await toContent(part, await downloadResult(url, part, { outbound, timeouts, signal }));
-        if (found === null) throw unreadable(`the upstream's ${part} is of another type`, 'ambiguous');
+        if (found === null)
+          throw new ProviderError(`the upstream's ${part} is of another type`, { failure: 'ambiguous' });
         return found;
       },
     },

@@ -28,12 +28,6 @@ const looseObject = z.custom<JsonObject>(
 
 const logprobsSchema = tolerant(z.object({ content: tokens, refusal: tokens }));
 
-const annotationsSchema = tolerant(z.array(looseObject));
-
-const audioSchema = tolerant(
-  z.object({ id: text, data: text, transcript: text, expires_at: tolerant(z.number()) }),
-);
-
 const count = tolerant(z.int().min(0));
 
 const callSchema = z.object({
@@ -50,8 +44,8 @@ const deltaSchema = z.object({
   refusal: text,
   tool_calls: tolerant(z.array(callSchema)),
   function_call: tolerant(z.object({ name: text, arguments: z.unknown() })),
-  annotations: annotationsSchema,
-  audio: audioSchema,
+  annotations: tolerant(z.array(looseObject)),
+  audio: tolerant(z.object({ id: text, data: text, transcript: text, expires_at: tolerant(z.number()) })),
 });
 
 const usageSchema = z.object({
@@ -142,7 +136,7 @@ export const createChunkReader = () => {
       if (choice === undefined) return [];
       const { delta = {}, logprobs, finish_reason: reason } = choice;
       if (reason !== undefined && reason !== '') finish ??= toFinishReason(reason);
-      return eventsOf(delta, toExtras({ ...delta, logprobs }));
+      return eventsOf(delta, toExtras(delta, logprobs));
     },
     /** Null when the answer had no finish reason, so it was cut off. Some upstreams end a tool call with `stop`. */
     finishReason: (): FinishReason | null =>
@@ -153,17 +147,11 @@ export const createChunkReader = () => {
 };
 
 /** Returns the parts of a chunk beside its words; undefined when there are none. */
-const toExtras = ({
-  logprobs,
-  annotations = [],
-  audio,
-}: {
-  logprobs: z.infer<typeof logprobsSchema>;
-  annotations?: z.infer<typeof annotationsSchema>;
-  audio?: z.infer<typeof audioSchema>;
-}): TextExtras | undefined => {
-  if (logprobs === undefined && annotations.length === 0 && audio === undefined) return undefined;
-  const spoken = Object.fromEntries(Object.entries(audio ?? {}).filter(([, value]) => value !== undefined));
+const toExtras = (
+  { annotations = [], audio = {} }: Delta,
+  logprobs: z.infer<typeof logprobsSchema>,
+): TextExtras | undefined => {
+  const spoken = Object.fromEntries(Object.entries(audio).filter(([, value]) => value !== undefined));
   const extras: TextExtras = {
     ...(logprobs !== undefined && logprobs.content.length + logprobs.refusal.length > 0 ? { logprobs } : {}),
     ...(annotations.length > 0 ? { annotations } : {}),

@@ -1,5 +1,5 @@
 import type { AspectRatio } from '../image/image-provider.ts';
-import { ratioProportion } from '../video/ratio-proportion.ts';
+import { ratioProportion } from '../video/video-size.ts';
 
 /** The sizes that a family of upstream models takes, and its name for a size of its own choice. */
 interface SizeFamily {

@@ -7,7 +7,6 @@ import type { GeneratedImage, ImageProvider, ImageRequest } from '../image/image
 import { ProviderError } from '../provider-error.ts';
 import { upstreamSize } from './image-size.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { toProviderFailure } from './to-provider-failure.ts';
 
 export interface OpenAiImageOptions {
   client: OpenAiClient;
@@ -32,19 +31,13 @@ type AnswerImage = z.infer<typeof answerSchema>['data'][number];
  */
 export const createOpenAiImage = ({ client, ...downloads }: OpenAiImageOptions): ImageProvider => ({
   generate: async (request, { signal }) => {
-    try {
-      const api = await client.open();
-      const answer: unknown =
-        request.inputs.length === 0
-          ? await api.post('/images/generations', { body: toFields(request), signal })
-          : await api.post('/images/edits', { ...(await toForm(request)), signal });
-      const parsed = answerSchema.safeParse(answer);
-      const image = parsed.data?.data[0];
-      if (image === undefined) throw unusable('the upstream answer has no image');
-      return [await toImage(image, { ...downloads, signal })];
-    } catch (error) {
-      throw await toProviderFailure(error, signal);
-    }
+    const answer =
+      request.inputs.length === 0
+        ? await client.post('/images/generations', { body: JSON.stringify(toFields(request)), signal })
+        : await client.post('/images/edits', { ...(await toForm(request)), signal });
+    const image = answerSchema.safeParse(answer).data?.data[0];
+    if (image === undefined) throw unusable('the upstream answer has no image');
+    return [await toImage(image, { ...downloads, signal })];
   },
 });
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Moderator } from '../moderation/moderator.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { toProviderFailure } from './to-provider-failure.ts';
 
 /** Moderation models read less at once than a prompt may have. */
 const maxPieceLength = 20_000;
@@ -21,16 +20,14 @@ export const createOpenAiModerator = ({
   model: string;
 }): Moderator => {
   const look = async (part: Part, signal: AbortSignal): Promise<void> => {
-    let isFlagged: boolean;
-    try {
-      const api = await client.open();
-      const answer: unknown = await api.post('/moderations', { body: { model, input: [part] }, signal });
-      isFlagged = answerSchema.parse(answer).results.some(({ flagged }) => flagged);
-    } catch (error) {
-      if (error instanceof z.ZodError) throw unreadable(error);
-      throw await toProviderFailure(error, signal);
-    }
-    if (isFlagged)
+    const body = JSON.stringify({ model, input: [part] });
+    const { data, error } = answerSchema.safeParse(await client.post('/moderations', { body, signal }));
+    if (data === undefined)
+      throw new ProviderError('the moderation answer is not of the expected form', {
+        failure: 'retry_same',
+        cause: error,
+      });
+    if (data.results.some(({ flagged }) => flagged))
       throw new ProviderError('the moderation pass flagged the request', {
         failure: 'fatal',
         code: 'content_policy_violation',
@@ -48,6 +45,3 @@ export const createOpenAiModerator = ({
     },
   };
 };
-
-const unreadable = (cause: unknown): ProviderError =>
-  new ProviderError('the moderation answer is not of the expected form', { failure: 'retry_same', cause });

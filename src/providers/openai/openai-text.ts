@@ -4,37 +4,26 @@ import { promptText } from '../tokens/prompt-text.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import type { OpenAiClient } from './openai-client.ts';
-import { outputLimitField, toRequestBody, type OutputLimitField } from './request-body.ts';
-import { toProviderFailure } from './to-provider-failure.ts';
+import { toRequestBody } from './request-body.ts';
 
 export interface OpenAiTextOptions {
   client: OpenAiClient;
   /** Counts the tokens of the prompt and the answer when the upstream reports no usage. */
   counter: TokenCounter;
-  /** Default by the host: `max_completion_tokens` for OpenAI and Azure, otherwise `max_tokens`. */
-  limitField?: OutputLimitField;
 }
 
 /** Text by streaming chat completions of an OpenAI-compatible upstream. */
-export const createOpenAiText = ({
-  client,
-  counter,
-  limitField = outputLimitField(client.baseUrl),
-}: OpenAiTextOptions): TextProvider => ({
+export const createOpenAiText = ({ client, counter }: OpenAiTextOptions): TextProvider => ({
   stream: async function* (request, { signal }) {
     const reader = createChunkReader();
     const sent: string[] = [];
-    try {
-      for await (const chunk of chunks(client, toRequestBody(request, limitField), signal)) {
-        for (const event of reader.read(chunk)) {
-          sent.push(textOf(event));
-          yield event;
-        }
+    const body = JSON.stringify(toRequestBody(request, client.baseUrl));
+    for await (const chunk of client.stream('/chat/completions', { body, signal })) {
+      for (const event of reader.read(chunk)) {
+        sent.push(textOf(event));
+        yield event;
       }
-    } catch (error) {
-      throw await toProviderFailure(error, signal);
     }
-    // The client ends an aborted stream without an error.
     signal.throwIfAborted();
     const reason = reader.finishReason();
     if (reason === null)
@@ -45,16 +34,6 @@ export const createOpenAiText = ({
     yield { type: 'usage', usage: reader.usage() ?? (await countUsage({ request, sent, counter, signal })) };
   },
 });
-
-/** Returns the raw chunks. The package's types promise more than upstreams send. */
-const chunks = async function* (
-  client: OpenAiClient,
-  body: Record<string, unknown>,
-  signal: AbortSignal,
-): AsyncGenerator {
-  const api = await client.open();
-  yield* await api.post<AsyncIterable<unknown>>('/chat/completions', { body, stream: true, signal });
-};
 
 const textOf = (event: TextEvent): string => {
   if (event.type === 'tool_call') return `${event.name ?? ''}${event.arguments}`;

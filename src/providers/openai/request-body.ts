@@ -1,9 +1,6 @@
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { TextMessage, TextRequest } from '../text/text-provider.ts';
 
-/** The field in which an upstream takes the output limit. */
-export type OutputLimitField = 'max_tokens' | 'max_completion_tokens';
-
 /**
  * The options that are sent upstream. `store`, `metadata`, `user`, `safety_identifier`, `prompt_cache_key` and options that
  * multiply the output are not.
@@ -37,21 +34,19 @@ const forwardedOptions = [
   'extra_body',
 ];
 
-/** Newer models of OpenAI refuse the old name. Most compatible servers know only the old name. */
-export const outputLimitField = (baseUrl: string): OutputLimitField => {
-  const { hostname } = new URL(baseUrl);
-  return /(^|\.)(openai\.com|azure\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
-};
+/** Newer models of OpenAI refuse `max_tokens`. Most compatible servers know no other name of the output limit. */
+const limitField = (baseUrl: string): string =>
+  /(^|\.)(openai\.com|azure\.com)$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens';
 
 /** Makes the body of a streaming chat completion that always asks for usage. */
 export const toRequestBody = (
   { model, messages, maxOutputTokens, options }: TextRequest,
-  limitField: OutputLimitField,
+  baseUrl: string,
 ): JsonObject => ({
   ...pick(options, forwardedOptions),
   model,
   messages: messages.map(toUpstreamMessage),
-  [limitField]: maxOutputTokens,
+  [limitField(baseUrl)]: maxOutputTokens,
   stream: true,
   stream_options: { ...asObject(options['stream_options']), include_usage: true },
 });

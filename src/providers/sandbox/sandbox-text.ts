@@ -80,32 +80,29 @@ interface Answer {
   finishReason: FinishReason;
 }
 
+/** Composes the answer in the form that the request's options ask for. */
 const composeAnswer = async (
-  request: TextRequest,
+  { options }: TextRequest,
   conversation: Conversation,
   { examples, signal }: { examples: ExampleMaker; signal: AbortSignal },
 ): Promise<Answer> => {
-  const output = readRequestedOutput(request.options);
-  const text = await answerText(output, conversation, (schema) => examples.make(schema, signal));
-  if (output.form !== 'call') return { text, call: null, finishReason: 'stop' };
-  return output.isLegacy
-    ? // A legacy function call has no id.
-      { text, call: { name: output.name }, finishReason: 'function_call' }
-    : {
-        text,
-        call: { name: output.name, id: callId(output.name, conversation) },
-        finishReason: 'tool_calls',
-      };
-};
-
-const answerText = (
-  output: RequestedOutput,
-  conversation: Conversation,
-  example: (schema: Json) => Promise<string>,
-): string | Promise<string> => {
-  if (output.form === 'text') return composeText(conversation, output.offeredTools);
-  if (output.form === 'json_object') return jsonAnswer(conversation);
-  return example(output.schema);
+  const inWords = (text: string): Answer => ({ text, call: null, finishReason: 'stop' });
+  const tools = definitions(options['tools']).concat(definitions(options['functions']));
+  const called = requiredCall(options, tools);
+  if (called !== null) {
+    const { name, schema, isLegacy } = called;
+    const text = await examples.make(schema, signal);
+    // A legacy function call has no id.
+    return isLegacy
+      ? { text, call: { name }, finishReason: 'function_call' }
+      : { text, call: { name, id: callId(name, conversation) }, finishReason: 'tool_calls' };
+  }
+  const format = asObject(options['response_format']);
+  if (format?.['type'] === 'json_object') return inWords(jsonAnswer(conversation));
+  if (format?.['type'] === 'json_schema')
+    return inWords(await examples.make(asObject(format['json_schema'])?.['schema'] ?? {}, signal));
+  const names = tools.map(({ name }) => name);
+  return inWords(composeText(conversation, names));
 };
 
 const jsonAnswer = ({ question, messageCount }: Conversation): string =>
@@ -154,57 +151,29 @@ const fitToTokens = async (
   return { pieces: words.slice(0, kept), tokens, isCut: kept < words.length };
 };
 
-/** The form of answer that a request's options ask for. */
-type RequestedOutput =
-  | { form: 'text'; offeredTools: string[] }
-  | { form: 'json_object' }
-  | { form: 'json_schema'; schema: Json }
-  | { form: 'call'; name: string; schema: Json; isLegacy: boolean };
-
 interface FunctionDefinition {
   name: string;
   /** The JSON schema of the arguments. */
   schema: Json;
 }
 
-/** Reads the form of the answer. Throws ProviderError when the named function is not in the request. */
-const readRequestedOutput = (options: { [name: string]: Json }): RequestedOutput => {
-  const tools = definitions(options['tools']).concat(definitions(options['functions']));
-  return requiredCall(options, tools) ?? formatOf(options['response_format']) ?? offered(tools);
-};
-
-const offered = (tools: FunctionDefinition[]): RequestedOutput => ({
-  form: 'text',
-  offeredTools: tools.map((tool) => tool.name),
-});
-
+/** Returns the function that must be called. Throws ProviderError when it is not in the request. */
 const requiredCall = (
   options: { [name: string]: Json },
   tools: FunctionDefinition[],
-): RequestedOutput | null => {
+): (FunctionDefinition & { isLegacy: boolean }) | null => {
   const choice = options['tool_choice'];
-  if (choice === 'required') return callOf(tools, tools[0]?.name, false);
-  const chosen = asObject(asObject(choice)?.['function']);
-  if (chosen !== null) return callOf(tools, chosen['name'], false);
-  const legacy = asObject(options['function_call']);
-  return legacy === null ? null : callOf(tools, legacy['name'], true);
-};
-
-const callOf = (tools: FunctionDefinition[], name: Json | undefined, isLegacy: boolean): RequestedOutput => {
-  const tool = tools.find((candidate) => candidate.name === name);
+  const chosen = choice === 'required' ? { name: tools[0]?.name } : asObject(asObject(choice)?.['function']);
+  const legacy = chosen === null ? asObject(options['function_call']) : null;
+  const wanted = chosen ?? legacy;
+  if (wanted === null) return null;
+  const tool = tools.find(({ name }) => name === wanted['name']);
   if (tool === undefined)
     throw new ProviderError('the tool choice names no function of the request', {
       failure: 'fatal',
       code: 'invalid_parameter',
     });
-  return { form: 'call', ...tool, isLegacy };
-};
-
-const formatOf = (format: Json | undefined): RequestedOutput | null => {
-  const settings = asObject(format);
-  if (settings?.['type'] === 'json_object') return { form: 'json_object' };
-  if (settings?.['type'] !== 'json_schema') return null;
-  return { form: 'json_schema', schema: asObject(settings['json_schema'])?.['schema'] ?? {} };
+  return { ...tool, isLegacy: legacy !== null };
 };
 
 /** Function definitions in OpenAI's tool form, or in the legacy form without the wrapper. */

@@ -1,19 +1,17 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { throttle } from '../../kit/throttle.ts';
-import { createFairShareLimiter } from '../../kit/fair-share-limiter.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { memoizeAsync } from '../../kit/memoize-async.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
-import { createThreadPool } from '../../kit/threads/thread-pool.ts';
-import { obeyTriggers, readTriggers, type SandboxTriggers } from './triggers.ts';
+import { obeyTriggers, readTriggers } from './triggers.ts';
 import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
-import { filmFile, lastFrameFile, makeFilm } from './video/make-film.ts';
+import { createFilmQueue } from './video/film-queue.ts';
+import { filmFile, lastFrameFile } from './video/make-film.ts';
 import { planFilm } from './video/plan-film.ts';
-import type { DrawTask } from './pictures/worker.ts';
 
 export interface SandboxVideoOptions {
   /** The folder of the films. It is made with the first one. */
@@ -33,22 +31,12 @@ export interface SandboxVideo extends VideoProvider {
 const idLength = 32;
 const keptMs = 24 * 3_600_000;
 const sweepEveryMs = 3_600_000;
-/** A fetched film is kept this long, so that it can be fetched again. */
+/** A fetched film is kept this long or until the next sweep, so that it can be fetched again. */
 const fetchedMs = 600_000;
 /** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;
-/** A film takes all cores of a small machine, and at 4k most of a gigabyte. */
-const filmsAtOnce = 1;
-const maxFilms = 200;
 /** The wait before the sandbox is asked again while no film can be begun. */
 const retryMs = 30_000;
-
-/** A film that is being made, or waits to be made. */
-interface Filming {
-  /** How many of its pictures are made. */
-  made: number;
-  ending: Promise<void>;
-}
 
 /**
  * Makes videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
@@ -62,83 +50,12 @@ export const createSandboxVideo = ({
   loadEncoder = () => import('@napi-rs/webcodecs'),
 }: SandboxVideoOptions): SandboxVideo => {
   const folders = createFilmFolders(directory);
-  const assertEncoder = memoizeAsync(async () => {
-    try {
-      await loadEncoder();
-    } catch (error) {
-      throw new ProviderError(
-        `the sandbox makes no videos here: its encoder, the optional package @napi-rs/webcodecs, is not installed or has no build for ${process.platform} ${process.arch}`,
-        { failure: 'retry_other', code: 'upstream_unavailable', cause: error },
-      );
-    }
-  });
-  const films = createFairShareLimiter({ total: filmsAtOnce, queue: { total: maxFilms } });
-  const pictures = createThreadPool<DrawTask, Uint8Array>({
-    file: new URL('./pictures/worker.ts', import.meta.url),
-    size: 1,
-    queueLimit: maxFilms,
-    timeoutMs: 30_000,
-    maxHeapMb: 256,
-  });
-  const filmings = new Map<string, Filming>();
-  const removals = new Map<string, NodeJS.Timeout>();
-  const closing = new AbortController();
-
-  const film = async (id: string, task: FilmTask, filming: Filming): Promise<void> => {
-    const { plan } = task;
-    try {
-      await assertEncoder();
-      await films.run({}, { signal: closing.signal }, () =>
-        makeFilm({
-          plan,
-          folder: folders.path(id),
-          draw: pictures.run,
-          onPicture: (made) => {
-            filming.made = made;
-          },
-          signal: closing.signal,
-        }),
-      );
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      log.error({ err: error, film: id }, 'the sandbox made no video');
-      await folders.fail(id, error instanceof Error ? error.message : 'unknown');
-    }
-    await folders.forgetRequest(id, task);
-  };
-
+  const assertEncoder = memoizeAsync(() => loadOrRefuse(loadEncoder));
+  const queue = createFilmQueue({ folders, assertEncoder, log });
   const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
   const sweepSometimes = throttle<void>(sweepEveryMs, () => {
     sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
   });
-
-  const isFull = (): boolean => filmings.size >= maxFilms;
-
-  /** Makes the film unless it is being made already. With too many films under way, a later call begins it. */
-  const begin = (id: string, task: FilmTask): Filming | null => {
-    const running = filmings.get(id);
-    if (running !== undefined) return running;
-    if (isFull() || closing.signal.aborted) return null;
-    const filming: Filming = { made: 0, ending: Promise.resolve() };
-    filmings.set(id, filming);
-    filming.ending = film(id, task, filming)
-      .catch((error: unknown) =>
-        log.error({ err: error, film: id }, 'a failure of the sandbox was not noted'),
-      )
-      .finally(() => filmings.delete(id));
-    return filming;
-  };
-
-  const removeLater = (id: string): void => {
-    clearTimeout(removals.get(id));
-    const timer = setTimeout(() => {
-      removals.delete(id);
-      folders
-        .remove(id)
-        .catch((error: unknown) => log.error({ err: error, film: id }, 'a film was not removed'));
-    }, fetchedMs);
-    removals.set(id, timer.unref());
-  };
 
   const findTask = async (id: string): Promise<FilmTask> => {
     const task = await folders.read(id);
@@ -148,61 +65,44 @@ export const createSandboxVideo = ({
     });
   };
 
-  /** Returns the report that the triggers ask for; null when the film is made as usual. */
-  const obeyed = async (task: FilmTask, signal: AbortSignal): Promise<VideoReport | null> => {
-    const { triggers, startedAt } = task;
-    const waited = clock.now() - startedAt;
-    if (triggers.stalls)
-      return waited < stalledMs
-        ? { state: 'pending', progress: 0 }
-        : failed('the prompt asked the sandbox to stall');
-    if (waited < triggers.delayMs)
-      return { state: 'pending', progress: (100 * Math.max(waited, 0)) / triggers.delayMs };
-    try {
-      await obeyTriggers({ ...triggers, delayMs: 0 }, signal);
-      return null;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof ProviderError)) throw error;
-      return { state: 'failed', error };
-    }
-  };
-
   return {
     restMs: async () => {
       const hasEncoder = await assertEncoder().then(
         () => true,
         () => false,
       );
-      return hasEncoder && !isFull() ? 0 : retryMs;
+      return hasEncoder && !queue.isFull() ? 0 : retryMs;
     },
     start: async (request, { signal }) => {
       sweepSometimes();
       await assertEncoder();
       signal.throwIfAborted();
-      if (isFull())
+      if (queue.isFull())
         throw new ProviderError('too many videos wait to be made by the sandbox', {
           failure: 'retry_other',
           code: 'upstream_unavailable',
         });
       const { plan, images } = await planFilm(request, signal);
-      const task = { plan, triggers: readTriggers(request.prompt), startedAt: clock.now() };
+      const triggers = readTriggers(request.prompt);
+      const task = { plan, triggers, startedAt: clock.now() };
       const id = randomBase62(idLength);
-      if (isFilmed(task.triggers)) {
+      if (triggers.stalls || triggers.fails || triggers.isModerated || triggers.isRateLimited)
+        await folders.create(id, withoutWords(task), []);
+      else {
         await folders.create(id, task, images);
-        begin(id, task);
-      } else await folders.create(id, withoutWords(task), []);
+        queue.begin(id, task);
+      }
       return id;
     },
     report: async (id, { signal }) => {
       const task = await findTask(id);
-      const asTold = await obeyed(task, signal);
+      const asTold = await obey(task, clock.now() - task.startedAt, signal);
       if (asTold !== null) return asTold;
       if (await folders.has(id, filmFile)) return { state: 'done' };
       const problem = await folders.problem(id);
       if (problem !== null) return failed(`the sandbox made no video: ${problem}`);
-      const filming = begin(id, task);
-      return { state: 'pending', progress: (100 * (filming?.made ?? 0)) / task.plan.frames };
+      queue.begin(id, task);
+      return { state: 'pending', progress: (100 * queue.made(id)) / task.plan.frames };
     },
     fetch: async (id, part) => {
       const { plan } = await findTask(id);
@@ -212,16 +112,45 @@ export const createSandboxVideo = ({
         throw new ProviderError('the sandbox has not made this video yet', { failure: 'retry_same' });
       return {
         contentType: contentTypes[part === 'video' ? plan.container : 'png'],
-        body: readFilm(folders.path(id, file), () => removeLater(id)),
+        body: readFilm(folders.path(id, file), () => folders.expire(id, clock.now() - keptMs + fetchedMs)),
       };
     },
     sweep,
-    close: async () => {
-      closing.abort(new Error('the sandbox is closed'));
-      for (const timer of removals.values()) clearTimeout(timer);
-      await Promise.all([pictures.close(), ...[...filmings.values()].map(({ ending }) => ending)]);
-    },
+    close: () => queue.close(),
   };
+};
+
+const loadOrRefuse = async (loadEncoder: () => Promise<unknown>): Promise<void> => {
+  try {
+    await loadEncoder();
+  } catch (error) {
+    throw new ProviderError(
+      `the sandbox makes no videos here: its encoder, the optional package @napi-rs/webcodecs, is not installed or has no build for ${process.platform} ${process.arch}`,
+      { failure: 'retry_other', code: 'upstream_unavailable', cause: error },
+    );
+  }
+};
+
+/** Returns the report that the triggers ask for after `waitedMs`; null when the film is made as usual. */
+const obey = async (
+  { triggers }: FilmTask,
+  waitedMs: number,
+  signal: AbortSignal,
+): Promise<VideoReport | null> => {
+  if (triggers.stalls)
+    return waitedMs < stalledMs
+      ? { state: 'pending', progress: 0 }
+      : failed('the prompt asked the sandbox to stall');
+  if (waitedMs < triggers.delayMs)
+    return { state: 'pending', progress: (100 * Math.max(waitedMs, 0)) / triggers.delayMs };
+  try {
+    await obeyTriggers({ ...triggers, delayMs: 0 }, signal);
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    return { state: 'failed', error };
+  }
 };
 
 const failed = (message: string): VideoReport => ({
@@ -231,15 +160,11 @@ const failed = (message: string): VideoReport => ({
 
 const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png' };
 
-/** Tells whether a film must be made. One whose triggers let it fail need not be. */
-const isFilmed = ({ stalls, fails, isModerated, isRateLimited }: SandboxTriggers): boolean =>
-  !(stalls || fails || isModerated || isRateLimited);
-
 const readFilm = async function* (
   file: string,
-  onRead: () => void,
+  onRead: () => Promise<unknown>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const handle = await open(file, 'r');
   yield* createReadStream('', { fd: handle });
-  onRead();
+  await onRead();
 };

@@ -12,14 +12,14 @@ export interface SandboxTriggers {
   delayMs: number;
 }
 
-const marker = '[sandbox:';
+const marker = /\[sandbox:([^[\]]{1,31})\]/g;
 const maxDelaySeconds = 600;
 /** Markers of a prompt that are read. */
 const markerLimit = 100;
 
 /** Reads the triggers in a prompt. Unknown words have no effect. */
 export const readTriggers = (prompt: string): SandboxTriggers => {
-  const words = markedWords(prompt);
+  const words = Array.from(prompt.matchAll(marker).take(markerLimit), ([, word]) => word ?? '');
   const slow = words.find((word) => /^slow=\d{1,9}(\.\d{1,3})?$/.test(word));
   const seconds = slow === undefined ? 0 : Number(slow.slice('slow='.length));
   return {
@@ -30,18 +30,6 @@ export const readTriggers = (prompt: string): SandboxTriggers => {
     isTruncated: words.includes('truncate'),
     delayMs: Math.min(seconds, maxDelaySeconds) * 1000,
   };
-};
-
-const markedWords = (prompt: string): string[] => {
-  const words: string[] = [];
-  let start = prompt.indexOf(marker);
-  while (start >= 0 && words.length < markerLimit) {
-    const from = start + marker.length;
-    const end = prompt.slice(from, from + 32).indexOf(']');
-    if (end >= 0) words.push(prompt.slice(from, from + end));
-    start = prompt.indexOf(marker, from);
-  }
-  return words;
 };
 
 /**

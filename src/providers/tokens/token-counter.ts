@@ -1,20 +1,15 @@
 import type { Log } from '../../kit/log.ts';
 import { ThreadError } from '../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../kit/threads/thread-pool.ts';
-import { sliceText } from './slices.ts';
+
+export type TokenCounter = ReturnType<typeof createTokenCounter>;
 
 /**
  * Counts tokens (o200k_base) in a worker thread, as loading the vocabulary alone takes 0.2 s. A text above
  * 131,072 UTF-16 units is estimated from an evenly spread sample of that size. A count is never above the
  * text's UTF-8 bytes, and the same text has the same count unless the worker is overloaded.
  */
-export interface TokenCounter {
-  /** Returns the number of tokens of each text. Throws only the signal's reason. */
-  count(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
-  close(): Promise<void>;
-}
-
-export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
+export const createTokenCounter = ({ log }: { log: Log }) => {
   const pool = createThreadPool<string[][], number[]>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
@@ -23,7 +18,8 @@ export const createTokenCounter = ({ log }: { log: Log }): TokenCounter => {
     maxHeapMb: 512,
   });
   return {
-    count: async (texts, signal) => {
+    /** Returns the number of tokens of each text. Throws only the signal's reason. */
+    count: async (texts: readonly string[], signal: AbortSignal): Promise<number[]> => {
       const sliced = texts.map(sliceText);
       try {
         const counts = await pool.run(
@@ -49,3 +45,49 @@ const roughTokens = (text: string): number => Math.ceil(text.length / 4);
 
 /** A token has at least one byte. A sample of a text in two scripts might count more. */
 const atMostBytes = (text: string, tokens: number): number => Math.min(tokens, Buffer.byteLength(text));
+
+/**
+ * The longest piece that is encoded at once, in UTF-16 units: the encoder's time grows with the square of a run without
+ * breaks. Each cut adds at most one token.
+ */
+const sliceLength = 512;
+
+/** The longest text that is counted whole, in UTF-16 units. Of a longer one, an evenly spread sample of this size is counted. */
+export const wholeTextLength = 131_072;
+
+interface SlicedText {
+  slices: string[];
+  /** Factor for the tokens of the slices; above 1 when they are a sample. */
+  scale: number;
+}
+
+/** Cuts a text, or a sample of it, into slices. The place of the sample depends on the length alone. */
+export const sliceText = (text: string): SlicedText => {
+  if (text.length <= wholeTextLength) return { slices: cut(text), scale: 1 };
+  const sampleCount = wholeTextLength / sliceLength;
+  const stride = text.length / sampleCount;
+  const slices = Array.from({ length: sampleCount }, (_, index) => {
+    const start = afterPair(text, Math.floor(index * stride));
+    return text.slice(start, afterPair(text, start + sliceLength));
+  });
+  const sampled = slices.reduce((sum, slice) => sum + slice.length, 0);
+  return { slices, scale: text.length / sampled };
+};
+
+const cut = (text: string): string[] => {
+  const slices: string[] = [];
+  for (let start = 0; start < text.length;) {
+    const end = afterPair(text, start + sliceLength);
+    slices.push(text.slice(start, end));
+    start = end;
+  }
+  return slices;
+};
+
+/** Moves `position` past a surrogate pair that it would cut in two. */
+const afterPair = (text: string, position: number): number => {
+  const unit = text.charCodeAt(position);
+  const isLowSurrogate = unit >= 0xdc00 && unit <= 0xdfff;
+  const before = text.charCodeAt(position - 1);
+  return isLowSurrogate && before >= 0xd800 && before <= 0xdbff ? position + 1 : position;
+};

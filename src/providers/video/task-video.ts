@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Outbound } from '../../http/outbound.ts';
 import { throttle } from '../../kit/throttle.ts';
@@ -6,15 +7,15 @@ import { ProviderError } from '../provider-error.ts';
 import type { ProviderTimeouts } from '../remote-settings.ts';
 import type { JsonBody } from './json-body.ts';
 import type { MovMaker } from './to-mov.ts';
-import { toPollFailure, toStartFailure, toTaskFailure, unreadable } from './upstream-failure.ts';
+import { toPollFailure, toStartFailure, toTaskFailure } from '../upstream-failure.ts';
+import type { Upstream } from '../upstream.ts';
 import type { VideoContent, VideoProvider, VideoReport, VideoRequest } from './video-provider.ts';
-import type { VideoUpstream } from './video-upstream.ts';
 
 /** Options of the adapters of upstreams with video tasks. */
 export interface TaskVideoOptions {
   /** The address of the service. Its version part may be there or not. */
   baseUrl: string;
-  upstream: VideoUpstream;
+  upstream: Upstream;
   outbound: Pick<Outbound, 'download'>;
   movMaker: MovMaker;
   timeouts: ProviderTimeouts;
@@ -42,8 +43,6 @@ export interface TaskApi {
   toBody(request: VideoRequest, signal: AbortSignal): Promise<JsonBody>;
   /** Headers for one start. */
   headers?(): Record<string, string>;
-  /** Returns the progress of a task that is not finished, 0 to 100; null where the upstream does not tell. */
-  progressOf(task: VideoTask): number | null;
   /** Tells whether a succeeded task has a video. Absent: it always has. */
   hasVideo?(task: VideoTask): boolean;
   /** Opens a part of a finished task; null for a last frame that the upstream did not make. */
@@ -66,10 +65,11 @@ export const createTaskVideo = (
   const urlOf = (id: string): string => `${api.url}/${encodeURIComponent(id)}`;
 
   const readTask = async (url: string, signal: AbortSignal): Promise<VideoTask> => {
-    const answer = await upstream.get(url, signal);
+    const answer = await upstream.ask(url, { signal });
     if (answer.status !== 200) throw toPollFailure(answer);
     const { data } = taskSchema.safeParse(answer.value);
-    if (data === undefined) throw unreadable('the upstream answered no task', 'retry_same');
+    if (data === undefined)
+      throw new ProviderError('the upstream answered no task', { failure: 'retry_same' });
     return data;
   };
 
@@ -80,7 +80,7 @@ export const createTaskVideo = (
       case 'processing':
       case 'running':
       case 'in_progress':
-        return { state: 'pending', progress: api.progressOf(task) };
+        return { state: 'pending', progress: task.progress ?? null };
       case 'succeeded':
       case 'completed':
         return api.hasVideo?.(task) === false ? failed('a finished task has no video') : { state: 'done' };
@@ -98,11 +98,18 @@ export const createTaskVideo = (
 
   return {
     start: async (request, { signal }) => {
-      const body = await api.toBody(request, signal);
-      const answer = await upstream.post(api.url, { body, headers: api.headers?.() ?? {}, signal });
+      const { chunks, lengthBytes } = await api.toBody(request, signal);
+      const headers = { 'content-type': 'application/json', 'content-length': String(lengthBytes) };
+      const answer = await upstream.ask(api.url, {
+        body: Readable.from(chunks),
+        headers: { ...headers, ...api.headers?.() },
+        signal,
+      });
       if (answer.status < 200 || answer.status > 299) throw toStartFailure(answer);
       const id = taskSchema.safeParse(answer.value).data?.id;
-      if (id === undefined) throw unreadable('the upstream began a task without an id', 'ambiguous');
+      // The task may exist.
+      if (id === undefined)
+        throw new ProviderError('the upstream began a task without an id', { failure: 'ambiguous' });
       return id;
     },
     report: async (id, { signal }) => toReport(await readTask(urlOf(id), signal)),

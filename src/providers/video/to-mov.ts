@@ -1,6 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { newId } from '../../kit/ids.ts';
 import { removeOldFiles } from '../../kit/remove-old-files.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -13,21 +14,12 @@ export interface RemuxTask {
   to: string;
 }
 
-export interface MovMaker {
-  /**
-   * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
-   * the folder and in a thread, with bounded memory. The body throws ProviderError.
-   */
-  toMov(content: VideoContent, signal: AbortSignal): VideoContent;
-  /** Removes the files that a killed process left behind. */
-  sweep(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** No remux takes this long. */
 const abandonedMs = 24 * 3_600_000;
 
-export const createMovMaker = ({ directory }: { directory: string }): MovMaker => {
+export type MovMaker = ReturnType<typeof createMovMaker>;
+
+export const createMovMaker = ({ directory }: { directory: string }) => {
   const pool = createThreadPool<RemuxTask, void>({
     file: new URL('./remux/worker.ts', import.meta.url),
     size: 1,
@@ -44,7 +36,7 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
     const task = { from: join(directory, `${name}.mp4`), to: join(directory, `${name}.mov`) };
     await mkdir(directory, { recursive: true });
     try {
-      await write(task.from, source, signal);
+      await pipeline(source, createWriteStream(task.from, { flags: 'wx', mode: 0o600 }), { signal });
       await remux(task, signal);
       await rm(task.from);
       for await (const chunk of createReadStream(task.to, { signal })) yield chunk;
@@ -69,23 +61,16 @@ export const createMovMaker = ({ directory }: { directory: string }): MovMaker =
   };
 
   return {
-    toMov: (content, signal) =>
+    /**
+     * Puts the pictures and sounds of MP4 content into a MOV container. The work is done when the body is read, in files of
+     * the folder and in a thread, with bounded memory. The body throws ProviderError.
+     */
+    toMov: (content: VideoContent, signal: AbortSignal): VideoContent =>
       content.contentType === 'video/quicktime'
         ? content
         : { contentType: 'video/quicktime', body: convert(content.body, signal) },
+    /** Removes the files that a killed process left behind. */
     sweep: () => removeOldFiles(directory, abandonedMs),
     close: () => pool.close(),
   };
-};
-
-const write = async (file: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> => {
-  const handle = await open(file, 'wx', 0o600);
-  try {
-    for await (const chunk of source) {
-      signal.throwIfAborted();
-      await handle.writeFile(chunk);
-    }
-  } finally {
-    await handle.close();
-  }
 };

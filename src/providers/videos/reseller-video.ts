@@ -1,13 +1,12 @@
 import { newId } from '../../kit/ids.ts';
-import { downloadResult, largestResult } from '../video/download-result.ts';
+import { downloadResult, largestResult, resultBody, toContent } from '../video/result-content.ts';
 import { contentParts, createJsonBody, type JsonBody } from '../video/json-body.ts';
-import { ratioProportion } from '../video/ratio-proportion.ts';
 import { createTaskVideo, type TaskVideoOptions } from '../video/task-video.ts';
-import { toContent } from '../video/to-content.ts';
-import { toPollFailure, unreadable } from '../video/upstream-failure.ts';
+import { toPollFailure } from '../upstream-failure.ts';
+import { leaveBody } from '../upstream.ts';
+import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoRequest } from '../video/video-provider.ts';
-import { videoSize } from '../video/video-size.ts';
-import type { UpstreamFile } from '../video/video-upstream.ts';
+import { ratioProportion, videoSize } from '../video/video-size.ts';
 
 /** Many services take bodies of 20 MB at most; base64 makes a third more of an image. */
 const maxInlineBytes = 12 * 1024 ** 2;
@@ -27,15 +26,15 @@ export const createResellerVideo = (options: TaskVideoOptions): VideoProvider =>
     { url: videoUrl, signal }: { url: string; signal: AbortSignal },
   ): Promise<AsyncIterable<Uint8Array> | null> => {
     const url = `${videoUrl}/content${part === 'video' ? '' : '?variant=last_frame'}`;
-    const file = await upstream.open(url, { maxBytes: largestResult[part], signal });
-    if (file.status === 200) return file.body;
-    await leave(file);
+    const file = await upstream.open(url, { limits: { totalBytes: largestResult[part] }, signal });
+    if (file.status === 200) return resultBody(file.body, signal);
+    leaveBody(file.body);
     const { location } = file.headers;
     // The key is not sent there: the address is often another host's.
     if (redirects.has(file.status) && typeof location === 'string' && URL.canParse(location, url))
       return downloadResult(new URL(location, url).href, part, { outbound, timeouts, signal });
     if (part === 'last_frame' && [400, 404, 422].includes(file.status)) return null;
-    throw toPollFailure({ ...file, value: undefined });
+    throw toPollFailure(file);
   };
 
   return createTaskVideo(
@@ -43,24 +42,17 @@ export const createResellerVideo = (options: TaskVideoOptions): VideoProvider =>
       url: `${options.baseUrl.replace(/\/v1$/, '')}/v1/videos`,
       toBody,
       headers: () => ({ 'idempotency-key': newId() }),
-      progressOf: ({ progress = 0 }) => progress,
       open: async (part, task) => {
         const body = await openBytes(part, task);
         const content = body === null ? null : await toContent(part, body);
         // An upstream that does not know the variant sends its video.
         if (content === null && part === 'video')
-          throw unreadable('the upstream’s video is of another type', 'ambiguous');
+          throw new ProviderError('the upstream’s video is of another type', { failure: 'ambiguous' });
         return content;
       },
     },
     options,
   );
-};
-
-/** Reads a little of an unwanted body and releases its connection. */
-const leave = async ({ body }: UpstreamFile): Promise<void> => {
-  await body.next();
-  await body.return();
 };
 
 const toBody = async (request: VideoRequest, signal: AbortSignal): Promise<JsonBody> => {

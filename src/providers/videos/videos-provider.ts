@@ -11,8 +11,8 @@ export const videosProvider: ProviderDefinition<RemoteConfig> = {
   check: ({ baseUrl, apiKey }) => ({ url: `${baseUrl.replace(/\/v1$/, '')}/v1/models`, apiKey }),
   create: async (config, context) => {
     const { createResellerVideo } = await import('./reseller-video.ts');
-    const { createVideoUpstream } = await import('../video/video-upstream.ts');
-    const upstream = createVideoUpstream(config);
+    const { createUpstream } = await import('../upstream.ts');
+    const upstream = createUpstream(config);
     return {
       video: createResellerVideo({ ...context, ...config, upstream }),
       close: () => upstream.close(),

@@ -1,34 +1,23 @@
 import type { Clock } from '../../kit/clock.ts';
-import { RpcOutage, RpcRefusal } from '../../payments/core/json-rpc.ts';
-import type {
-  BegunTransfer,
-  RefundChain,
-  RefundTransfer,
-  TransferOutcome,
-} from '../../payments/refunds/refund-transfer.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
+import type { BegunTransfer, RefundChain, TransferOutcome } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
-
-export const isNodeTrouble = (error: unknown): boolean =>
-  error instanceof RpcOutage || error instanceof RpcRefusal;
-
-export const toRefundTransfer = ({ id, asset, recipient, amount }: RefundTransfer): RefundTransfer => ({
-  id,
-  asset,
-  recipient,
-  amount,
-});
+import { moveRefund } from './refund-events.ts';
 
 /** Returns the signed transfer of a refund. Throws Error when none was signed, which is a bug. */
 export const toBegunTransfer = (refund: PaymentRefund, payment: Payment): BegunTransfer => {
-  const { sender, transaction, rawTransaction, updatedAt } = refund;
+  const { id, asset, recipient, amount, sender, transaction, rawTransaction, updatedAt } = refund;
   if (sender === null || transaction === null || rawTransaction === null)
-    throw new Error(`refund ${refund.id} was begun without its transaction`);
+    throw new Error(`refund ${id} was begun without its transaction`);
   return {
-    ...toRefundTransfer(refund),
+    id,
+    asset,
+    recipient,
+    amount,
     sender,
     transaction,
     rawTransaction,
-    // Nothing changes a refund between its signing and its end.
+    // Of its signing (refund-events.ts).
     signedAt: updatedAt,
     landmark: payment.transaction,
   };
@@ -55,13 +44,7 @@ export const endRefund = async (
   { id }: PaymentRefund,
   { outcome: to, reason }: Extract<TransferOutcome, { outcome: 'settled' | 'failed' }>,
 ): Promise<PaymentRefund> => {
-  const moved = await store.advanceRefund({
-    id,
-    from: ['sending'],
-    to,
-    ...(reason === null ? {} : { set: { reason } }),
-    now: clock.now(),
-  });
+  const moved = await moveRefund({ store, clock }, id, to, { reason });
   const refund = moved ?? (await store.getRefund(id));
   if (refund?.state !== to)
     throw new Error(`refund ${id} is ${to} by the chain and ${refund?.state ?? 'gone'} by the store`);

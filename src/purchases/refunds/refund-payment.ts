@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../kit/clock.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
 import {
   FeesTooHigh,
   type BegunTransfer,
@@ -9,13 +10,8 @@ import {
   type TransferOutcome,
 } from '../../payments/refunds/refund-transfer.ts';
 import type { Payment, PaymentRefund, Store } from '../../store/store.ts';
-import {
-  endRefund,
-  isNodeTrouble,
-  lookForTransfer,
-  toBegunTransfer,
-  toRefundTransfer,
-} from './refund-look.ts';
+import { moveRefund } from './refund-events.ts';
+import { endRefund, lookForTransfer, toBegunTransfer } from './refund-look.ts';
 import { inAccountLease, type TurnTimings } from './refund-turn.ts';
 
 /** The result of one run over a refund. */
@@ -62,123 +58,125 @@ const defaultRefundTimings: RefundTimings = {
   resendMs: 5_000,
 };
 
-type RefundStore = Pick<Store, 'getRefund' | 'advanceRefund' | 'takeAccountLease' | 'endAccountLease'>;
-
-interface Context {
-  store: RefundStore;
+interface RefundContext {
+  store: Pick<Store, 'getRefund' | 'advanceRefund' | 'takeAccountLease' | 'endAccountLease'>;
   clock: Clock;
   chain: RefundChain;
   /** Called only while nothing is signed. */
   openWallet: () => Promise<RefundWallet>;
-  timings?: Partial<RefundTimings>;
+  timings: RefundTimings;
+  signal: AbortSignal;
 }
-
-/** Names the turn of an account, which every sender from it takes. */
-const turnOf = ({ network }: PaymentRefund, { address }: RefundWallet): string =>
-  `${network}:${address.toLowerCase()}`;
 
 /**
  * Brings a planned refund onto the chain and goes on where an earlier run ended. A token transfer can be made twice, so
  * each refund has only one: its bytes are durable before they are sent, and the same bytes are sent again until the
  * chain has them or proves that it never will. Throws what the store throws.
  */
-export const createRefunding = (
-  context: Context,
-): ((planned: PaymentRefund, payment: Payment, signal: AbortSignal) => Promise<RefundEnd>) => {
-  const { store, clock, chain, openWallet } = context;
-  const timings = { ...defaultRefundTimings, ...context.timings };
-  const within = (ms: number, signal: AbortSignal): AbortSignal =>
-    AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+export const createRefunding =
+  ({
+    timings,
+    ...context
+  }: Omit<RefundContext, 'timings' | 'signal'> & { timings?: Partial<RefundTimings> }) =>
+  (planned: PaymentRefund, payment: Payment, signal: AbortSignal): Promise<RefundEnd> =>
+    refundPayment({ ...context, timings: { ...defaultRefundTimings, ...timings }, signal }, planned, payment);
 
-  const read = async (id: string): Promise<PaymentRefund> => {
-    const refund = await store.getRefund(id);
-    if (refund === null) throw new Error(`refund ${id} is gone`);
-    return refund;
-  };
-
-  /** Null: the refund is signed, by this process or another. */
-  const signOnce = async (
-    refund: PaymentRefund,
-    { wallet, isOurs, signal }: { wallet: RefundWallet; isOurs: () => boolean; signal: AbortSignal },
-  ): Promise<RefundEnd | null> => {
-    const postponed = (reason: string): RefundEnd => ({ outcome: 'postponed', refund, reason });
-    const limited = within(timings.signMs, signal);
-    let signed: SignedTransfer;
-    try {
-      signed = await wallet.sign(toRefundTransfer(refund), limited);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof FeesTooHigh) return postponed('fees_too_high');
-      if (isNodeTrouble(error)) return postponed('rpc_unavailable');
-      throw error;
-    }
-    // Another process may have the account and its nonce by now. Nobody has seen what was signed.
-    if (!isOurs()) return postponed('signing_too_slow');
-    const { transaction, rawTransaction } = signed;
-    const moved = await store.advanceRefund({
-      id: refund.id,
-      from: ['planned'],
-      to: 'sending',
-      set: { sender: wallet.address, transaction, rawTransaction },
-      now: clock.now(),
-    });
-    if (moved === null) return (await read(refund.id)).state === 'planned' ? postponed('not_owed') : null;
-    // The answer of the node is heard when it is sent again.
-    await chain.send(signed, limited);
-    return null;
-  };
-
-  const sign = async (planned: PaymentRefund, signal: AbortSignal): Promise<RefundEnd | null> => {
-    const wallet = await openWallet();
-    const ended = await inAccountLease(
-      { store, clock, timings },
-      { sender: turnOf(planned, wallet), signal },
-      async (isOurs) => {
-        const refund = await read(planned.id);
-        return refund.state === 'planned' ? signOnce(refund, { wallet, isOurs, signal }) : null;
-      },
-    );
-    return ended === null ? { outcome: 'postponed', refund: planned, reason: 'account_busy' } : ended.value;
-  };
-
-  /** Asks the chain and sends again until the transfer has ended or the time is up. */
-  const follow = async (
-    transfer: BegunTransfer,
-    signal: AbortSignal,
-  ): Promise<{ found: TransferOutcome; refusal: string | null }> => {
-    const giveUpAt = performance.now() + timings.settleMs;
-    let nextSendAt = 0;
-    let refusal: string | null = null;
-    for (;;) {
-      const found = await lookForTransfer(chain, transfer, { lookMs: timings.lookMs, signal });
-      if (found.outcome !== 'open' || performance.now() >= giveUpAt) return { found, refusal };
-      if (performance.now() >= nextSendAt) {
-        nextSendAt = performance.now() + timings.resendMs;
-        refusal = await chain.send(transfer, within(timings.lookMs, signal));
-      }
-      await sleep(timings.pollMs, undefined, { signal });
-    }
-  };
-
-  return async (planned, payment, signal) => {
-    const unsigned = planned.state === 'planned' ? await sign(planned, signal) : null;
-    if (unsigned !== null) return unsigned;
-    const refund = await read(planned.id);
-    const known = endOf(refund);
-    if (known !== null) return known;
-    const transfer = toBegunTransfer(refund, payment);
-    const { found, refusal } = await follow(transfer, signal);
-    switch (found.outcome) {
-      case 'landed':
-        return { outcome: 'landed', refund };
-      case 'open':
-        return { outcome: 'open', refund, reason: found.reason, refusal, nonce: chain.nonceOf(transfer) };
-      case 'settled':
-      case 'failed':
-        return { outcome: found.outcome, refund: await endRefund({ store, clock }, refund, found) };
-    }
-  };
+const refundPayment = async (
+  context: RefundContext,
+  planned: PaymentRefund,
+  payment: Payment,
+): Promise<RefundEnd> => {
+  const postponed = planned.state === 'planned' ? await sign(context, planned) : null;
+  if (postponed !== null) return postponed;
+  const refund = await read(context, planned.id);
+  if (refund.state === 'settled' || refund.state === 'failed') return { outcome: refund.state, refund };
+  const transfer = toBegunTransfer(refund, payment);
+  const { found, refusal } = await follow(context, transfer);
+  switch (found.outcome) {
+    case 'landed':
+      return { outcome: 'landed', refund };
+    case 'open':
+      return {
+        outcome: 'open',
+        refund,
+        reason: found.reason,
+        refusal,
+        nonce: context.chain.nonceOf(transfer),
+      };
+    case 'settled':
+    case 'failed':
+      return { outcome: found.outcome, refund: await endRefund(context, refund, found) };
+  }
 };
 
-const endOf = (refund: PaymentRefund): RefundEnd | null =>
-  refund.state === 'settled' || refund.state === 'failed' ? { outcome: refund.state, refund } : null;
+const read = async ({ store }: RefundContext, id: string): Promise<PaymentRefund> => {
+  const refund = await store.getRefund(id);
+  if (refund === null) throw new Error(`refund ${id} is gone`);
+  return refund;
+};
+
+const within = (ms: number, signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+
+/** Signs and sends a refund while this process has the wallet alone. Null: it is signed, by this process or another. */
+const sign = async (context: RefundContext, planned: PaymentRefund): Promise<RefundEnd | null> => {
+  const wallet = await context.openWallet();
+  // Every sender from the account takes this turn.
+  const sender = `${planned.network}:${wallet.address.toLowerCase()}`;
+  const ended = await inAccountLease(context, { sender, signal: context.signal }, async (isOurs) => {
+    const refund = await read(context, planned.id);
+    return refund.state === 'planned' ? signOnce(context, refund, { wallet, isOurs }) : null;
+  });
+  return ended === null ? { outcome: 'postponed', refund: planned, reason: 'account_busy' } : ended.value;
+};
+
+const signOnce = async (
+  context: RefundContext,
+  refund: PaymentRefund,
+  { wallet, isOurs }: { wallet: RefundWallet; isOurs: () => boolean },
+): Promise<RefundEnd | null> => {
+  const { chain, timings, signal } = context;
+  const postponed = (reason: string): RefundEnd => ({ outcome: 'postponed', refund, reason });
+  const limited = within(timings.signMs, signal);
+  let signed: SignedTransfer;
+  try {
+    signed = await wallet.sign(refund, limited);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof FeesTooHigh) return postponed('fees_too_high');
+    if (isNodeTrouble(error)) return postponed('rpc_unavailable');
+    throw error;
+  }
+  // Another process may have the account and its nonce by now. Nobody has seen what was signed.
+  if (!isOurs()) return postponed('signing_too_slow');
+  const { transaction, rawTransaction } = signed;
+  const moved = await moveRefund(context, refund.id, 'signed', {
+    sender: wallet.address,
+    transaction,
+    rawTransaction,
+  });
+  if (moved === null)
+    return (await read(context, refund.id)).state === 'planned' ? postponed('not_owed') : null;
+  // The answer of the node is heard when it is sent again.
+  await chain.send(signed, limited);
+  return null;
+};
+
+/** Asks the chain and sends again until the transfer has ended or the time is up. */
+const follow = async (
+  { chain, timings, signal }: RefundContext,
+  transfer: BegunTransfer,
+): Promise<{ found: TransferOutcome; refusal: string | null }> => {
+  const giveUpAt = performance.now() + timings.settleMs;
+  let nextSendAt = 0;
+  let refusal: string | null = null;
+  for (;;) {
+    const found = await lookForTransfer(chain, transfer, { lookMs: timings.lookMs, signal });
+    if (found.outcome !== 'open' || performance.now() >= giveUpAt) return { found, refusal };
+    if (performance.now() >= nextSendAt) {
+      nextSendAt = performance.now() + timings.resendMs;
+      refusal = await chain.send(transfer, within(timings.lookMs, signal));
+    }
+    await sleep(timings.pollMs, undefined, { signal });
+  }
+};

@@ -1,7 +1,7 @@
-import type { PaymentAsset, PaymentNetwork } from '../../payments/core/network-family.ts';
-import { configuredNetwork } from '../../payments/core/networks.ts';
-import { openRefundChain, type OpenedRefundChain } from '../../payments/refunds/open-refund-chain.ts';
-import type { RefundWallet } from '../../payments/refunds/refund-transfer.ts';
+import type { PaymentAsset, PaymentNetwork, RefundOptions } from '../../payments/core/network-family.ts';
+import { configuredNetwork } from '../../payments/networks.ts';
+import { createJsonRpc } from '../../payments/core/json-rpc.ts';
+import type { RefundChain, RefundWallet } from '../../payments/refunds/refund-transfer.ts';
 import type { X402Config } from '../../payments/x402-settings.ts';
 import type { Payment } from '../../store/store.ts';
 
@@ -14,10 +14,30 @@ export interface RefundNetwork {
   facilitator: { rpcUrl: string | null };
 }
 
-interface OpenedPlace {
-  network: PaymentNetwork;
-  opened: OpenedRefundChain;
+/** A chain on which refunds are sent. */
+export interface OpenedRefundChain {
+  chain: RefundChain;
+  /** Throws TypeError for a key that cannot be right, without showing it. */
+  openWallet(key: string): Promise<RefundWallet>;
 }
+
+/** Loads the packages of the chain. `rpcTimeoutMs`: for one question to the node. */
+export const openRefundChain = async ({
+  rpcUrl,
+  rpcTimeoutMs,
+  ...place
+}: Omit<RefundOptions, 'rpc'> & { rpcUrl: string; rpcTimeoutMs: number }): Promise<OpenedRefundChain> => {
+  const { family } = place.network;
+  const options = { ...place, rpc: createJsonRpc({ url: rpcUrl, timeoutMs: rpcTimeoutMs }) };
+  return {
+    chain: await family.openRefundChain(options),
+    openWallet: async (key) => {
+      const problem = family.secretKeyProblem(key);
+      if (problem !== null) throw new TypeError(`it ${problem}`);
+      return family.openRefundWallet(options, key);
+    },
+  };
+};
 
 /** The chain on which a payment can be refunded, or the reason why it cannot. */
 export type RefundPlace =
@@ -38,7 +58,7 @@ export const openRefundPlace = async (
   networks: readonly RefundNetwork[],
   { network: id, asset }: Pick<Payment, 'network' | 'asset'>,
   now: () => number,
-): Promise<OpenedPlace | 'not_configured' | 'unknown_token'> => {
+): Promise<{ network: PaymentNetwork; opened: OpenedRefundChain } | 'not_configured' | 'unknown_token'> => {
   const configured = networks.find((candidate) => candidate.network === id);
   if (configured === undefined) return 'not_configured';
   const network = configuredNetwork(configured.network, configured.asset ?? null);

@@ -2,20 +2,17 @@ import type {
   Coin,
   RefundTransfer,
   RefundWallet,
-  TransferObstacle,
+  TransferPreview,
 } from '../../payments/refunds/refund-transfer.ts';
 import { formatTokenAmount } from '../token-amount.ts';
-import { isNodeTrouble } from './refund-look.ts';
+import { isNodeTrouble } from '../../payments/core/json-rpc.ts';
 
 export type { Coin, RefundWallet, TransferObstacle } from '../../payments/refunds/refund-transfer.ts';
 
-export interface RefundPreview {
+export interface RefundPreview extends Omit<TransferPreview, 'cost'> {
   sender: string;
-  obstacle: TransferObstacle | null;
   /** The highest fee with its coin, such as `0.00001 ETH`; null when it is not known. */
   cost: string | null;
-  /** Whether the refund also opens the payer's token account. */
-  opensAccount: boolean;
 }
 
 const previewMs = 30_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../kit/ids.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { waitFor } from '../../payments/core/wait.ts';
+import { pause } from '../../kit/repeat.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Milliseconds. */
@@ -40,8 +40,10 @@ export const inAccountLease = async <T>(
   };
   /** A turn that ran out is not taken again: another process may have sent meanwhile. */
   const renew = async (ended: AbortSignal): Promise<void> => {
-    while (await waitFor(Math.max(turnMs / 3, shortestRenewalMs), ended))
-      if (clock.now() >= until || !(await take())) return;
+    for (;;) {
+      await pause(Math.max(turnMs / 3, shortestRenewalMs), ended, { keepsAlive: true });
+      if (ended.aborted || clock.now() >= until || !(await take())) return;
+    }
   };
 
   const giveUpAt = clock.now() + turnWaitMs;

@@ -20,14 +20,11 @@ export const createAccountLeases =
     const { store, owner, clock, log } = context;
     let heldUntil: number | null = null;
 
-    const tryOnce = (): Promise<boolean> => {
-      const now = clock.now();
-      return store.takeAccountLease({ sender, owner, until: now + leaseMs, now });
-    };
     const wait = async ({ signal, waitMs }: Parameters<AccountLease['take']>[0]): Promise<boolean> => {
       const giveUpAt = performance.now() + waitMs;
       while (!signal.aborted) {
-        if (await tryOnce()) return true;
+        const now = clock.now();
+        if (await store.takeAccountLease({ sender, owner, until: now + leaseMs, now })) return true;
         if (performance.now() >= giveUpAt) return false;
         await pause(pollMs, signal);
       }

@@ -4,7 +4,7 @@ import type { Log } from '../../kit/log.ts';
 import { encodeBase64Json } from '../../payments/core/base64-json.ts';
 import type { DocumentSigner } from '../../payments/extensions/document-signer.ts';
 import { offerReceipt, signReceipt } from '../../payments/extensions/offer-receipt.ts';
-import { findNetwork } from '../../payments/core/networks.ts';
+import { findNetwork } from '../../payments/networks.ts';
 import type { SettleResponse } from '../../payments/core/wire.ts';
 import type { Payment } from '../../store/store.ts';
 
@@ -40,57 +40,46 @@ export const toSettleResponse = (
   network: payment.network,
 });
 
-/** Adds a signed receipt to the response of a settled payment. It is stored and answered with it. */
-export type AddReceipt = (
+/**
+ * Adds a signed receipt to the response of a settled payment. Leaves it out when it cannot be signed: the money has
+ * moved, and the answer must go out. `resourceUrl`: the address that was paid for.
+ */
+export const addReceipt = (
+  { signer, clock, log }: { signer: () => DocumentSigner | null; clock: Clock; log: Log },
   response: SettleResponse,
-  /** `resourceUrl`: the address that was paid for. */
-  payment: { identity: string; resourceUrl: string },
-) => SettleResponse;
+  { identity, resourceUrl }: { identity: string; resourceUrl: string },
+): SettleResponse => {
+  const documents = signer();
+  if (documents === null) return response;
+  try {
+    const receipt = signReceipt(response, { signer: documents, resourceUrl, now: clock.now() });
+    return receipt === null
+      ? response
+      : { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
+  } catch (error) {
+    log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
+    return response;
+  }
+};
 
-/** Leaves out a receipt that cannot be signed: the money has moved, and the answer must go out. */
-export const createAddReceipt =
-  (context: { signer: () => DocumentSigner | null; clock: Clock; log: Log }): AddReceipt =>
-  (response, { identity, resourceUrl }) => {
-    const signer = context.signer();
-    if (signer === null) return response;
-    try {
-      const receipt = signReceipt(response, { signer, resourceUrl, now: context.clock.now() });
-      return receipt === null
-        ? response
-        : { ...response, extensions: { ...response.extensions, [offerReceipt]: receipt } };
-    } catch (error) {
-      context.log.error({ err: error, payment: identity }, 'a receipt could not be signed and is left out');
-      return response;
-    }
-  };
+const conflict = (message: string): AppError =>
+  new AppError('payment_conflict', message, { headers: { 'x-should-retry': 'false' } });
 
 export const paymentConflict = (): AppError =>
-  new AppError(
-    'payment_conflict',
-    'This payment proof was used for a different request. Sign a new payment for this request.',
-    { headers: { 'x-should-retry': 'false' } },
-  );
+  conflict('This payment proof was used for a different request. Sign a new payment for this request.');
 
 export const paymentIdConflict = (): AppError =>
-  new AppError(
-    'payment_conflict',
+  conflict(
     'The identifier of this payment (extensions.payment-identifier) came with another payment that may have been ' +
       'charged. To get its answer, send that payment again as it was; for a new purchase, use a new identifier.',
-    { headers: { 'x-should-retry': 'false' } },
   );
 
 export const paymentRefunded = (): AppError =>
-  new AppError(
-    'payment_conflict',
-    'This payment was given back, so nothing is served for it any more. Sign a new payment.',
-    { headers: { 'x-should-retry': 'false' } },
-  );
+  conflict('This payment was given back, so nothing is served for it any more. Sign a new payment.');
 
 export const paymentSpent = (): AppError =>
-  new AppError(
-    'payment_conflict',
+  conflict(
     'This payment proof was used, and its answer was delivered more than a day ago. Sign a new payment.',
-    { headers: { 'x-should-retry': 'false' } },
   );
 
 export const paymentInProgress = (): AppError =>

@@ -13,25 +13,10 @@ import { memoizeAsync } from '../../kit/memoize-async.ts';
 import type { Store } from '../../store/store.ts';
 import type { SoldResources } from './x402-resources.ts';
 
-/** States the key that this service signs with, and what it sells. */
-export interface PaymentDocuments {
-  /** Null until the key is loaded. */
-  signer(): DocumentSigner | null;
-  /** Loads the key. Never rejects: when the store fails, the next call asks it again. */
-  load(): Promise<void>;
-  /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
-  didDocument(): Promise<string>;
-  /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
-  manifest(): string | null;
-  /** Forgets the manifest, because the terms may have changed. */
-  clear(): void;
-  /** Resolves when nothing is being loaded. */
-  stopped(): Promise<void>;
-}
-
 /** Shared by every process on one store, so that each can answer with the key of all. */
 const secretName = 'x402-signing-key';
 
+/** States the key that this service signs with, and what it sells. `onSigner` is called when the key is loaded. */
 export const createPaymentDocuments = (context: {
   store: Pick<Store, 'getOrCreateSecret'>;
   methods: readonly PaymentMethod[];
@@ -40,12 +25,10 @@ export const createPaymentDocuments = (context: {
   publicUrl: () => string;
   clock: Clock;
   log: Log;
-  /** Called when the key is loaded, from which moment offers are signed. */
   onSigner: () => void;
-}): PaymentDocuments => {
+}) => {
   const { store, methods, sales, resources, publicUrl, clock, log, onSigner } = context;
   let signer: DocumentSigner | null = null;
-  let loading: Promise<void> | null = null;
   let manifest: { key: string; text: string } | null = null;
 
   const requireSigner = memoizeAsync(async () => {
@@ -54,13 +37,6 @@ export const createPaymentDocuments = (context: {
     onSigner();
     return signer;
   });
-  const tryToLoad = async (): Promise<void> => {
-    try {
-      await requireSigner();
-    } catch (error) {
-      log.error({ err: error }, 'the key for offers and receipts could not be loaded; nothing is signed');
-    }
-  };
 
   const makeManifest = (onSale: readonly SaleDescription[]): JsonObject =>
     createManifest({
@@ -77,29 +53,30 @@ export const createPaymentDocuments = (context: {
     });
 
   return {
-    signer: () => signer,
-    load: async () => {
-      if (signer !== null) return;
-      loading ??= tryToLoad().finally(() => {
-        loading = null;
-      });
-      await loading;
+    /** Null until the key is loaded. */
+    signer: (): DocumentSigner | null => signer,
+    /** Loads the key. Never rejects: when the store fails, the next call asks it again. */
+    load: async (): Promise<void> => {
+      try {
+        await requireSigner();
+      } catch (error) {
+        log.error({ err: error }, 'the key for offers and receipts could not be loaded; nothing is signed');
+      }
     },
-    didDocument: async () => JSON.stringify((await requireSigner()).didDocument()),
-    manifest: () => {
+    /** Returns the DID document with the public key as JSON text. Rejects when the store fails. */
+    didDocument: async (): Promise<string> => JSON.stringify((await requireSigner()).didDocument()),
+    /** Returns the manifest for crawlers as JSON text; null when nothing is on sale. Made once, until it changes. */
+    manifest: (): string | null => {
       const onSale = sales.filter((sale) => sale.isOnSale());
       if (onSale.length === 0) return null;
-      const key = [publicUrl(), ...onSale.map(({ name, description }) => `${name} ${description()}`)].join(
-        '\n',
-      );
+      const goods = onSale.map(({ name, description }) => `${name} ${description()}`);
+      const key = [publicUrl(), ...goods].join('\n');
       if (manifest?.key !== key) manifest = { key, text: JSON.stringify(makeManifest(onSale)) };
       return manifest.text;
     },
-    clear: () => {
+    /** Forgets the manifest, because the terms may have changed. */
+    clear: (): void => {
       manifest = null;
-    },
-    stopped: async () => {
-      await loading;
     },
   };
 };

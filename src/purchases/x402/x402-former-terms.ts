@@ -6,23 +6,6 @@ import { maxTimeoutSeconds, type PaymentMethod } from '../../payments/core/chall
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Terms under which this service, or another process on its store, recently sold. */
-export interface FormerTerms {
-  /** The price rule of each operation, by name. A single rule, as earlier versions wrote it, holds for all of them. */
-  pricing: string | Readonly<Record<string, string>>;
-  /** By CAIP-2 name. */
-  networks: Readonly<Record<string, { payTo: string; asset: TermsAsset }>>;
-}
-
-type TermsAsset = PaymentMethod['network']['asset'];
-
-export interface FormerTermsRegistry {
-  /** Stores that the present terms are offered. */
-  note(): Promise<void>;
-  /** Lists other terms for which a proof may still come, newest first. */
-  list(): Promise<readonly FormerTerms[]>;
-}
-
 export const noteTermsEveryMs = 60_000;
 /** The time that a buyer has after the challenge, and two rounds of noting. */
 const validMs = maxTimeoutSeconds * 1_000 + 2 * noteTermsEveryMs;
@@ -30,7 +13,9 @@ const validMs = maxTimeoutSeconds * 1_000 + 2 * noteTermsEveryMs;
 const listFreshMs = 1_000;
 
 const termsSchema = z.object({
+  /** The price rule of each operation, by name. A single rule, as earlier versions wrote it, holds for all of them. */
   pricing: z.union([z.string(), z.record(z.string(), z.string())]),
+  /** By CAIP-2 name. */
   networks: z.record(
     z.string(),
     z.object({
@@ -45,6 +30,9 @@ const termsSchema = z.object({
     }),
   ),
 });
+
+/** Terms under which this service, or another process on its store, recently sold. */
+type FormerTerms = z.infer<typeof termsSchema>;
 
 /** Returns the payment methods with the wallets and tokens of those terms. */
 export const methodsUnder = ({ networks }: FormerTerms, methods: readonly PaymentMethod[]): PaymentMethod[] =>
@@ -65,7 +53,7 @@ export const createFormerTermsRegistry = (context: {
   methods: readonly PaymentMethod[];
   sales: readonly Pick<SaleDescription, 'name' | 'pricing'>[];
   clock: Clock;
-}): FormerTermsRegistry => {
+}) => {
   const { store, methods, sales, clock } = context;
   const present: FormerTerms = {
     pricing: Object.fromEntries(sales.map(({ name, pricing }) => [name, pricing])),
@@ -74,9 +62,9 @@ export const createFormerTermsRegistry = (context: {
     ),
   };
   const text = canonicalJson(present);
-  let listed: { at: number; terms: Promise<readonly FormerTerms[]> } | null = null;
+  let listed: { at: number; terms: Promise<FormerTerms[]> } | null = null;
 
-  const read = async (): Promise<readonly FormerTerms[]> => {
+  const read = async (): Promise<FormerTerms[]> => {
     const offered = await store.listOfferedTerms({ since: clock.now() - validMs });
     return offered.flatMap(({ terms }) => {
       // Terms that another version wrote in another form are not kept.
@@ -86,7 +74,8 @@ export const createFormerTermsRegistry = (context: {
   };
 
   return {
-    note: () => {
+    /** Stores that the present terms are offered. */
+    note: (): Promise<void> => {
       const now = clock.now();
       return store.noteOfferedTerms({
         fingerprint: sha256(text),
@@ -95,7 +84,8 @@ export const createFormerTermsRegistry = (context: {
         forgetBefore: now - validMs,
       });
     },
-    list: async () => {
+    /** Lists other terms for which a proof may still come, newest first. */
+    list: async (): Promise<readonly FormerTerms[]> => {
       const now = clock.now();
       if (listed === null || now - listed.at >= listFreshMs) listed = { at: now, terms: read() };
       try {

@@ -1,6 +1,6 @@
 import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
-import { createFeePayers, type FacilitatorHealth, type FeePayers } from '../../payments/core/facilitator.ts';
+import { createFeePayers, type FacilitatorHealth } from '../../payments/core/facilitator.ts';
 import { pause } from '../../kit/repeat.ts';
 
 /** The state of payments on one network, for operators. */
@@ -14,55 +14,56 @@ export interface NetworkStatus extends FacilitatorHealth {
   facilitator: string;
 }
 
-export interface PaymentHealth {
-  status(): NetworkStatus[];
-  /** The fee payers of recent offers. */
-  recentFeePayers: FeePayers;
-  /** Asks every facilitator once, and then in the background until `signal` aborts. */
-  start(): Promise<void>;
-  /** Asks again now, because a facilitator began to fail. */
-  askSoon(): void;
-  /** Resolves when the background work has ended. */
-  stopped(): Promise<void>;
-}
-
 const askAgainMs = 30_000;
 const refreshMs = 300_000;
+
+const refresh = async (
+  { network, facilitator }: PaymentMethod,
+  { log, signal }: { log: Log; signal: AbortSignal },
+): Promise<FacilitatorHealth> => {
+  try {
+    return await facilitator.refresh(signal);
+  } catch (error) {
+    log.error({ err: error, network: network.id }, 'a payment network could not be set up');
+    return { ready: false, detail: 'could not be set up' };
+  }
+};
+
+const logHealth = (
+  log: Log,
+  { network, facilitator }: PaymentMethod,
+  { ready, detail }: FacilitatorHealth,
+): void => {
+  const fields = {
+    network: network.id,
+    facilitator: facilitator.name,
+    ...(detail === null ? {} : { detail }),
+  };
+  if (ready) log.info(fields, `payments on ${network.label} are ready`);
+  else log.warn(fields, `payments on ${network.label} are not ready`);
+};
 
 export const createPaymentHealth = (context: {
   methods: readonly PaymentMethod[];
   log: Log;
   /** Called after each round: the terms may have changed. */
   onChange: () => void;
+  inBackground: (work: Promise<void>) => void;
   signal: AbortSignal;
-}): PaymentHealth => {
-  const { methods, log, onChange, signal } = context;
+}) => {
+  const { methods, log, onChange, inBackground, signal } = context;
   const health = new Map<string, FacilitatorHealth>();
   const recentFeePayers = createFeePayers();
-  let running: Promise<void> | null = null;
+  let isRunning = false;
   let waiting = new AbortController();
 
   const ask = async (method: PaymentMethod): Promise<void> => {
-    const { network, facilitator } = method;
-    const before = health.get(network.id);
-    let now: FacilitatorHealth;
-    try {
-      now = await facilitator.refresh(signal);
-    } catch (error) {
-      log.error({ err: error, network: network.id }, 'a payment network could not be set up');
-      now = { ready: false, detail: 'could not be set up' };
-    }
-    health.set(network.id, now);
-    recentFeePayers.note(facilitator.supports());
-    if (now.ready !== before?.ready || now.detail !== before.detail) {
-      const fields = { network: network.id, facilitator: facilitator.name };
-      if (now.ready)
-        log.info(
-          now.detail === null ? fields : { ...fields, detail: now.detail },
-          `payments on ${network.label} are ready`,
-        );
-      else log.warn({ ...fields, detail: now.detail }, `payments on ${network.label} are not ready`);
-    }
+    const { id } = method.network;
+    const before = health.get(id);
+    const now = await refresh(method, { log, signal });
+    health.set(id, now);
+    recentFeePayers.note(method.facilitator.supports());
+    if (now.ready !== before?.ready || now.detail !== before.detail) logHealth(log, method, now);
   };
 
   const askAll = async (): Promise<boolean> => {
@@ -87,8 +88,9 @@ export const createPaymentHealth = (context: {
 
   for (const { facilitator } of methods) recentFeePayers.note(facilitator.supports());
   return {
+    /** The fee payers of recent offers. */
     recentFeePayers,
-    status: () =>
+    status: (): NetworkStatus[] =>
       methods.map(({ network, facilitator }) => ({
         network: network.id,
         label: network.label,
@@ -96,13 +98,13 @@ export const createPaymentHealth = (context: {
         facilitator: facilitator.name,
         ...(health.get(network.id) ?? { ready: false, detail: 'not asked yet' }),
       })),
-    start: async () => {
+    /** Asks every facilitator once, and then in the background until `signal` aborts. */
+    start: async (): Promise<void> => {
       const isReady = await askAll();
-      running ??= keepAsking(isReady);
+      if (!isRunning) inBackground(keepAsking(isReady));
+      isRunning = true;
     },
-    askSoon: () => waiting.abort(),
-    stopped: async () => {
-      await running;
-    },
+    /** Asks again now, because a facilitator began to fail. */
+    askSoon: (): void => waiting.abort(),
   };
 };

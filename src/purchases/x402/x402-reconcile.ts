@@ -1,30 +1,15 @@
-import type { Clock } from '../../kit/clock.ts';
-import type { Log } from '../../kit/log.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { FoundOutcome } from '../../payments/core/facilitator.ts';
-import { neverSettledMs } from '../../store/payment-guards.ts';
-import type { AdvancePaymentInput, Payment, PaymentState, Store } from '../../store/store.ts';
-import { noLease, type PaymentLeases } from './x402-lease.ts';
+import { neverSettledMs } from '../../store/commands/payment-table.ts';
+import type { Payment, PaymentState } from '../../store/store.ts';
+import { isLeased, movePayment } from './move-payment.ts';
+import type { X402Context } from './x402-context.ts';
 import { findMethod } from './x402-record.ts';
-import { finalCheck, nextCheck } from './x402-schedule.ts';
-import type { Settlements } from './x402-settlement.ts';
+import { look, receiptFor } from './x402-settlement.ts';
 
 export interface ReconcileOptions {
   /** The most payments in one run. */
   limit: number;
-}
-
-export interface NamedPayment {
-  identity: string;
-  /** The transaction in which somebody has seen it; null for none. Only the chain is believed. */
-  transaction: string | null;
-}
-
-export interface Reconcile {
-  /** Checks the payments that are due. */
-  (options: ReconcileOptions): Promise<ReconcileReport>;
-  /** Checks one payment, due or not. Null: there is none, or another process works on it. */
-  one(named: NamedPayment): Promise<Payment | null>;
 }
 
 export interface ReconcileReport {
@@ -34,13 +19,17 @@ export interface ReconcileReport {
   resolved: number;
 }
 
-const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
+export interface NamedPayment {
+  identity: string;
+  /** The transaction in which somebody has seen it; null for none. Only the chain is believed. */
+  transaction: string | null;
+}
 
+const openStates: readonly PaymentState[] = ['reserved', 'verified', 'produced', 'broadcasting', 'unknown'];
 const endedStates: readonly PaymentState[] = ['settled', 'delivered', 'rejected', 'failed'];
 
 /** The largest difference between the clocks of two processes. */
 const clockSkewMs = 20_000;
-
 /** Checks at once: each waits for a chain, and a chain that is down must not delay the others. */
 const concurrency = 8;
 /** Longer than a check takes, so that no other process takes the same payment. */
@@ -53,176 +42,144 @@ const finalForSureMs = 7 * 24 * 3_600_000;
  * settlements, and checks ended ones once more when no fork can undo them. Sends nothing: a buyer who wants the result
  * comes back with the proof, and until the proof has run out everything waits for that.
  */
-export const createReconcile = (context: {
-  store: Store;
-  methods: readonly PaymentMethod[];
-  leases: PaymentLeases;
-  settlements: Settlements;
-  clock: Clock;
-  log: Log;
-  signal: AbortSignal;
-}): Reconcile => {
-  const { store, methods, leases, settlements, clock, log, signal } = context;
-
-  /** Compares and sets state and lease, because another process may have begun to work on the payment. */
-  const advance = (
-    { identity, state, leaseOwner }: Payment,
-    change: Pick<AdvancePaymentInput, 'to' | 'set'> & { now?: number },
-  ): Promise<Payment | null> =>
-    store.advancePayment({
-      identity,
-      from: [state],
-      ...(leaseOwner === null ? {} : { owner: leaseOwner }),
-      now: clock.now(),
-      ...change,
-    });
-
-  /** Sets the next check and leaves `updatedAt` as it is. */
-  const schedule = async (payment: Payment, checkAt: number | null): Promise<void> => {
-    await advance(payment, { to: payment.state, set: { checkAt }, now: payment.updatedAt });
-  };
-  const checkLater = async (payment: Payment): Promise<false> => {
-    await schedule(payment, nextCheck(payment, clock.now()));
-    return false;
-  };
-  const checkNoMore = async (payment: Payment): Promise<true> => {
-    await schedule(payment, null);
-    return true;
-  };
-  const fail = (payment: Payment, reason: string): Promise<Payment | null> =>
-    advance(payment, {
-      to: 'failed',
-      set: { reason, checkAt: finalCheck(payment, clock.now()), ...noLease },
-    });
-  const ask = async (payment: Payment, method: PaymentMethod | null): Promise<FoundOutcome> =>
-    method === null
-      ? { outcome: 'unknown', reason: 'network_not_configured' }
-      : settlements.look(payment, { method, signal });
-
-  /** Nothing was sent, and the buyer may come back until the proof has run out. */
-  const checkProduced = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
-    const found = await ask(payment, method);
-    if (found.outcome === 'settled') return true;
-    const isOver = clock.now() - payment.createdAt > neverSettledMs;
-    if (found.outcome !== 'failed' && !isOver) return checkLater(payment);
-    return (await fail(payment, 'never_settled')) !== null;
-  };
-
-  /** It may be sent, so it is only looked for: a buyer who has gone, and perhaps paid again, is not charged now. */
-  const checkSent = async (payment: Payment, method: PaymentMethod | null): Promise<boolean> => {
-    const found = await ask(payment, method);
-    if (found.outcome === 'settled') return true;
-    if (found.outcome === 'failed') return (await fail(payment, found.reason)) !== null;
-    if (payment.state === 'unknown') return checkLater(payment);
-    await advance(payment, {
-      to: 'unknown',
-      set: {
-        reason: found.outcome === 'open' ? 'not_settled' : found.reason,
-        checkAt: nextCheck(payment, clock.now()),
-        ...noLease,
-      },
-    });
-    return false;
-  };
-
-  /** Checks an ended payment. The last check comes when no fork can change anything. */
-  const checkEnded = async (
-    payment: Payment,
-    method: PaymentMethod | null,
-    isLast: boolean,
-  ): Promise<boolean> => {
-    const found = await ask(payment, method);
-    const { outcome } = found;
-    if (payment.isUnchecked && found.outcome === 'settled') {
-      const { transaction } = found;
-      const set = {
-        transaction,
-        receipt: settlements.receiptFor(payment, transaction),
-        isUnchecked: false,
-        checkAt: finalCheck(payment, clock.now()),
-      };
-      await advance(payment, { to: payment.state, set, now: payment.updatedAt });
-      return false;
-    }
-    const isFailed = payment.state === 'failed';
-    // Before the last check, only a change counts.
-    if (!isLast && (isFailed || outcome === 'settled' || outcome === 'unknown')) return false;
-    if (outcome === 'settled' || (isFailed && outcome !== 'unknown')) return checkNoMore(payment);
-    if (clock.now() - payment.updatedAt > finalForSureMs) return checkNoMore(payment);
-    if (outcome === 'unknown') return checkLater(payment);
-    log.error(
-      { payment: payment.identity, transaction: payment.transaction },
-      'the transaction of a served payment is gone from its chain',
-    );
-    await advance(payment, {
-      to: 'unknown',
-      set: {
-        reason: 'gone_from_chain',
-        settledAt: null,
-        checkAt: nextCheck(payment, clock.now()),
-      },
-    });
-    return false;
-  };
-
-  const tend = async (payment: Payment, isDue: boolean): Promise<boolean> => {
-    const method = findMethod(methods, payment.network);
-    switch (payment.state) {
-      case 'reserved':
-      case 'verified':
-        // Its process may live, with a clock that is behind.
-        if ((payment.leaseUntil ?? 0) + clockSkewMs > clock.now()) return checkLater(payment);
-        return (
-          (await advance(payment, {
-            to: 'rejected',
-            set: { reason: 'interrupted', checkAt: null, ...noLease },
-          })) !== null
-        );
-      case 'produced':
-        return checkProduced(payment, method);
-      case 'broadcasting':
-      case 'unknown':
-        return checkSent(payment, method);
-      case 'settled':
-      case 'delivered':
-      case 'failed':
-        return checkEnded(payment, method, isDue);
-      case 'rejected':
-        return checkNoMore(payment);
-    }
-  };
-
-  const one: Reconcile['one'] = async ({ identity, transaction }) => {
-    const payment = await store.getPayment(identity);
-    if (payment === null || leases.isLive(payment)) return null;
-    const isDue = payment.checkAt !== null && payment.checkAt <= clock.now();
-    await tend({ ...payment, transaction: transaction ?? payment.transaction }, isDue);
-    return store.getPayment(identity);
-  };
-
-  const due = async ({ limit }: ReconcileOptions): Promise<ReconcileReport> => {
-    const now = clock.now();
-    const until = now + claimMs;
-    const claim = (states: readonly PaymentState[], max: number): Promise<Payment[]> =>
-      max === 0 ? Promise.resolve([]) : store.claimPaymentChecks({ now, until, states, limit: max });
-    // Open payments come before ended ones.
-    const claimed = await claim(openStates, limit);
-    claimed.push(...(await claim(endedStates, limit - claimed.length)));
-    const queue = claimed.filter((payment) => !leases.isLive(payment));
-    const report: ReconcileReport = { examined: 0, resolved: 0 };
-    const work = async (): Promise<void> => {
-      for (let payment = queue.shift(); payment !== undefined && !signal.aborted; payment = queue.shift()) {
-        report.examined += 1;
-        try {
-          if (await tend(payment, true)) report.resolved += 1;
-        } catch (error) {
-          log.error({ err: error, payment: payment.identity }, 'reconciling a payment failed');
-        }
+export const reconcile = async (
+  context: X402Context,
+  { limit }: ReconcileOptions,
+): Promise<ReconcileReport> => {
+  const { log, closing } = context;
+  const queue = await claimDue(context, limit);
+  const report: ReconcileReport = { examined: 0, resolved: 0 };
+  const work = async (): Promise<void> => {
+    for (let payment = queue.shift(); payment !== undefined && !closing.aborted; payment = queue.shift()) {
+      report.examined += 1;
+      try {
+        if (await check(context, payment, true)) report.resolved += 1;
+      } catch (error) {
+        log.error({ err: error, payment: payment.identity }, 'reconciling a payment failed');
       }
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
-    return report;
+    }
   };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return report;
+};
 
-  return Object.assign(due, { one });
+/** Claims open payments before ended ones. */
+const claimDue = async (context: X402Context, limit: number): Promise<Payment[]> => {
+  const { store, clock } = context;
+  const now = clock.now();
+  const claim = (states: readonly PaymentState[], max: number): Promise<Payment[]> =>
+    max === 0
+      ? Promise.resolve([])
+      : store.claimPaymentChecks({ now, until: now + claimMs, states, limit: max });
+  const open = await claim(openStates, limit);
+  const ended = await claim(endedStates, limit - open.length);
+  return [...open, ...ended].filter((payment) => !isLeased(context, payment));
+};
+
+/** Checks one payment, due or not. Null: there is none, or another process works on it. */
+export const reconcileOne = async (
+  context: X402Context,
+  { identity, transaction }: NamedPayment,
+): Promise<Payment | null> => {
+  const { store, clock } = context;
+  const payment = await store.getPayment(identity);
+  if (payment === null || isLeased(context, payment)) return null;
+  const isDue = payment.checkAt !== null && payment.checkAt <= clock.now();
+  await check(context, { ...payment, transaction: transaction ?? payment.transaction }, isDue);
+  return store.getPayment(identity);
+};
+
+/** True: it needs no further check. */
+const check = async (context: X402Context, payment: Payment, isDue: boolean): Promise<boolean> => {
+  switch (payment.state) {
+    case 'reserved':
+    case 'verified':
+      // Its process may live, with a clock that is behind.
+      if ((payment.leaseUntil ?? 0) + clockSkewMs > context.clock.now()) return checkLater(context, payment);
+      return (await movePayment(context, payment, 'interrupted', {})) !== null;
+    case 'produced':
+      return checkProduced(context, payment);
+    case 'broadcasting':
+    case 'unknown':
+      return checkSent(context, payment);
+    case 'settled':
+    case 'delivered':
+      return checkServed(context, payment, isDue);
+    case 'failed':
+      return checkFailed(context, payment, isDue);
+    case 'rejected':
+      return checkNoMore(context, payment);
+  }
+};
+
+/** Nothing was sent, and the buyer may come back until the proof has run out. */
+const checkProduced = async (context: X402Context, payment: Payment): Promise<boolean> => {
+  const found = await ask(context, payment);
+  if (found.outcome === 'settled') return true;
+  const isOver = context.clock.now() - payment.createdAt > neverSettledMs;
+  if (found.outcome !== 'failed' && !isOver) return checkLater(context, payment);
+  return (await movePayment(context, payment, 'disproved', { reason: 'never_settled' })) !== null;
+};
+
+/** It may be sent, so it is only looked for: a buyer who has gone, and perhaps paid again, is not charged now. */
+const checkSent = async (context: X402Context, payment: Payment): Promise<boolean> => {
+  const found = await ask(context, payment);
+  if (found.outcome === 'settled') return true;
+  if (found.outcome === 'failed')
+    return (await movePayment(context, payment, 'disproved', { reason: found.reason })) !== null;
+  if (payment.state === 'unknown') return checkLater(context, payment);
+  const reason = found.outcome === 'open' ? 'not_settled' : found.reason;
+  await movePayment(context, payment, 'abandoned', { reason });
+  return false;
+};
+
+/** Before the last check, which comes when no fork can change anything, only a settlement is news. */
+const checkFailed = async (context: X402Context, payment: Payment, isLast: boolean): Promise<boolean> => {
+  const { outcome } = await ask(context, payment);
+  if (!isLast) return false;
+  return outcome === 'unknown' ? checkAgain(context, payment) : checkNoMore(context, payment);
+};
+
+/** Before the last check, only a confirmation and a loss are news. */
+const checkServed = async (context: X402Context, payment: Payment, isLast: boolean): Promise<boolean> => {
+  const found = await ask(context, payment);
+  if (payment.isUnchecked && found.outcome === 'settled') {
+    const { transaction } = found;
+    const receipt = receiptFor(context, payment, transaction);
+    await movePayment(context, payment, 'confirmed', { transaction, receipt });
+    return false;
+  }
+  if (found.outcome === 'settled') return isLast && checkNoMore(context, payment);
+  if (found.outcome === 'unknown') return isLast && checkAgain(context, payment);
+  if (isFinalForSure(context, payment)) return checkNoMore(context, payment);
+  context.log.error(
+    { payment: payment.identity, transaction: payment.transaction },
+    'the transaction of a served payment is gone from its chain',
+  );
+  await movePayment(context, payment, 'vanished', {});
+  return false;
+};
+
+const isFinalForSure = ({ clock }: X402Context, { updatedAt }: Payment): boolean =>
+  clock.now() - updatedAt > finalForSureMs;
+
+const checkLater = async (context: X402Context, payment: Payment): Promise<false> => {
+  await movePayment(context, payment, 'postponed', {});
+  return false;
+};
+
+const checkNoMore = async (context: X402Context, payment: Payment): Promise<true> => {
+  await movePayment(context, payment, 'closed', {});
+  return true;
+};
+
+/** Checks an ended payment later, as long as its chain may still say something. */
+const checkAgain = (context: X402Context, payment: Payment): Promise<boolean> =>
+  isFinalForSure(context, payment) ? checkNoMore(context, payment) : checkLater(context, payment);
+
+const ask = async (context: X402Context, payment: Payment): Promise<FoundOutcome> => {
+  const method: PaymentMethod | null = findMethod(context.methods, payment.network);
+  return method === null
+    ? { outcome: 'unknown', reason: 'network_not_configured' }
+    : look(context, payment, { method, signal: context.closing });
 };

@@ -1,28 +1,23 @@
-import type { Clock } from '../../kit/clock.ts';
 import { canonicalJson } from '../../kit/json.ts';
 import type { PaymentMethod } from '../../payments/core/challenge.ts';
 import type { BegunPayment } from '../../payments/core/facilitator.ts';
-import type { Proof } from '../../payments/core/parse-proof.ts';
-import type {
-  Extensions,
-  PaymentPayload,
-  PaymentRequirements,
-  ResourceInfo,
-} from '../../payments/core/wire.ts';
-import type { AdvancePaymentInput, NewPayment, Payment, Store } from '../../store/store.ts';
+import type { Proof } from '../../payments/parse-proof.ts';
+import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '../../payments/core/wire.ts';
+import type { NewPayment, Payment } from '../../store/store.ts';
+import type { SoldResources } from './x402-resources.ts';
 
 /** Returns a proof as it is stored: payload and terms in v2 form, in whichever form they came. */
-export const toNewPayment = (
-  input: {
-    identity: string;
-    requestHash: string;
-    proof: Proof;
-    requirements: PaymentRequirements;
-    resource: ResourceInfo;
-  },
-  { lease, clock }: { lease: { leaseOwner: string; leaseUntil: number }; clock: Clock },
-): NewPayment => {
-  const { identity, requestHash, proof, requirements, resource } = input;
+export const toNewPayment = ({
+  proof,
+  requirements,
+  resource,
+  ...payment
+}: {
+  proof: Proof;
+  requirements: PaymentRequirements;
+  resource: ResourceInfo;
+} & Pick<NewPayment, 'identity' | 'requestHash' | 'leaseOwner' | 'leaseUntil' | 'now'>): NewPayment => {
+  const { network, asset, payTo, amount } = requirements;
   const payload: PaymentPayload = {
     x402Version: 2,
     resource,
@@ -30,40 +25,34 @@ export const toNewPayment = (
     payload: proof.payload,
   };
   return {
-    identity,
-    requestHash,
-    network: requirements.network,
-    asset: requirements.asset,
-    payTo: requirements.payTo,
-    amount: BigInt(requirements.amount),
+    ...payment,
+    network,
+    asset,
+    payTo,
+    amount: BigInt(amount),
     payload: JSON.stringify(payload),
     requirements: JSON.stringify(requirements),
     paymentId: proof.paymentId,
-    leaseOwner: lease.leaseOwner,
-    leaseUntil: lease.leaseUntil,
-    now: clock.now(),
   };
 };
 
 /** Reads the stored proof. */
-export const toPayload = (payment: Payment): PaymentPayload => JSON.parse(payment.payload);
-
-/** Returns what is declared of a stored resource; null when it is not sold here. */
-export type DeclaredFor = (resource: ResourceInfo) => Extensions | null;
+export const toPayload = ({ payload }: Pick<Payment, 'payload'>): PaymentPayload => JSON.parse(payload);
 
 /** Returns a stored payment as a facilitator takes it. Its extensions are ours, not the buyer's. */
-export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): BegunPayment => {
-  const stored = toPayload(payment);
-  const extensions = declaredFor(stored.resource);
-  const payload = extensions === null ? stored : { ...stored, extensions };
-  const requirements: PaymentRequirements = JSON.parse(payment.requirements);
+export const toBegunPayment = (
+  { payload, requirements, transaction, rawTransaction, facilitator, createdAt }: Payment,
+  resources: SoldResources,
+): BegunPayment => {
+  const stored = toPayload({ payload });
+  const extensions = resources.declaredFor(stored.resource);
   return {
-    payload,
-    requirements,
-    transaction: payment.transaction,
-    rawTransaction: payment.rawTransaction,
-    facilitator: payment.facilitator,
-    createdAt: payment.createdAt,
+    payload: extensions === null ? stored : { ...stored, extensions },
+    requirements: JSON.parse(requirements),
+    transaction,
+    rawTransaction,
+    facilitator,
+    createdAt,
   };
 };
 
@@ -73,17 +62,6 @@ export const toBegunPayment = (payment: Payment, declaredFor: DeclaredFor): Begu
  */
 export const isSameProof = (payment: Payment, proof: Proof): boolean =>
   canonicalJson(toPayload(payment).payload) === canonicalJson(proof.payload);
-
-/** Changes a payment by compare-and-set. Null: its state or its lease is another by now. */
-export type AdvancePayment = (
-  payment: Pick<Payment, 'identity'>,
-  change: Omit<AdvancePaymentInput, 'identity' | 'now'> & { now?: number },
-) => Promise<Payment | null>;
-
-export const createAdvance =
-  ({ store, clock }: { store: Pick<Store, 'advancePayment'>; clock: Clock }): AdvancePayment =>
-  ({ identity }, change) =>
-    store.advancePayment({ identity, now: clock.now(), ...change });
 
 export const findMethod = (methods: readonly PaymentMethod[], network: string): PaymentMethod | null =>
   methods.find((method) => method.network.id === network) ?? null;

@@ -1,7 +1,6 @@
 import { declareExtensions } from '../../payments/extensions/declared-extensions.ts';
 import type { SaleDescription } from '../../payments/extensions/sale-description.ts';
 import type { Extensions, ResourceInfo } from '../../payments/core/wire.ts';
-import type { DeclaredFor } from './x402-record.ts';
 
 /** One sale over one transport. */
 export interface SoldOver {
@@ -10,16 +9,9 @@ export interface SoldOver {
   transport: 'rest' | 'mcp';
 }
 
-export interface SoldResources {
-  /** Describes a resource as it is now, with what its challenges declare. Throws Error for what is not sold. */
-  find(over: SoldOver): { resource: ResourceInfo; extensions: Extensions };
-  declaredFor: DeclaredFor;
-}
+export type SoldResources = ReturnType<typeof createSoldResources>;
 
-export const createSoldResources = (
-  sales: readonly SaleDescription[],
-  publicUrl: () => string,
-): SoldResources => {
+export const createSoldResources = (sales: readonly SaleDescription[], publicUrl: () => string) => {
   const sold = sales.flatMap((sale) => {
     const declared = declareExtensions(sale);
     const { name, path, serviceName, tags } = sale;
@@ -38,12 +30,14 @@ export const createSoldResources = (
     }));
   });
   return {
-    find: ({ sale, transport }) => {
+    /** Describes a resource as it is now, with what its challenges declare. Throws Error for what is not sold. */
+    find: ({ sale, transport }: SoldOver): { resource: ResourceInfo; extensions: Extensions } => {
       const found = sold.find((one) => one.name === sale && one.transport === transport);
       if (found === undefined) throw new Error(`${sale} is not sold by x402`);
       return { resource: found.describe(), extensions: found.extensions };
     },
-    declaredFor: ({ url, description }) => {
+    /** Returns what is declared of a stored resource; null when it is not sold here. */
+    declaredFor: ({ url, description }: ResourceInfo): Extensions | null => {
       const there = sold
         .map(({ describe, extensions }) => ({ resource: describe(), extensions }))
         .filter(({ resource }) => resource.url === url);

@@ -1,11 +1,10 @@
-import type { Clock } from '../../kit/clock.ts';
-import type { Log } from '../../kit/log.ts';
 import { repeat } from '../../kit/repeat.ts';
-import type { Store } from '../../store/store.ts';
-import type { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
-import { noteTermsEveryMs, type FormerTermsRegistry } from './x402-former-terms.ts';
+import type { RefundNetwork } from '../refunds/refund-place.ts';
+import { createRefundUpkeep } from '../refunds/refund-upkeep.ts';
+import type { X402Context } from './x402-context.ts';
+import { noteTermsEveryMs } from './x402-former-terms.ts';
 import { replayLifeMs } from './x402-purchase.ts';
-import type { ReconcileOptions, ReconcileReport } from './x402-reconcile.ts';
+import { reconcile } from './x402-reconcile.ts';
 
 const reconcileEveryMs = 5_000;
 const reconcileBatch = 50;
@@ -19,23 +18,19 @@ const maxPruneBatches = 100;
 const rejectedLifeMs = 3_600_000;
 
 /** Runs the background work that ends every payment and deletes old ones. */
-export const beginUpkeep = async (context: {
-  store: Pick<Store, 'prunePayments'>;
-  reconcile: (options: ReconcileOptions) => Promise<ReconcileReport>;
-  lookAtRefunds: ReturnType<typeof createRefundUpkeep>;
-  formerTerms: FormerTermsRegistry;
-  clock: Clock;
-  log: Log;
-  signal: AbortSignal;
-}): Promise<void> => {
-  const { store, reconcile, lookAtRefunds, formerTerms, clock, log, signal } = context;
+export const beginUpkeep = async (
+  context: X402Context,
+  { networks, signal }: { networks: readonly RefundNetwork[]; signal: AbortSignal },
+): Promise<void> => {
+  const { store, formerTerms, clock, log } = context;
+  const lookAtRefunds = createRefundUpkeep({ store, networks, clock });
   const every = (intervalMs: number, what: string, work: () => Promise<void>): Promise<void> =>
     repeat({ what, intervalMs, signal, log, work });
 
   await Promise.all([
     every(reconcileEveryMs, 'reconciling payments', async () => {
       for (let batch = 0; batch < maxReconcileBatches && !signal.aborted; batch += 1) {
-        const { examined, resolved } = await reconcile({ limit: reconcileBatch });
+        const { examined, resolved } = await reconcile(context, { limit: reconcileBatch });
         if (examined > 0) log.info({ examined, resolved }, 'payments were reconciled');
         if (examined < reconcileBatch) return;
       }

@@ -1,11 +1,11 @@
-import type { ErrorCode } from '../../kit/errors.ts';
-import type { ErrorText } from '../../operations/operation-docs.ts';
+import { messages, type ErrorCode } from '../../kit/errors.ts';
+import type { ErrorText } from '../../operations/operation.ts';
 
 /** When each public error happens, with an example of its message. */
 export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   invalid_api_key: {
     when: 'The key is missing, wrong or revoked, or its account is suspended.',
-    message: 'No API key was sent. Send "Authorization: Bearer <API_KEY>".',
+    message: messages.invalid_api_key,
   },
   insufficient_balance: {
     when: 'The available balance does not cover what the request may cost.',
@@ -16,10 +16,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'There was no payment, or it cannot be taken. The terms are in the header and the body.',
     message: 'Payment required',
   },
-  invalid_json: {
-    when: 'The body is not JSON in UTF-8.',
-    message: 'The body is not valid JSON in UTF-8. Send one JSON object as application/json, no form.',
-  },
+  invalid_json: { when: 'The body is not JSON in UTF-8.', message: messages.invalid_json },
   invalid_parameter: {
     when: 'A field has a value that is not allowed; `param` names it.',
     message: 'model: must have at most 128 characters',
@@ -66,14 +63,8 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The request is longer than the largest prompt.',
     message: 'The request is larger than 4194304 bytes. Send less.',
   },
-  not_found: {
-    when: 'There is nothing at this address.',
-    message: 'There is nothing at this address. See /openapi.json.',
-  },
-  job_not_found: {
-    when: 'The account has no job with this id.',
-    message: 'This account has no job with that id. Check the id.',
-  },
+  not_found: { when: 'There is nothing at this address.', message: messages.not_found },
+  job_not_found: { when: 'The account has no job with this id.', message: messages.job_not_found },
   response_not_found: {
     when: 'The account has no response with this id.',
     message: 'This account has no response with that id. Check the id.',
@@ -81,7 +72,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   video_not_found: {
     when: 'The account has no video with this id, or the video has no such variant.',
-    message: 'This account has no video with that id. Check the id.',
+    message: messages.video_not_found,
   },
   method_not_allowed: { when: 'The path takes another method.', message: 'This path takes GET.' },
   request_timeout: {
@@ -108,23 +99,20 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   content_expired: {
     when: 'The bytes were kept for their time and are gone.',
-    message: 'The content was kept for its time and is gone. Make it again.',
+    message: messages.content_expired,
   },
   payload_too_large: {
     when: 'The body is too long, or has too many values.',
     message: 'The body is larger than 20971520 bytes. Send less.',
   },
-  unsupported_media_type: {
-    when: 'The body is compressed.',
-    message: 'Compressed bodies are not read. Send the JSON as it is.',
-  },
+  unsupported_media_type: { when: 'The body is compressed.', message: messages.unsupported_media_type },
   range_not_satisfiable: {
     when: 'The Range header asks for several ranges, or for none that is there.',
     message: 'The range cannot be served. Ask for one range within the content.',
   },
   expectation_failed: {
     when: 'The Expect header asks for something other than 100-continue.',
-    message: 'The only Expect header that is met is 100-continue.',
+    message: messages.expectation_failed,
   },
   rate_limit_exceeded: {
     when: 'Too many requests; `Retry-After` says when to try again.',
@@ -134,10 +122,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'The account has as many jobs of this kind under way as it may.',
     message: 'This account has as many jobs of this kind under way as it may. Wait until one ends.',
   },
-  server_error: {
-    when: 'A temporary fault of the service.',
-    message: 'The service had a temporary error. Try again.',
-  },
+  server_error: { when: 'A temporary fault of the service.', message: messages.server_error },
   upstream_error: {
     when: 'What the answer is made from failed. Nothing was charged.',
     message: 'The upstream failed. Nothing was charged. Try again.',
@@ -151,7 +136,7 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     message: 'webhook_url: callbacks are not available now. Leave it out and read the job.',
     param: 'webhook_url',
   },
-  overloaded: { when: 'The service is busy.', message: 'The service is busy. Try again.' },
+  overloaded: { when: 'The service is busy.', message: messages.overloaded },
   facilitator_not_public: {
     when: 'The facilitator of this service settles for nobody else.',
     message: 'This facilitator settles the payments of this service alone.',
@@ -164,5 +149,5 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
     when: 'No payment can be taken now. Nothing was taken.',
     message: 'No payment network can be used right now. Try again shortly.',
   },
-  shutting_down: { when: 'The service is restarting.', message: 'The service is restarting. Try again.' },
+  shutting_down: { when: 'The service is restarting.', message: messages.shutting_down },
 };

@@ -1,7 +1,6 @@
 import { AppError, errorTable, type ErrorCode } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { ErrorText, OperationExample } from '../../operations/operation-docs.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { Operation, ErrorText, OperationExample } from '../../operations/operation.ts';
 import { validate } from '../../operations/validate.ts';
 import { errorTexts } from './error-texts.ts';
 import { errorHeaderNames, headersOf, sandboxHeader, successHeaders, type HeaderName } from './headers.ts';

@@ -7,21 +7,14 @@ export type JsonSchema = {
   required?: string[];
 };
 
-/** Collects the document's `components.schemas`. */
-export interface SchemaRegistry {
-  /** Adds a schema under a name and returns a reference to it. The same name twice must be the same schema. */
-  add(name: string, schema: object): { $ref: string };
-  /** Converts what an operation takes to JSON Schema that can stand anywhere in the document. */
-  convertInput(schema: z.ZodType, name: string): JsonSchema;
-  /** Rewrites a foreign JSON Schema, so that it can stand anywhere in the document. */
-  lift(schema: object, name: string): JsonSchema;
-  all(): Record<string, object>;
-}
+export type SchemaRegistry = ReturnType<typeof createSchemaRegistry>;
 
 export const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` });
 
-/** `named`: the answers and events by their zod schemas. Other schemas that contain one of them refer to it. */
-export const createSchemaRegistry = (named: ReadonlyMap<z.ZodType, string>): SchemaRegistry => {
+/**
+ * Collects the document's `components.schemas`. `named`: the answers and events by their zod schemas. Other schemas that contain one of them refer to it.
+ */
+export const createSchemaRegistry = (named: ReadonlyMap<z.ZodType, string>) => {
   const schemas = new Map<string, object>();
   const names = new Map<unknown, string>(named);
 
@@ -81,17 +74,21 @@ export const createSchemaRegistry = (named: ReadonlyMap<z.ZodType, string>): Sch
   for (const [schema, name] of named) schemas.set(name, convert(schema, 'output', name));
 
   return {
+    /** Rewrites a foreign JSON Schema, so that it can stand anywhere in the document. */
     lift,
-    add: (name, schema) => {
+    /** Adds a schema under a name and returns a reference to it. The same name twice must be the same schema. */
+    add: (name: string, schema: object): { $ref: string } => {
       schemas.set(name, schema);
       return reference(name);
     },
-    convertInput: (schema, name) => convert(schema, 'input', name),
-    all: () => Object.fromEntries([...schemas.entries()].sort(([a], [b]) => (a < b ? -1 : 1))),
+    /** Converts what an operation takes to JSON Schema that can stand anywhere in the document. */
+    convertInput: (schema: z.ZodType, name: string): JsonSchema => convert(schema, 'input', name),
+    all: (): Record<string, object> =>
+      Object.fromEntries([...schemas.entries()].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
 /** Returns whether a definition is zod's "any JSON value". Many schemas have it, and one component serves them all. */

@@ -1,35 +1,34 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PaymentRequiredAnswer } from '../../operations/operation.ts';
+import { brandTitle } from '../../kit/brand-title.ts';
+import { writeJson } from '../../kit/write-json.ts';
+import type { Operation, PaymentRequiredAnswer, Services } from '../../operations/operation.ts';
 import { pageHeaders } from '../page-shell.ts';
 import { paywallPage, type PaywallSubject } from './paywall-page.ts';
 import { isPaywallWanted } from './paywall-wanted.ts';
-import { writeJson } from '../write-json.ts';
 
-export interface PaymentRequiredOptions {
+export interface UnpaidRequest {
   request: IncomingMessage;
-  brand: string;
-  /** Called only when a page is written. */
-  subject: () => PaywallSubject;
+  operation: Operation;
+  url: URL;
+  services: Services;
 }
 
 /** Writes the 402: the terms in the header, and a body for programs (JSON) or for people (a page). */
 export const writePaymentRequired = (
   response: ServerResponse,
   { challenge, receipt, isSandbox }: PaymentRequiredAnswer,
-  { request, brand, subject }: PaymentRequiredOptions,
+  unpaid: UnpaidRequest,
 ): void => {
   const headers = {
     'payment-required': challenge.header,
     'cache-control': 'no-store',
     vary: 'Accept',
-    ...(isSandbox ? { [`x-${brand}-sandbox`]: 'true' } : {}),
+    ...(isSandbox ? { [`x-${unpaid.services.config.brand}-sandbox`]: 'true' } : {}),
     ...receipt?.headers,
   };
-  if (!isPaywallWanted(request.headers)) {
-    writeJson(response, { status: 402, headers, body: challenge.body });
-    return;
-  }
-  const page = Buffer.from(paywallPage(challenge, subject()));
+  if (!isPaywallWanted(unpaid.request.headers))
+    return writeJson(response, { status: 402, headers, body: challenge.body });
+  const page = Buffer.from(paywallPage(challenge, toPaywallSubject(unpaid)));
   response.writeHead(402, {
     ...pageHeaders,
     ...headers,
@@ -37,4 +36,27 @@ export const writePaymentRequired = (
     'content-length': page.length,
   });
   response.end(page);
+};
+
+/** Describes the request for the page. Only path and query come from the caller. */
+const toPaywallSubject = ({
+  operation: { name, title, description, tool, rest, sale },
+  url,
+  services,
+}: UnpaidRequest): PaywallSubject => {
+  const { config, publicUrl, x402 } = services;
+  const labels = new Map(
+    x402.status().map(({ network, label, isTest }) => [network, isTest ? `${label} (test money)` : label]),
+  );
+  return {
+    brand: brandTitle(config),
+    publicUrl: publicUrl(),
+    target: `${url.pathname}${url.search}`,
+    title,
+    description,
+    tool: tool === null ? null : name,
+    sandboxNotice: sale?.x402?.isSandbox(services, null) === true ? sale.x402.sandbox.notice : null,
+    parameters: [...url.searchParams].filter(([parameter]) => rest.query.includes(parameter)),
+    labelOf: (network) => labels.get(network) ?? network,
+  };
 };

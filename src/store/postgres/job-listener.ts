@@ -1,7 +1,7 @@
 import { Client, escapeIdentifier, type ClientConfig } from 'pg';
 import type { Log } from '../../kit/log.ts';
 import { pause } from '../../kit/repeat.ts';
-import type { JobAnnouncement } from './open-job.ts';
+import type { JobAnnouncement } from '../statement.ts';
 
 export interface JobListenerOptions {
   config: ClientConfig;

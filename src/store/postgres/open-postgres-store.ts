@@ -3,74 +3,15 @@ import { Pool as PgPool } from 'pg';
 import { createJobSignal } from '../job-signal.ts';
 import { silentLog, type Log } from '../../kit/log.ts';
 import { StoreError } from '../store-error.ts';
-import {
-  createAccount,
-  createKey,
-  findKey,
-  getAccount,
-  listAccounts,
-  listKeys,
-  revokeKey,
-  setAccountStatus,
-  setAccountTerms,
-} from '../statements/accounts.ts';
-import { findPaymentsByPrefix, findPaymentsByTransaction } from '../statements/find-payments.ts';
-import { listEntries, listJobs, sumUsage } from '../statements/history.ts';
-import { findReplay, sweepIdempotencyKeys } from '../statements/idempotency.ts';
-import { countActive, getJob, recordProgress, releaseJobs, renewLeases } from '../statements/jobs.ts';
-import { listPaymentsBy, paymentLists } from '../statements/list-payments.ts';
-import { listWebhooksBy, webhookLists } from '../statements/list-webhooks.ts';
-import { discardMedia, getMedia, listExpiredMedia, listMedia, reserveMedia } from '../statements/media.ts';
-import {
-  getRefund,
-  listNewestRefunds,
-  listOpenRefunds,
-  listRefundsOf,
-} from '../statements/payment-refunds.ts';
-import { listSettledPayments, sumPayments } from '../statements/payment-sums.ts';
-import {
-  claimPaymentChecks,
-  endAccountLease,
-  listOfferedTerms,
-  takeAccountLease,
-} from '../statements/payment-upkeep.ts';
-import { advancePayment, findPaymentById, getPayment } from '../statements/payments.ts';
-import type { Statement } from '../statements/statement.ts';
-import { findMadeClip, noteMadeClip, sweepMadeClips } from '../statements/made-clips.ts';
-import { findSecret, getOrCreateSecret } from '../statements/secrets.ts';
-import {
-  ensureWebhookSecret,
-  getWebhookSecrets,
-  rotateWebhookSecret,
-} from '../statements/webhook-secrets.ts';
-import {
-  claimWebhooks,
-  getWebhook,
-  listDueWebhooks,
-  listWebhookAttempts,
-  redeliverWebhook,
-} from '../statements/webhooks.ts';
+import { checkLedger } from '../check-ledger.ts';
+import { commandMethods } from '../commands.ts';
+import type { JobAnnouncement } from '../statement.ts';
 import type { Store } from '../store.ts';
 import { createCommandGate } from './command-gate.ts';
 import { clientConfig, type ConnectionOptions, type Pool } from './connection.ts';
-import { finishJobCommand } from './finish-job.ts';
 import { listenForJobs } from './job-listener.ts';
-import { claimJobsCommand, reapJobsCommand } from './job-queue.ts';
-import { checkLedger, postEntryCommand, refundJobCommand } from './ledger-commands.ts';
-import { markMediaRemovedCommand } from './media-commands.ts';
 import { migrateSchema } from './migrate-schema.ts';
-import { openJobCommand, type JobAnnouncement } from './open-job.ts';
-import {
-  advanceRefundCommand,
-  noteOfferedTermsCommand,
-  planRefundCommand,
-  prunePaymentsCommand,
-  reservePaymentCommand,
-  settleUncheckedCommand,
-  verifyPaymentCommand,
-} from './payment-commands.ts';
-import { recordWebhookAttemptCommand } from './record-webhook-attempt.ts';
-import { answered, prepare, sqlOn } from './sql.ts';
+import { answered, createEngine } from './engine.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://` URL. */
@@ -110,68 +51,31 @@ export const openPostgresStore = async ({
 
   const pool = createPool(connection, { size: poolSize, log });
   const gate = createCommandGate({ maxWaiting });
-  const sql = sqlOn(pool);
   const announcement: JobAnnouncement = { channel: `causeway_jobs_${schema}`, sender: randomUUID() };
+  const engine = createEngine(pool, announcement);
   const queued = createJobSignal();
   let listener: { stop(): Promise<void> } | null = null;
 
-  const command =
-    <Input, Output>(run: (input: Input) => Promise<Output>) =>
-    (input: Input): Promise<Output> =>
-      gate.run(() => run(input));
-  const shared = <Input, Row, Output>(statement: Statement<Input, Row, Output>) => {
-    const run = prepare(statement);
-    return command((input: Input) => run(sql, input));
-  };
-  const openJob = openJobCommand(pool, announcement);
-  const listRefundsOfPayment = shared(listRefundsOf);
-  const listRefundsOpen = shared(listOpenRefunds);
-  const reapJobs = reapJobsCommand(pool, announcement);
+  const methods = commandMethods((_, { steps, queuesJobs }, input) =>
+    gate.run(async () => {
+      const output = await engine.run(steps(input, 'postgres'));
+      if (queuesJobs?.(output) === true) queued.emit();
+      return output;
+    }),
+  );
   const ping = (): Promise<void> =>
     gate.run(async () => {
       await answered(pool.query('select 1'));
     });
-
   return {
+    ...methods,
     kind: 'postgres',
-    createAccount: shared(createAccount),
-    getAccount: shared(getAccount),
-    listAccounts: shared(listAccounts),
-    setAccountTerms: shared(setAccountTerms),
-    getOrCreateSecret: shared(getOrCreateSecret),
-    findSecret: shared(findSecret),
-    noteMadeClip: shared(noteMadeClip),
-    findMadeClip: shared(findMadeClip),
-    sweepMadeClips: shared(sweepMadeClips),
-    ensureWebhookSecret: shared(ensureWebhookSecret),
-    rotateWebhookSecret: shared(rotateWebhookSecret),
-    getWebhookSecrets: shared(getWebhookSecrets),
-    setAccountStatus: shared(setAccountStatus),
-    createKey: shared(createKey),
-    listKeys: shared(listKeys),
-    revokeKey: shared(revokeKey),
-    findKey: shared(findKey),
-    postEntry: command(postEntryCommand(pool)),
-    refundJob: command(refundJobCommand(pool)),
-    checkLedger: () => gate.run(() => withPoolForLongWork(connection, log, checkLedger)),
-    openJob: command(async (input) => {
-      const opened = await openJob(input);
-      if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
-      return opened;
-    }),
-    findReplay: shared(findReplay),
-    countActiveJobs: shared(countActive),
-    claimJobs: command(claimJobsCommand(pool)),
-    renewLeases: shared(renewLeases),
-    releaseJobs: shared(releaseJobs),
-    finishJob: command(finishJobCommand(pool)),
-    recordProgress: shared(recordProgress),
-    reapJobs: command(async (input) => {
-      const reaped = await reapJobs(input);
-      if (reaped.requeued.length > 0) queued.emit();
-      return reaped;
-    }),
-    getJob: shared(getJob),
+    checkLedger: () =>
+      gate.run(() =>
+        withPoolForLongWork(connection, log, (slowPool) =>
+          createEngine(slowPool, announcement).runOnSnapshot(checkLedger()),
+        ),
+      ),
     onJobQueued: (onQueued) => {
       listener ??= listenForJobs({
         config: clientConfig(connection),
@@ -181,55 +85,6 @@ export const openPostgresStore = async ({
       });
       return queued.listen(onQueued);
     },
-    listJobs: shared(listJobs),
-    listEntries: shared(listEntries),
-    sumUsage: shared(sumUsage),
-    sweepIdempotencyKeys: shared(sweepIdempotencyKeys),
-    reserveMedia: shared(reserveMedia),
-    getMedia: shared(getMedia),
-    listMedia: shared(listMedia),
-    listExpiredMedia: shared(listExpiredMedia),
-    discardMedia: shared(discardMedia),
-    markMediaRemoved: command(markMediaRemovedCommand(pool)),
-    listDueWebhooks: shared(listDueWebhooks),
-    claimWebhooks: shared(claimWebhooks),
-    recordWebhookAttempt: command(recordWebhookAttemptCommand(pool)),
-    getWebhook: shared(getWebhook),
-    listWebhooks: listWebhooksBy({
-      ofJob: shared(webhookLists.ofJob),
-      ofAccount: shared(webhookLists.ofAccount),
-      ofStates: shared(webhookLists.ofStates),
-      all: shared(webhookLists.all),
-    }),
-    listWebhookAttempts: shared(listWebhookAttempts),
-    redeliverWebhook: shared(redeliverWebhook),
-    reservePayment: command(reservePaymentCommand(pool)),
-    advancePayment: shared(advancePayment),
-    verifyPayment: command(verifyPaymentCommand(pool)),
-    settleUnchecked: command(settleUncheckedCommand(pool)),
-    getPayment: shared(getPayment),
-    findPaymentById: shared(findPaymentById),
-    findPaymentsByTransaction: shared(findPaymentsByTransaction),
-    findPaymentsByPrefix: shared(findPaymentsByPrefix),
-    listPayments: listPaymentsBy({
-      all: shared(paymentLists.all),
-      inStates: shared(paymentLists.inStates),
-      ofNetwork: shared(paymentLists.ofNetwork),
-    }),
-    claimPaymentChecks: shared(claimPaymentChecks),
-    prunePayments: command(prunePaymentsCommand(pool)),
-    listSettledPayments: shared(listSettledPayments),
-    sumPayments: shared(sumPayments),
-    planRefund: command(planRefundCommand(pool)),
-    advanceRefund: command(advanceRefundCommand(pool)),
-    getRefund: shared(getRefund),
-    listRefunds: ({ payment, limit }) =>
-      payment === null ? listRefundsOpen({ limit }) : listRefundsOfPayment({ payment, limit }),
-    listNewestRefunds: shared(listNewestRefunds),
-    noteOfferedTerms: command(noteOfferedTermsCommand(pool)),
-    listOfferedTerms: shared(listOfferedTerms),
-    takeAccountLease: shared(takeAccountLease),
-    endAccountLease: shared(endAccountLease),
     ping,
     probe: ping,
     close: async () => {

@@ -3,8 +3,11 @@ import type { StoreFailure } from '../store-error.ts';
 
 /** A command for a worker. */
 export interface Command {
-  /** `ping` asks for a trivial read; `probe`, which only the writer takes, for a write that is on the disk afterwards. */
-  name: CommandName | 'ping' | 'probe';
+  /**
+   * `ping` asks for a trivial read; `probe`, which only the writer takes, for a write that is on the disk afterwards;
+   * `checkLedger`, which only a reader takes, for the report.
+   */
+  name: CommandName | 'ping' | 'probe' | 'checkLedger';
   input: unknown;
 }
 
@@ -28,16 +31,6 @@ export interface WorkerSettings {
 
 /** A command as a worker looks it up by its name. */
 export type RunCommand = (request: Request) => unknown;
-
-/** Runs requests by the name of their command; `commands` is one of the typed maps of this folder. */
-export const byName = (commands: object): RunCommand => {
-  const table = new Map<string, (input: unknown) => unknown>(Object.entries(commands));
-  return ({ name, input }) => {
-    const command = table.get(name);
-    if (command === undefined) throw new Error(`there is no command ${name} here`);
-    return command(input);
-  };
-};
 
 export const failureText = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);

@@ -1,4 +1,5 @@
-import type { CommandInput, CommandName, CommandOutput, ReadName, WriteName } from '../commands.ts';
+import { commandMethods } from '../commands.ts';
+import type { LedgerReport } from '../check-ledger.ts';
 import { createJobSignal } from '../job-signal.ts';
 import type { Store } from '../store.ts';
 import { linkOnDemand } from './link-on-demand.ts';
@@ -34,30 +35,15 @@ export const openSqliteStore = async ({
   const summer = linkOnDemand(() => openWorkerLink({ ...settings, role: 'reader' }));
   const queued = createJobSignal();
 
-  const write = <N extends WriteName>(name: N, input: CommandInput<N>) => call(writer, name, input);
-  const read = <N extends ReadName>(name: N, input: CommandInput<N>) => call(reader, name, input);
-
+  const methods = commandMethods(async (name, { kind, isLong, queuesJobs }, input) => {
+    const reading = isLong === true ? summer : reader;
+    const output = await (kind === 'write' ? writer : reading).call(name, input);
+    if (queuesJobs?.(output) === true) queued.emit();
+    return output;
+  });
   return {
+    ...methods,
     kind: 'sqlite',
-    createAccount: (input) => write('createAccount', input),
-    getAccount: (id) => read('getAccount', id),
-    listAccounts: (input) => read('listAccounts', input),
-    setAccountTerms: (input) => write('setAccountTerms', input),
-    getOrCreateSecret: (input) => write('getOrCreateSecret', input),
-    findSecret: (name) => read('findSecret', name),
-    noteMadeClip: (input) => write('noteMadeClip', input),
-    findMadeClip: (digest) => read('findMadeClip', digest),
-    sweepMadeClips: (input) => write('sweepMadeClips', input),
-    ensureWebhookSecret: (input) => write('ensureWebhookSecret', input),
-    rotateWebhookSecret: (input) => write('rotateWebhookSecret', input),
-    getWebhookSecrets: (accountId) => read('getWebhookSecrets', accountId),
-    setAccountStatus: (input) => write('setAccountStatus', input),
-    createKey: (input) => write('createKey', input),
-    listKeys: (accountId) => read('listKeys', accountId),
-    revokeKey: (input) => write('revokeKey', input),
-    findKey: (hash) => read('findKey', hash),
-    postEntry: (input) => write('postEntry', input),
-    refundJob: (input) => write('refundJob', input),
     checkLedger: async () => {
       const checker = await openWorkerLink({
         ...settings,
@@ -65,69 +51,14 @@ export const openSqliteStore = async ({
         commandTimeoutMs: ledgerCheckTimeoutMs,
       });
       try {
-        return await call(checker, 'checkLedger', undefined);
+        // The reader answers with the ledger's report.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        return (await checker.call('checkLedger', undefined)) as LedgerReport;
       } finally {
         await checker.close();
       }
     },
-    openJob: async (input) => {
-      const opened = await write('openJob', input);
-      if (opened.outcome === 'opened' && opened.job.status === 'queued') queued.emit();
-      return opened;
-    },
-    findReplay: (input) => read('findReplay', input),
-    countActiveJobs: (input) => read('countActiveJobs', input),
-    claimJobs: (input) => write('claimJobs', input),
-    renewLeases: (input) => write('renewLeases', input),
-    releaseJobs: (input) => write('releaseJobs', input),
-    finishJob: (input) => write('finishJob', input),
-    recordProgress: (input) => write('recordProgress', input),
-    reapJobs: async (input) => {
-      const reaped = await write('reapJobs', input);
-      if (reaped.requeued.length > 0) queued.emit();
-      return reaped;
-    },
-    getJob: (input) => read('getJob', input),
     onJobQueued: (listener) => queued.listen(listener),
-    listJobs: (input) => read('listJobs', input),
-    listEntries: (input) => read('listEntries', input),
-    sumUsage: (input) => call(summer, 'sumUsage', input),
-    sweepIdempotencyKeys: (input) => write('sweepIdempotencyKeys', input),
-    reserveMedia: (input) => write('reserveMedia', input),
-    getMedia: (id) => read('getMedia', id),
-    listMedia: (jobId) => read('listMedia', jobId),
-    listExpiredMedia: (input) => read('listExpiredMedia', input),
-    discardMedia: (input) => write('discardMedia', input),
-    markMediaRemoved: (input) => write('markMediaRemoved', input),
-    listDueWebhooks: (now) => read('listDueWebhooks', now),
-    claimWebhooks: (input) => write('claimWebhooks', input),
-    recordWebhookAttempt: (input) => write('recordWebhookAttempt', input),
-    getWebhook: (eventId) => read('getWebhook', eventId),
-    listWebhooks: (input) => read('listWebhooks', input),
-    listWebhookAttempts: (eventId) => read('listWebhookAttempts', eventId),
-    redeliverWebhook: (input) => write('redeliverWebhook', input),
-    reservePayment: (input) => write('reservePayment', input),
-    advancePayment: (input) => write('advancePayment', input),
-    verifyPayment: (input) => write('verifyPayment', input),
-    settleUnchecked: (input) => write('settleUnchecked', input),
-    getPayment: (identity) => read('getPayment', identity),
-    findPaymentById: (paymentId) => read('findPaymentById', paymentId),
-    findPaymentsByTransaction: (input) => read('findPaymentsByTransaction', input),
-    findPaymentsByPrefix: (input) => read('findPaymentsByPrefix', input),
-    listPayments: (input) => read('listPayments', input),
-    claimPaymentChecks: (input) => write('claimPaymentChecks', input),
-    prunePayments: (input) => write('prunePayments', input),
-    listSettledPayments: (input) => call(summer, 'listSettledPayments', input),
-    sumPayments: (input) => call(summer, 'sumPayments', input),
-    planRefund: (input) => write('planRefund', input),
-    advanceRefund: (input) => write('advanceRefund', input),
-    getRefund: (id) => read('getRefund', id),
-    listRefunds: (input) => read('listRefunds', input),
-    listNewestRefunds: (input) => read('listNewestRefunds', input),
-    noteOfferedTerms: (input) => write('noteOfferedTerms', input),
-    listOfferedTerms: (input) => read('listOfferedTerms', input),
-    takeAccountLease: (input) => write('takeAccountLease', input),
-    endAccountLease: (input) => write('endAccountLease', input),
     ping: async () => {
       await Promise.all([writer.call('ping', undefined), reader.call('ping', undefined)]);
     },
@@ -156,12 +87,3 @@ const openBoth = async (
     throw error;
   }
 };
-
-const call = <N extends CommandName>(
-  link: WorkerLink,
-  name: N,
-  input: CommandInput<N>,
-): Promise<CommandOutput<N>> =>
-  // The worker's maps of commands are typed by the same names.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  link.call(name, input) as Promise<CommandOutput<N>>;

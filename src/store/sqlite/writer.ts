@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { groupCommit } from './group-commit.ts';
-import { byName, type Reply, type Request } from './messages.ts';
-import { writeCommands } from './write-commands.ts';
+import { requestRunner, sqliteEngine } from './engine.ts';
+import type { Reply, Request } from './messages.ts';
 
 /** Limits how long the first command of a group waits for the last. */
 const maxGroup = 512;
@@ -17,7 +17,10 @@ export interface RequestHandler {
  * before the next turn of the loop, so groups grow with the load.
  */
 export const createWriter = (database: DatabaseSync, send: (replies: Reply[]) => void): RequestHandler => {
-  const run = byName({ ...writeCommands(database), ping: () => null, probe: probeCommand(database) });
+  const run = requestRunner('write', sqliteEngine(database), {
+    ping: () => null,
+    probe: probeCommand(database),
+  });
   const commitGroup = groupCommit(database, run);
   let waiting: Request[] = [];
 

@@ -3,21 +3,16 @@ import type { z } from 'zod';
 import { sha256 } from '../../../src/kit/ids.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { documents, operatorOf } from '../run-cli.ts';
+import { documents, type operatorOf } from '../run-cli.ts';
 
 /**
- * Leads an account through its whole life with the operator's commands, each a process of its own, and looks
- * at every step through `gateway`, the same store as another process has it open. Answers the last ledger check.
+ * Leads an account through its whole life with the operator's commands, and looks at every step through `gateway`,
+ * which has the same store open. Answers the last ledger check.
  */
-export const leadLifeOfAnAccount = async ({
-  env,
-  gateway,
-}: {
-  env: Record<string, string>;
-  gateway: Store;
-}): Promise<z.infer<typeof documents.ledger>> => {
-  const operator = operatorOf(env);
-
+export const leadLifeOfAnAccount = async (
+  operator: ReturnType<typeof operatorOf>,
+  gateway: Store,
+): Promise<z.infer<typeof documents.ledger>> => {
   const { account } = await operator.answer(documents.account, 'accounts', 'create', '--name', ' Acme Ltd ');
   expect(account).toMatchObject({ name: 'Acme Ltd', status: 'pending', balance_usd: '0.00' });
   expect(await operator.refusal('keys', 'issue', account.id)).toMatchObject({

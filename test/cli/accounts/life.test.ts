@@ -6,9 +6,9 @@ import { parseUsd } from '../../../src/kit/money.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { leadLifeOfAnAccount } from './life-of-an-account.ts';
 import { createTestDatabase } from '../test-database.ts';
-import { documents, operatorOf, runCli, temporaryFolder } from '../run-cli.ts';
+import { documents, operatorOf, runCli, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
-// Every command is a process.
+// Many commands are processes.
 vi.setConfig({ testTimeout: 300_000 });
 
 const rightBooks = { ok: true, accounts: 1, entries: 2, open_holds: 0, problems: [] };
@@ -21,9 +21,10 @@ const openGatewayStore = async (databaseUrl: string | null, dataDir: string) => 
 };
 
 test('an account is made, approved, credited, given keys and suspended beside a gateway on the embedded store', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openGatewayStore(null, dataDir);
-  expect(await leadLifeOfAnAccount({ env: { DATA_DIR: dataDir }, gateway })).toEqual(rightBooks);
+  const operator = operatorOf({ DATA_DIR: dataDir }, { runCommand: runCli });
+  expect(await leadLifeOfAnAccount(operator, gateway)).toEqual(rightBooks);
 });
 
 test('an account is made, approved, credited, given keys and suspended beside a gateway on PostgreSQL', async (context) => {
@@ -36,13 +37,13 @@ test('an account is made, approved, credited, given keys and suspended beside a 
   const dataDir = await temporaryFolder();
   const gateway = await openGatewayStore(database.url, dataDir);
   const env = { DATABASE_URL: database.url, DATA_DIR: dataDir };
-  expect(await leadLifeOfAnAccount({ env, gateway })).toEqual(rightBooks);
+  expect(await leadLifeOfAnAccount(operatorOf(env), gateway)).toEqual(rightBooks);
 });
 
 test('credits by commands and by a gateway at the same time are all in the sum', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openGatewayStore(null, dataDir);
-  const operator = operatorOf({ DATA_DIR: dataDir });
+  const operator = operatorOf({ DATA_DIR: dataDir }, { runCommand: runCli });
   const create = ['accounts', 'create', '--name', 'Busy', '--approved'];
   const { account } = await operator.answer(documents.account, ...create);
   const byGateway = Array.from({ length: 200 }, () =>
@@ -73,7 +74,7 @@ test('only "accounts create" makes a store where there is none', async () => {
 });
 
 test('accounts are listed oldest first, page by page', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openGatewayStore(null, dataDir);
   const names = ['one', 'two', 'three'];
   for (const [now, name] of names.entries())
@@ -96,7 +97,7 @@ test('accounts are listed oldest first, page by page', async () => {
 });
 
 test('an account made with --sandbox shows that its money is sandbox credit', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const operator = operatorOf({ DATA_DIR: dataDir });
   const create = ['accounts', 'create', '--name', 'Trial'];
   expect((await operator.answer(documents.account, ...create)).account.sandbox).toBe(false);
@@ -108,7 +109,7 @@ test('an account made with --sandbox shows that its money is sandbox credit', as
 });
 
 test('without --json a new key stands alone on stdout', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const operator = operatorOf({ DATA_DIR: dataDir });
   const create = ['accounts', 'create', '--name', 'Acme', '--approved'];
   const { account } = await operator.answer(documents.account, ...create);

@@ -9,14 +9,14 @@ import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd, type Nano } from '../../../src/kit/money.ts';
 import { embeddedStoreFile, openStore } from '../../../src/store/open-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { documents, operatorOf, runCli, temporaryFolder } from '../run-cli.ts';
+import { documents, operatorOf, runCli, temporaryDataFolder } from '../run-cli.ts';
 
 // Every command is a process.
 vi.setConfig({ testTimeout: 300_000 });
 
 /** An account with 10 USD, as a gateway in this process has it, and the operator's commands beside it. */
 const openBooks = async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   onTestFinished(() => store.close());
   const services = { store, clock: systemClock };

@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { createAccount } from '../../../src/accounts/create-account.ts';
 import { createCatalogs } from '../../../src/catalog/catalog.ts';
-import { runCommandLine } from '../../../src/cli/run-command-line.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import { temporaryFolder, type Ended } from '../run-cli.ts';
+import { operatorOf, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 
 /** An account, as a gateway has it, and the operator's commands beside it, each with a store of its own. */
 const openBooks = async (env: Record<string, string> = {}) => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   onTestFinished(() => store.close());
   const account = await createAccount({ store, clock: systemClock }, { name: 'Acme', status: 'active' });
@@ -20,25 +20,8 @@ const openBooks = async (env: Record<string, string> = {}) => {
     await writeFile(join(dataDir, name), text);
     return join(dataDir, name);
   };
-  const run = async (...args: string[]): Promise<Ended> => {
-    let [stdout, stderr] = ['', ''];
-    const exitCode = await runCommandLine({
-      args,
-      environment: { DATA_DIR: dataDir, ...env },
-      write: (text) => void (stdout += text),
-      writeError: (text) => void (stderr += text),
-    });
-    return { exitCode, stdout, stderr };
-  };
-  const answer = async (...args: string[]): Promise<unknown> => {
-    const { exitCode, stdout, stderr } = await run(...args, '--json');
-    if (exitCode !== 0) throw new Error(stdout + stderr);
-    return JSON.parse(stdout);
-  };
-  const refusal = async (...args: string[]): Promise<{ exitCode: number; code: string; message: string }> => {
-    const { exitCode, stdout } = await run(...args, '--json');
-    return { exitCode, ...JSON.parse(stdout).error };
-  };
+  const { print: run, answer: read, refusal } = operatorOf({ DATA_DIR: dataDir, ...env });
+  const answer = (...args: string[]): Promise<unknown> => read(z.unknown(), ...args);
   return { store, accountId: account.id, writeTerms, run, answer, refusal };
 };
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
-import { runCommandLine } from '../../../src/cli/run-command-line.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { createX402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
@@ -16,7 +15,7 @@ import { createBuyer } from '../../payments/support/buyer.ts';
 import { codeOf, createSale, overRest, price } from '../../payments/support/gate-fixture.ts';
 import { openRefundSite, paid, type RefundSite } from '../../purchases/refunds/refund-site.ts';
 import { newPayment } from '../../store/builders.ts';
-import { temporaryFolder } from '../run-cli.ts';
+import { operatorOf as commandsOf, temporaryDataFolder, temporaryFolder } from '../run-cli.ts';
 import { createTestDatabase } from '../test-database.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
 
@@ -105,32 +104,8 @@ const documents = {
   }),
   exported: z.strictObject({ file: z.string(), payments: z.int() }),
 };
-const refused = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-/** Runs a command in this process, on a store that is open beside it. */
-const run = async (environment: Record<string, string>, args: readonly string[]) => {
-  const printed = { stdout: '', stderr: '' };
-  const exitCode = await runCommandLine({
-    args: ['payments', ...args],
-    environment,
-    write: (text) => (printed.stdout += text),
-    writeError: (text) => (printed.stderr += text),
-  });
-  return { exitCode, ...printed };
-};
-
-const operatorOf = (environment: Record<string, string>) => ({
-  answer: async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> => {
-    const { exitCode, stdout, stderr } = await run(environment, [...args, '--json']);
-    if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`);
-    return schema.parse(JSON.parse(stdout));
-  },
-  refusal: async (...args: string[]) => {
-    const { exitCode, stdout } = await run(environment, [...args, '--json']);
-    return { exitCode, ...refused.parse(JSON.parse(stdout)).error };
-  },
-  print: async (...args: string[]) => run(environment, args),
-});
+const operatorOf = (environment: Record<string, string>) => commandsOf(environment, { subject: 'payments' });
 
 type Operator = ReturnType<typeof operatorOf>;
 
@@ -194,7 +169,7 @@ const identitiesOfRows = (payments: Payment[]): string[] => payments.map(({ iden
 const stores = [
   {
     kind: 'the embedded store',
-    open: async () => ({ DATA_DIR: await temporaryFolder() }),
+    open: async () => ({ DATA_DIR: await temporaryDataFolder() }),
   },
   {
     kind: 'PostgreSQL',
@@ -217,7 +192,7 @@ const openGateway = async (env: { DATABASE_URL?: string; DATA_DIR: string }): Pr
 };
 
 const embedded = async (): Promise<{ store: Store; operator: Operator; dataDir: string }> => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const store = await openGateway({ DATA_DIR: dataDir });
   return { store, operator: operatorOf({ DATA_DIR: dataDir }), dataDir };
 };
@@ -600,7 +575,7 @@ describe('on local chains', () => {
   afterAll(() => chains.stop());
   beforeEach(async () => {
     site = await openRefundSite(chains, 'base');
-    const dataDir = await temporaryFolder();
+    const dataDir = await temporaryDataFolder();
     store = await openGateway({ DATA_DIR: dataDir });
     environment = { ...chains.environment, DATA_DIR: dataDir, X402_EVM_REFUND_KEY: site.walletKey };
     operator = operatorOf(environment);

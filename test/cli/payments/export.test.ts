@@ -7,7 +7,7 @@ import { cliArguments } from '../../../scripts/node-arguments.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import { newPayment } from '../../store/builders.ts';
-import { runCli, temporaryFolder } from '../run-cli.ts';
+import { runCli, temporaryDataFolder } from '../run-cli.ts';
 
 const addPayments = async (dataDir: string, count: number): Promise<void> => {
   const store = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
@@ -38,7 +38,7 @@ const csvFiles = async (folder: string): Promise<string[]> =>
 it.each(['SIGINT', 'SIGTERM'] as const)(
   'an export that %s ends leaves nothing behind, and can be made again',
   async (signal) => {
-    const dataDir = await temporaryFolder();
+    const dataDir = await temporaryDataFolder();
     await addPayments(dataDir, 1_500);
     const args = ['payments', 'export', '--output', join(dataDir, 'payments.csv')];
     const exporting = startCli(args, dataDir, 'ignore');
@@ -56,7 +56,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
 );
 
 it.each(['export', 'list'])('payments %s onto a full disk ends with one line', async (command) => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   await addPayments(dataDir, 1);
   const full = await open('/dev/full', 'w');
   const printing = startCli(['payments', command], dataDir, full.fd);

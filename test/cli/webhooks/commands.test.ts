@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { runCommandLine } from '../../../src/cli/run-command-line.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { claimDueWebhooks } from '../../store/claim-due-webhooks.ts';
 import { addCustomer, addEvent } from '../../webhooks/dispatching.ts';
-import { temporaryFolder } from '../run-cli.ts';
+import { operatorOf as commandsOf, temporaryDataFolder } from '../run-cli.ts';
 import { createTestDatabase } from '../test-database.ts';
 
 const webhook = z.strictObject({
@@ -39,31 +38,7 @@ const documents = {
   rotated: z.strictObject({ account_id: z.uuid(), previous_signs_until: z.iso.datetime().nullable() }),
 };
 
-const refused = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
-
-/** Runs a command in this process, on a store that is open beside it. */
-const run = async (environment: Record<string, string>, args: readonly string[]) => {
-  const printed = { stdout: '', stderr: '' };
-  const exitCode = await runCommandLine({
-    args: ['webhooks', ...args],
-    environment,
-    write: (text) => (printed.stdout += text),
-    writeError: (text) => (printed.stderr += text),
-  });
-  return { exitCode, ...printed };
-};
-
-const operatorOf = (environment: Record<string, string>) => ({
-  answer: async <T>(schema: z.ZodType<T>, ...args: string[]): Promise<T> => {
-    const { exitCode, stdout } = await run(environment, [...args, '--json']);
-    if (exitCode !== 0) throw new Error(`${args.join(' ')}: ${stdout}`);
-    return schema.parse(JSON.parse(stdout));
-  },
-  refusal: async (...args: string[]) => {
-    const { exitCode, stdout } = await run(environment, [...args, '--json']);
-    return { exitCode, ...refused.parse(JSON.parse(stdout)).error };
-  },
-});
+const operatorOf = (environment: Record<string, string>) => commandsOf(environment, { subject: 'webhooks' });
 
 const url = 'https://hooks.example.com/causeway?token=hidden';
 
@@ -134,7 +109,7 @@ const expectToLookAfterWebhooks = async (env: Record<string, string>, gateway: S
 };
 
 test('webhooks are listed, shown, redelivered and given new secrets beside a gateway on the embedded store', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   onTestFinished(() => gateway.close());
   await expectToLookAfterWebhooks({ DATA_DIR: dataDir }, gateway);
@@ -147,19 +122,19 @@ test('webhooks are listed, shown, redelivered and given new secrets beside a gat
     return;
   }
   onTestFinished(() => database.drop());
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openStore({ databaseUrl: database.url, dataDir }, { log: silentLog });
   onTestFinished(() => gateway.close());
   await expectToLookAfterWebhooks({ DATABASE_URL: database.url, DATA_DIR: dataDir }, gateway);
 });
 
 test('people see aligned tables, where a receiver is named by its host alone, and never a secret', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   onTestFinished(() => gateway.close());
   const env = { DATA_DIR: dataDir };
   const print = async (...args: string[]): Promise<string> => {
-    const { exitCode, stdout, stderr } = await run(env, args);
+    const { exitCode, stdout, stderr } = await operatorOf(env).print(...args);
     expect([exitCode, stderr]).toEqual([0, '']);
     return stdout;
   };
@@ -182,7 +157,7 @@ test('people see aligned tables, where a receiver is named by its host alone, an
 });
 
 test('what is not there is refused', async () => {
-  const dataDir = await temporaryFolder();
+  const dataDir = await temporaryDataFolder();
   const gateway = await openStore({ databaseUrl: null, dataDir }, { log: silentLog });
   onTestFinished(() => gateway.close());
   const operator = operatorOf({ DATA_DIR: dataDir });

@@ -10,7 +10,7 @@ import { createSegmentPool } from '../../../src/leads/embedded/segment-pool.ts';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
 import type { ImportOutcome } from '../../../src/leads/lead-keeper.ts';
 import type { Lead, LeadQuery } from '../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
 import { openFolderPlace } from '../../../src/leads/shared/folder-place.ts';
 import { openSharedKeeper } from '../../../src/leads/shared/open-shared-keeper.ts';

@@ -26,7 +26,7 @@ import {
   type EmbeddedLeadsOptions,
 } from '../../../src/leads/embedded/open-embedded-leads.ts';
 import { startReadWorker } from '../../../src/leads/embedded/read/open-reader.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { generateLeads } from '../../../src/leads/synthetic/generate-leads.ts';
 
 const signal = new AbortController().signal;

@@ -58,7 +58,7 @@ describe('an input', () => {
     },
   );
 
-  it('resumes at the right byte after a line that is too long', async () => {
+  it('resumes at the right row after a line that is too long', async () => {
     const rows = messyCsv(1200);
     const file = await writeTemporary('a.csv', rows.replace('user7,', `${'x'.repeat(1_300_000)}\nuser7,`));
     const whole = await readAll({ files: [file] });

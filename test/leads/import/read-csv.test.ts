@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCsv, type CsvPlace } from '../../../src/leads/import/read-csv.ts';
+import { readCsv } from '../../../src/leads/import/read-csv.ts';
 import type { RowBatch } from '../../../src/leads/import/row-batch.ts';
 import { buildLead } from '../build-lead.ts';
 import { plainDefaults, readText, refusals, usernames } from './read-all.ts';
@@ -173,8 +173,8 @@ async function* inPieces(content: Buffer, sizes: readonly number[]): AsyncGenera
   }
 }
 
-const collect = async (batches: AsyncIterable<RowBatch<CsvPlace>>): Promise<RowBatch<CsvPlace>[]> => {
-  const all: RowBatch<CsvPlace>[] = [];
+const collect = async (batches: AsyncIterable<RowBatch>): Promise<RowBatch[]> => {
+  const all: RowBatch[] = [];
   for await (const batch of batches) all.push(batch);
   return all;
 };
@@ -195,7 +195,8 @@ describe('any CSV file', () => {
             [['username', 'bio', 'followers', 'city'].join(delimiter), ...lines].join(lineBreak),
           );
           const batches = await collect(
-            readCsv(() => inPieces(content, sizes), null, {
+            readCsv(inPieces(content, sizes), {
+              skip: 0,
               file: 'profiles.csv',
               delimiter,
               hasHeader: true,
@@ -214,26 +215,40 @@ describe('any CSV file', () => {
     );
   });
 
-  it('is read to its end, each byte once, whatever it contains', async () => {
+  it('is read to its end, each row once, from any row on, whatever it contains', async () => {
     const piece = fc.constantFrom('a', '"', ',', '\n', '\r\n', 'mira,5\n', '"x\ny",5\n', '""', 'é', '\n"');
     await fc.assert(
       fc.asyncProperty(
         fc.array(piece, { maxLength: 40 }),
         fc.integer({ min: 1, max: 30 }),
-        async (pieces, size) => {
+        fc.nat({ max: 10 }),
+        async (pieces, size, skip) => {
           const content = Buffer.from(`username,followers\n${pieces.join('')}`);
-          const read = (sizes: readonly number[]): Promise<RowBatch<CsvPlace>[]> =>
+          const read = (sizes: readonly number[], from = 0): Promise<RowBatch[]> =>
             collect(
-              readCsv(() => inPieces(content, sizes), null, {
+              readCsv(inPieces(content, sizes), {
+                skip: from,
                 file: 'profiles.csv',
                 hasHeader: true,
                 defaults: plainDefaults,
                 onUnusedColumns: () => {},
               }),
             );
+          const rowsOf = (batches: readonly RowBatch[]): unknown[] => [
+            batches.flatMap(({ leads }) => leads),
+            batches.flatMap(({ rejected }) => rejected),
+          ];
           const atOnce = await read([1_000_000]);
-          expect(await read([size])).toEqual(atOnce);
-          for (const { next } of atOnce) expect(next.byte).toBe(content.length);
+          const inParts = await read([size]);
+          expect(rowsOf(inParts)).toEqual(rowsOf(atOnce));
+          const rest = await read([size], skip);
+          const [leads = [], rejected = []] = rowsOf(atOnce) as unknown[][];
+          const [restLeads = [], restRejected = []] = rowsOf(rest) as unknown[][];
+          expect(leads.slice(leads.length - restLeads.length)).toEqual(restLeads);
+          expect(rejected.slice(rejected.length - restRejected.length)).toEqual(restRejected);
+          expect(restLeads.length + restRejected.length).toBe(
+            Math.max(0, leads.length + rejected.length - skip),
+          );
           // No whole good row is lost to what stands before it.
           const good = pieces
             .join('')

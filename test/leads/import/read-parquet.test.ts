@@ -119,7 +119,7 @@ describe('a Parquet file', () => {
     const { parquetMetadata } = await import('hyparquet');
     const content = twoColumns(10);
     expect(parquetMetadata(content.buffer as ArrayBuffer).row_groups).toHaveLength(1);
-    const { slicesOf } = await import('../../../src/leads/import/parquet-slices.ts');
+    const { slicesOf } = await import('../../../src/leads/import/read-parquet.ts');
     const metadata = parquetMetadata(content.buffer as ArrayBuffer);
     for (const column of metadata.row_groups[0]?.columns ?? [])
       if (column.meta_data !== undefined) column.meta_data.total_uncompressed_size = 2n ** 30n;

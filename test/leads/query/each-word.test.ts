@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { characterKind, characterKinds } from '../../../src/leads/query/character-kinds.ts';
 import { eachWord } from '../../../src/leads/query/each-word.ts';
 import { leadTerms } from '../../../src/leads/query/lead-terms.ts';
 import { queryTerms } from '../../../src/leads/query/search-terms.ts';
@@ -81,26 +80,3 @@ describe('the terms of a profile and of a query', () => {
     );
   });
 });
-
-describe('a character that is folded alone', () => {
-  it('never composes with the character before it', () => {
-    const composing: string[] = [];
-    for (let codePoint = 0; codePoint < 0x20000; codePoint += 1)
-      composing.push(...composedFollowers(codePoint).filter(isFoldedAlone));
-    expect(composing).toEqual([]);
-  });
-});
-
-/** What Unicode composes to this character after the first of its parts; nothing for any other character. */
-const composedFollowers = (codePoint: number): string[] => {
-  const character = String.fromCodePoint(codePoint);
-  const decomposed = character.normalize('NFD');
-  return decomposed !== character && decomposed.normalize('NFC') === character
-    ? Array.from(decomposed).slice(1)
-    : [];
-};
-
-const isFoldedAlone = (character: string): boolean => {
-  const kind = characterKind(character.codePointAt(0) ?? 0);
-  return kind !== characterKinds.entangled && kind !== characterKinds.dropped;
-};

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareLeads } from '../../../src/leads/query/lead-order.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { arbitraryCharacters } from './arbitrary-characters.ts';
 import { buildLead } from '../build-lead.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { queryProblem, queryTerms } from '../../../src/leads/query/search-terms.ts';
 import { buildLead } from '../build-lead.ts';
 

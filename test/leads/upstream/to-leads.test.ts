@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkLead } from '../../../src/leads/query/check-lead.ts';
 import type { Lead } from '../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../reference-search.ts';
 import { toLeads } from '../../../src/leads/upstream/to-leads.ts';
 import { usernameKey } from '../../../src/leads/query/username-key.ts';
 import { buildLead } from '../build-lead.ts';

@@ -8,7 +8,7 @@ import {
 import { silentLog } from '../../../src/kit/log.ts';
 import type { ImageRequest } from '../../../src/providers/image/image-provider.ts';
 import { ProviderError } from '../../../src/providers/provider-error.ts';
-import { newJobRecord } from '../../../src/store/new-job-record.ts';
+import { newJobRecord } from '../../../src/store/commands/job-table.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { rejectionOf } from '../../providers/collect.ts';
 import { opening, queuedJob } from '../../store/builders.ts';

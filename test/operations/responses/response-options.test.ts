@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { responseInput } from '../../../src/operations/responses/response-input.ts';
-import { toChatOptions, toShownRequest } from '../../../src/operations/responses/response-options.ts';
+import { toChatOptions, toShownRequest } from '../../../src/operations/responses/response-object.ts';
 
 const read = (more: object) => responseInput.parse({ input: 'Hi', ...more });
 const optionsOf = (more: object) => toChatOptions(read(more));

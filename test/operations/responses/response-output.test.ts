@@ -4,10 +4,9 @@ import type { JobEvent } from '../../../src/jobs/executor.ts';
 import {
   jobIdOfItem,
   jobIdOfResponse,
-  outputItemId,
   responseId,
-} from '../../../src/operations/responses/response-ids.ts';
-import { createResponseOutput } from '../../../src/operations/responses/response-output.ts';
+} from '../../../src/operations/responses/response-object.ts';
+import { createResponseOutput, outputItemId } from '../../../src/operations/responses/response-output.ts';
 import { arbitraryPieces, gather, jobId } from './response-pieces.ts';
 
 const content = (text: string): JobEvent => ({ type: 'content', text });

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
-import type { ItemEnd, OutputItem, ResponseEvent } from '../../../src/operations/responses/output-items.ts';
-import { createResponseOutput } from '../../../src/operations/responses/response-output.ts';
+import {
+  createResponseOutput,
+  type ItemEnd,
+  type OutputItem,
+  type ResponseEvent,
+} from '../../../src/operations/responses/response-output.ts';
 
 export const jobId = '0b9f6c1e-3a55-4c7e-9d1a-5b2f1c8e7a10';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { outputItemId } from '../../../src/operations/responses/response-ids.ts';
+import { outputItemId } from '../../../src/operations/responses/response-output.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
+import { execute } from '../../../src/operations/execute.ts';
 import type { AccountCall, Services } from '../../../src/operations/operation.ts';
 import { resolveReferences } from '../../../src/operations/responses/response-messages.ts';
 import type { Job } from '../../../src/store/store.ts';
@@ -67,25 +68,35 @@ describe('references in a request', () => {
   });
 
   it('are not looked up again for a request that is repeated: what they named may be gone', async () => {
-    const services = {
-      config: { responsesMaxBytes: 1_000 },
-      clock: { now: () => 0 },
-      catalogs: { for: () => ({ find: () => ({ sku: responsesJob.model }) }) },
-      store: {
-        findReplay: async () => ({ outcome: 'replayed', job: responsesJob }),
-        getJob: () => Promise.reject(new Error('it was looked up')),
-      },
-    } as unknown as Services;
+    const services = (earlier: Job | null) =>
+      ({
+        config: { responsesMaxBytes: 1_000, chatDeadlineMs: 0 },
+        clock: { now: () => 0 },
+        accountLimiter: { consume: () => Promise.resolve() },
+        catalogs: {
+          refresh: () => Promise.resolve(),
+          for: () => ({ find: () => ({ sku: responsesJob.model }) }),
+        },
+        jobs: {
+          isDraining: () => false,
+          wait: async () => ({ ...responsesJob, status: 'done', result: '{}' }),
+        },
+        store: {
+          findReplay: async () => (earlier === null ? null : { outcome: 'replayed', job: earlier }),
+          getJob: () => Promise.reject(new Error('it was looked up')),
+        },
+      }) as unknown as Services;
     const request = { model: responsesJob.model, input: [{ type: 'item_reference', id: itemIdOf(1) }] };
-    const call = { caller: { accountId: 'account' } } as AccountCall;
-    const idempotency = { endpoint: 'create_response', key: 'k', bodyHash: 'h' };
-    expect(await createResponse.sale.prepaid?.open(request, call, services, idempotency)).toEqual({
-      job: responsesJob,
-      isReplayed: true,
+    const call = {
+      transport: 'rest',
+      caller: { accountId: 'account' },
+      idempotencyKey: 'k',
+      memory: { settleBody: () => undefined },
+    } as unknown as AccountCall;
+    expect(await execute(createResponse, request, call, services(responsesJob))).toMatchObject({
+      headers: { 'idempotent-replayed': 'true' },
     });
-    await expect(createResponse.sale.prepaid?.open(request, call, services, null)).rejects.toThrow(
-      'it was looked up',
-    );
+    await expect(execute(createResponse, request, call, services(null))).rejects.toThrow('it was looked up');
   });
 
   it('ask for nothing when their id is none of ours', async () => {

@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
-import type { ResponseInput } from '../../../src/operations/responses/response-input.ts';
+import {
+  type ResponseInput,
+  checkResponseRequest,
+} from '../../../src/operations/responses/response-input.ts';
 import { toMessages } from '../../../src/operations/responses/response-messages.ts';
-import { toChatOptions, toShownRequest } from '../../../src/operations/responses/response-options.ts';
-import { checkResponseRequest } from '../../../src/operations/responses/response-rules.ts';
+import { toChatOptions, toShownRequest } from '../../../src/operations/responses/response-object.ts';
 import { validate } from '../../../src/operations/validate.ts';
 
 /** Null when the request passes. */

@@ -3,7 +3,7 @@ import { ResponseStream } from 'openai/lib/responses/ResponseStream';
 import { describe, expect, it } from 'vitest';
 import { createJobFeed } from '../../../src/jobs/job-feed.ts';
 import type { JobEvent } from '../../../src/jobs/executor.ts';
-import type { ItemEnd } from '../../../src/operations/responses/output-items.ts';
+import type { ItemEnd } from '../../../src/operations/responses/response-output.ts';
 import {
   asJson,
   readResponse,
@@ -12,10 +12,8 @@ import {
 } from '../../../src/operations/responses/response-object.ts';
 import { createResponse } from '../../../src/operations/responses/create-response.ts';
 import type { AccountCall, ServerSentEvent, Services } from '../../../src/operations/operation.ts';
-import {
-  streamFinishedResponse,
-  streamLiveResponse,
-} from '../../../src/operations/responses/response-stream.ts';
+import { streamLive, streamStored } from '../../../src/operations/chat/answer-text-job.ts';
+import { createResponseStream } from '../../../src/operations/responses/response-stream.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { arbitraryPieces, gather, jobId } from './response-pieces.ts';
 import { responsesJob, responsesRequest } from './responses-job.ts';
@@ -44,7 +42,7 @@ interface WireEvent {
   response?: ResponseObject;
 }
 
-const collect = async (events: AsyncIterable<ServerSentEvent>): Promise<WireEvent[]> => {
+const collect = async (events: AsyncIterable<ServerSentEvent> | ServerSentEvent[]): Promise<WireEvent[]> => {
   const all = await Array.fromAsync(events);
   return all.map(({ event, data }) => {
     const parsed = JSON.parse(data) as WireEvent;
@@ -55,12 +53,15 @@ const collect = async (events: AsyncIterable<ServerSentEvent>): Promise<WireEven
 
 const never = new AbortController().signal;
 
-const streamLive = (pieces: JobEvent[], finished: Job): Promise<WireEvent[]> => {
+const replay = (job: Job): Promise<WireEvent[]> => collect(streamStored(createResponseStream(job.id), job));
+
+const follow = (pieces: JobEvent[], finished: Job): Promise<WireEvent[]> => {
   const feed = createJobFeed<JobEvent>();
   for (const piece of pieces) feed.emit(piece);
   feed.end();
   const live = { feed, finished: Promise.resolve(finished) };
-  return collect(streamLiveResponse({ job: responsesJob, live, finished: () => live.finished }, never));
+  const stream = createResponseStream(responsesJob.id);
+  return collect(streamLive(stream, { job: responsesJob, live, finished: () => live.finished }, never));
 };
 
 /** What the openai package puts together from the events; the last one comes without its output. */
@@ -94,7 +95,7 @@ describe('the events of a response', () => {
       fc.asyncProperty(arbitraryPieces, ends, async (pieces, end) => {
         const job = finish(pieces, end);
         const response = readResponse(job);
-        for (const events of [await streamLive(pieces, job), await collect(streamFinishedResponse(job))]) {
+        for (const events of [await follow(pieces, job), await replay(job)]) {
           expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
           expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
             'response.created',
@@ -112,8 +113,8 @@ describe('the events of a response', () => {
 
   it('begin with the same response whether it is made now or was made before', async () => {
     const job = finish([{ type: 'content', text: 'Hi' }], 'completed');
-    const [live] = await streamLive([], job);
-    const [replayed] = await collect(streamFinishedResponse(job));
+    const [live] = await follow([], job);
+    const [replayed] = await replay(job);
     expect(replayed).toEqual(live);
     expect(live?.response).toMatchObject({
       status: 'in_progress',
@@ -128,7 +129,7 @@ describe('the events of a response', () => {
   it('end with response.failed when the job failed, also when it left no result', async () => {
     const error = { type: 'server_error', code: 'upstream_error', message: 'It failed.' };
     const failed: Job = { ...responsesJob, status: 'failed', request: '', error };
-    const events = await streamLive([{ type: 'content', text: 'Hal' }], failed);
+    const events = await follow([{ type: 'content', text: 'Hal' }], failed);
     expect(events.at(-1)).toMatchObject({
       type: 'response.failed',
       response: {
@@ -145,7 +146,7 @@ describe('the events of a response', () => {
   });
 
   it('end with response.failed and the way to read on when waiting is given up', async () => {
-    const events = await collect(streamFinishedResponse(responsesJob));
+    const events = await replay(responsesJob);
     expect(events.map(({ type }) => type)).toEqual([
       'response.created',
       'response.in_progress',
@@ -180,7 +181,8 @@ describe('the events of a response', () => {
     feed.emit({ type: 'content', text: 'Hi' });
     const gone = new AbortController();
     const live = { feed, finished: new Promise<Job>(() => undefined) };
-    const events = streamLiveResponse(
+    const events = streamLive(
+      createResponseStream(responsesJob.id),
       { job: responsesJob, live, finished: () => live.finished },
       gone.signal,
     );

@@ -1,12 +1,13 @@
-import type { ResponseJobRequest } from '../../../src/operations/responses/response-object.ts';
+import type { TextJobRequest } from '../../../src/operations/chat/run-text-job.ts';
+import type { KeptRequest } from '../../../src/operations/responses/response-object.ts';
 import type { Job } from '../../../src/store/store.ts';
 import { jobId } from './response-pieces.ts';
 
-export const responsesRequest: ResponseJobRequest = {
+export const responsesRequest: TextJobRequest & KeptRequest = {
   messages: [{ role: 'user', content: 'Hi' }],
   options: {},
   maxOutputTokens: 100,
-  price: { unit: 'call', price: '0.01' },
+  price: { unit: 'call', price: 10_000_000n },
   shown: {
     instructions: 'Be brief.',
     max_output_tokens: 100,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { refundLostVideo } from '../../../src/operations/videos/refund-lost-video.ts';
+import { refundLostVideo } from '../../../src/operations/videos/get-video-content.ts';
 import type { Services } from '../../../src/operations/operation.ts';
 
 const madeAt = 1_800_000_000_000;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createJobRunner, leaseMs, type JobRunner } from '../../../src/jobs/job-runner.ts';
+import { leaseMs } from '../../../src/jobs/job-queue.ts';
+import { createJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
 import {
   createRunVideo,
   videoKeepMs,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/kit/errors.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import { billedSeconds, durationOf, priceVideo } from '../../../src/operations/videos/video-price.ts';
+import { billedSeconds, durationOf, priceVideo } from '../../../src/operations/videos/create-video.ts';
 
 const seconds = fc.integer({ min: 4, max: 30 });
 const clips = fc.array(fc.double({ min: 0.5, max: 120, noNaN: true }), { minLength: 1, maxLength: 3 });

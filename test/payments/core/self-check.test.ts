@@ -10,7 +10,7 @@ import {
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { NetworkStatus, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
 import { permit2Addresses } from '../../chains/permit2-code.ts';

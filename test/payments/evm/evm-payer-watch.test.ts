@@ -5,19 +5,11 @@ import { createContractPayers, watchPayer } from '../../../src/payments/evm/evm-
 it('a settlement that ends before the node tells of the payer’s code keeps no part of the budget', async () => {
   const contractPayers = createContractPayers({ now: () => 0 });
   const signal = new AbortController().signal;
-  const authorization = {
-    from: '0x01',
-    to: '0x02',
-    value: '1',
-    validAfter: '0',
-    validBefore: '1',
-    nonce: '0x03',
-  } as const;
+  const authorization = { payer: '0x01', method: 'eip3009' } as const;
   for (let settlement = 0; settlement < 30; settlement += 1) {
     const code = Promise.withResolvers<string>();
     const chain = createEvmChain({ request: () => code.promise }, signal);
-    const payload = { signature: '0x', authorization } as const;
-    const watch = watchPayer({ payer: '0x01', payload, chain, contractPayers });
+    const watch = watchPayer({ authorization, chain, contractPayers });
     const reading = watch.readMaxGas();
     watch.end();
     code.resolve('0x60');

@@ -13,10 +13,11 @@ import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from 'vi
 import { bscTestnet } from 'viem/chains';
 import { x402ExactPermit2ProxyABI } from '@x402/evm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PaymentOrder } from '../../../src/payments/core/facilitator.ts';
 import type { PaymentAsset } from '../../../src/payments/core/network-family.ts';
-import { parseProof } from '../../../src/payments/core/parse-proof.ts';
+import { parseProof } from '../../../src/payments/parse-proof.ts';
 import { createEvmChain, type EvmChain } from '../../../src/payments/evm/evm-chain.ts';
-import { findEvmOutcome, type EvmOrder } from '../../../src/payments/evm/evm-outcome.ts';
+import { findEvmOutcome } from '../../../src/payments/evm/evm-outcome.ts';
 import { createJsonRpc, type JsonRpc } from '../../../src/payments/core/json-rpc.ts';
 import { toEvmPayload, type Permit2Payload } from '../../../src/payments/evm/evm-payload.ts';
 import { answeringContract } from '../../chains/answering-contract.ts';
@@ -43,16 +44,18 @@ const permit2Abi = parseAbi([
 ]);
 const erc20Abi = parseAbi(['function transfer(address to, uint256 amount) returns (bool)']);
 
-type Order = EvmOrder & { payload: Permit2Payload };
+type Order = PaymentOrder & { signed: Permit2Payload };
 
 /** A signed payment of the usual price, with the terms that it answers. */
 const order = async (buyer: BnbBuyer, asset: PaymentAsset | null = null): Promise<Order> => {
   const networks = [{ ...fixture.network, asset }];
   const challenge = fixture.openGate({ networks }).challenge({ price, ...overRest });
-  const payload = toEvmPayload(parseProof(await buyer.prove(challenge)).payload);
-  const [requirements] = challenge.paymentRequired.accepts;
-  if (requirements === undefined || !('permit2Authorization' in payload)) throw new Error('no Permit2 proof');
-  return { payload, requirements };
+  const signed = toEvmPayload(parseProof(await buyer.prove(challenge)).payload);
+  const { resource, accepts } = challenge.paymentRequired;
+  const [requirements] = accepts;
+  if (requirements === undefined || !('permit2Authorization' in signed)) throw new Error('no Permit2 proof');
+  const payload = { x402Version: 2, resource, accepted: requirements, payload: signed } as const;
+  return { payload, requirements, signed };
 };
 
 const send = async (from: { privateKey: Hex }, call: { to?: Address; data: Hex }): Promise<Hex> => {
@@ -68,7 +71,7 @@ const send = async (from: { privateKey: Hex }, call: { to?: Address; data: Hex }
 };
 
 /** The call of x402's proxy that settles the payment. */
-const settleCall = ({ payload: { permit2Authorization: permit, signature } }: Order): Hex =>
+const settleCall = ({ signed: { permit2Authorization: permit, signature } }: Order): Hex =>
   encodeFunctionData({
     abi: x402ExactPermit2ProxyABI,
     functionName: 'settle',
@@ -126,7 +129,7 @@ const chainThat = (answer: (method: string) => { result: unknown } | null): EvmC
     new AbortController().signal,
   );
 
-const nonceOf = ({ payload }: Order): bigint => BigInt(payload.permit2Authorization.nonce);
+const nonceOf = ({ signed }: Order): bigint => BigInt(signed.permit2Authorization.nonce);
 const { proxy, permit2 } = permit2Addresses;
 
 describe('what the chain says of a payment through Permit2', () => {
@@ -171,8 +174,11 @@ describe('what the chain says of a payment through Permit2', () => {
 
   it('cannot be asked of a node of another chain', async () => {
     const buyer = await fixture.createBuyer();
-    const { payload, requirements } = await order(buyer);
-    const elsewhere: Order = { payload, requirements: { ...requirements, network: 'eip155:56' } };
+    const payment = await order(buyer);
+    const elsewhere: Order = {
+      ...payment,
+      requirements: { ...payment.requirements, network: 'eip155:56' },
+    };
     await expect(findEvmOutcome(chain, elsewhere, null)).rejects.toThrow('the node serves another chain');
   });
 

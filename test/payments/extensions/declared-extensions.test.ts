@@ -6,8 +6,7 @@ import {
   validateDiscoveryExtensionSpec,
 } from '@x402/extensions/bazaar';
 import { describe, expect, it, vi } from 'vitest';
-import { bazaar } from '../../../src/payments/extensions/bazaar.ts';
-import { declareExtensions } from '../../../src/payments/extensions/declared-extensions.ts';
+import { bazaar, declareExtensions } from '../../../src/payments/extensions/declared-extensions.ts';
 import type { Extension } from '../../../src/payments/core/wire.ts';
 import { describeSale } from './sale.ts';
 

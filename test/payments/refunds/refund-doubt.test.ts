@@ -74,7 +74,7 @@ describe('a refund on EVM whose nonce is used', () => {
     const rpc = {
       request: (method: string, params: readonly unknown[]) => Promise.resolve(answers[method]?.(params)),
     };
-    return createEvmRefundChain({ rpc, secondLookMs: 1 }).findOutcome(
+    return createEvmRefundChain({ rpc }).findOutcome(
       {
         id: 'refund',
         asset: account.address,

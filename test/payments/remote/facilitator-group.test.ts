@@ -8,10 +8,8 @@ import type {
   OutgoingTransaction,
   PaymentOrder,
 } from '../../../src/payments/core/facilitator.ts';
-import { createRemoteFacilitator } from '../../../src/payments/remote/remote-facilitator.ts';
-import { createRemoteOutcome } from '../../../src/payments/remote/remote-outcome.ts';
 import { createJsonRpc } from '../../../src/payments/core/json-rpc.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -96,28 +94,16 @@ const order: PaymentOrder = {
 const createGroup = (urls: [string, ...string[]]) => {
   const time = { nowMs: 0 };
   const troubles: string[] = [];
-  const now = (): number => Date.now();
-  const rpc = createJsonRpc({ url: noNode, timeoutMs: timeouts.rpcMs });
-  const outcome = createRemoteOutcome({ network, rpc, timeouts, takesUnchecked: false, now });
-  const create = (url: string) =>
-    createRemoteFacilitator({
-      network,
-      url,
-      cdpKey: null,
-      outcome,
-      timeouts,
-      log: silentLog,
-      now,
-      nowMs: () => time.nowMs,
-      onTrouble: () => void troubles.push(url),
-    });
-  const [first, ...others] = urls;
   const group = createFacilitatorGroup({
-    family: network.family,
-    members: [create(first), ...others.map(create)],
-    outcome,
+    network,
+    endpoints: urls.map((url) => ({ url, cdpKey: null })),
+    rpc: createJsonRpc({ url: noNode, timeoutMs: timeouts.rpcMs }),
     timeouts,
-    now,
+    takesUnchecked: false,
+    log: silentLog,
+    now: () => Date.now(),
+    nowMs: () => time.nowMs,
+    onTrouble: (url) => void troubles.push(url),
   });
   return { group, time, troubles };
 };

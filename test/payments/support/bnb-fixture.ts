@@ -8,7 +8,7 @@ import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { systemClock } from '../../../src/kit/clock.ts';
 import { silentLog } from '../../../src/kit/log.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import {
   createX402Gate,
   type Challenge,
@@ -19,6 +19,7 @@ import {
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startBnbChain, type BnbChain } from '../../chains/bnb-chain.ts';
+import { layStore } from '../../data-template.ts';
 import { describeSale } from '../extensions/sale.ts';
 
 /** $0.10 in the smallest unit of BNB Chain's USDC. */
@@ -48,7 +49,7 @@ const tenUsd = 10n ** 19n;
 export const startBnbFixture = async (): Promise<BnbFixture> => {
   const chain = await startBnbChain();
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-bnb-'));
-  const store = await openSqliteStore({ file: join(dataDir, 'store.sqlite') });
+  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
   const gates: X402Gate[] = [];
   const network: PayableNetwork = {
     network: chain.network,

@@ -6,7 +6,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { Challenge } from '../../../src/payments/core/challenge.ts';
-import type { Proofs } from '../../../src/payments/core/parse-proof.ts';
+import type { Proofs } from '../../../src/payments/parse-proof.ts';
 import type { Chains } from '../../chains/start-chains.ts';
 
 export type ChainName = 'base' | 'solana';

@@ -7,7 +7,7 @@ import { AppError } from '../../../src/kit/errors.ts';
 import { sha256 } from '../../../src/kit/ids.ts';
 import { silentLog } from '../../../src/kit/log.ts';
 import { parseUsd } from '../../../src/kit/money.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import {
   createX402Gate,
   type PayOutcome,
@@ -19,6 +19,7 @@ import {
 import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
+import { layStore } from '../../data-template.ts';
 import { describeSale, overMcp, overRest } from '../extensions/sale.ts';
 
 import { createBuyer, type Buyer, type ChainName } from './buyer.ts';
@@ -47,7 +48,7 @@ export const startGateFixture = async (): Promise<GateFixture> => {
   const chains = await startChains();
   const { base, solana } = chains;
   const dataDir = await mkdtemp(join(tmpdir(), 'causeway-x402-'));
-  const store = await openSqliteStore({ file: join(dataDir, 'store.sqlite') });
+  const store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
   await base.mint(base.buyer.address, 1_000_000_000n);
   await solana.mint(solana.buyer.address, 1_000_000_000n);
   const localNetworks: PayableNetwork[] = [

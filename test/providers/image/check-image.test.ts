@@ -1,8 +1,7 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkImage } from '../../../src/providers/image/check-image.ts';
-import { maxPixels } from '../../../src/providers/image/decode-image.ts';
-import { loadSharp } from '../../../src/providers/image/load-sharp.ts';
+import { maxPixels, withSharp } from '../../../src/providers/image/decode-image.ts';
 import { makeBomb, makeImage, makeNoise, svg } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 
@@ -19,7 +18,7 @@ beforeAll(async () => {
     images.set(`${format} noise`, await noise.clone().toFormat(format).toBuffer());
   images.set('interlaced png', await noise.clone().png({ progressive: true }).toBuffer());
   images.set('progressive jpeg', await noise.clone().jpeg({ progressive: true }).toBuffer());
-  await loadSharp();
+  await withSharp(() => Promise.resolve(), { signal: noAbort() });
 });
 
 const image = (name: string): Buffer => images.get(name) ?? Buffer.alloc(0);

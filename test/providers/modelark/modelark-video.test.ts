@@ -9,7 +9,7 @@ import type { Outbound } from '../../../src/http/outbound.ts';
 import { createModelarkVideo } from '../../../src/providers/modelark/modelark-video.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
-import { createVideoUpstream, type VideoUpstream } from '../../../src/providers/video/video-upstream.ts';
+import { createUpstream, type Upstream } from '../../../src/providers/upstream.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
 import { collectBytes } from '../video/collect-bytes.ts';
 import { readClip } from '../video/read-clip.ts';
@@ -31,7 +31,7 @@ let outbound: Outbound;
 let movMaker: MovMaker;
 let directory: string;
 let clip: Buffer;
-const open: VideoUpstream[] = [];
+const open: Upstream[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'causeway-modelark-'));
@@ -50,7 +50,7 @@ beforeEach(async () => {
 
 const create = (different: { timeouts?: typeof timeouts; baseUrl?: string } = {}): VideoProvider => {
   const times = different.timeouts ?? timeouts;
-  const upstream = createVideoUpstream({ apiKey: 'ark-key', timeouts: times });
+  const upstream = createUpstream({ apiKey: 'ark-key', timeouts: times });
   open.push(upstream);
   return createModelarkVideo({
     baseUrl: different.baseUrl ?? stub.origin,
@@ -357,7 +357,7 @@ describe('the result of a ModelArk task', () => {
   it('is never fetched from an address that is not public', async () => {
     finish({ kind: 'file', bytes: clip });
     const guarded = createOutbound({ allowsLoopback: false, userAgent: 'test' });
-    const upstream = createVideoUpstream({ apiKey: null, timeouts });
+    const upstream = createUpstream({ apiKey: null, timeouts });
     open.push(upstream);
     const provider = createModelarkVideo({
       baseUrl: stub.origin,

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { FilmEncoding } from '../../../src/providers/sandbox/video/encode/encode-film.ts';
-import type { FilmReport } from '../../../src/providers/sandbox/video/encode/worker.ts';
+import type { FilmEncoding } from '../../../src/providers/sandbox/video/encode-film.ts';
+import type { FilmReport } from '../../../src/providers/sandbox/video/encode-worker.ts';
 
 const seconds = 3_600;
 const fps = 24;
@@ -15,8 +15,8 @@ const startEncoding = async (): Promise<ChildProcess> => {
   const folder = await mkdtemp(join(tmpdir(), 'causeway-film-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const still = join(folder, 'still');
-  await writeFile(still, Buffer.alloc(320 * 180 * 3));
-  const encoder = fork(new URL('../../../src/providers/sandbox/video/encode/worker.ts', import.meta.url), {
+  await writeFile(still, Buffer.alloc(320 * 180 * 4));
+  const encoder = fork(new URL('../../../src/providers/sandbox/video/encode-worker.ts', import.meta.url), {
     execArgv: [],
     env: {},
   });
@@ -36,7 +36,6 @@ const startEncoding = async (): Promise<ChildProcess> => {
     },
     stills: [still],
     film: join(folder, 'film'),
-    lastFrame: null,
   };
   encoder.send(task);
   expect(await nextReport(encoder)).toEqual({ made: 1 });

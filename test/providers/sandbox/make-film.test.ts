@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { FilmPlan } from '../../../src/providers/sandbox/video/film-plan.ts';
+import type { FilmPlan } from '../../../src/providers/sandbox/video/plan-film.ts';
 import { makeFilm } from '../../../src/providers/sandbox/video/make-film.ts';
 import { makeScans } from '../../media/input-images.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
@@ -16,7 +16,7 @@ const plan: FilmPlan = {
   container: 'mp4',
   hasSound: false,
   hasLastFrame: false,
-  shots: [{ kind: 'image', place: 'begin', file: 'input-0.jpeg' }],
+  shots: [{ kind: 'image', file: 'input-0.jpeg' }],
   card: { caption: 'x', seed: 'x' },
 };
 

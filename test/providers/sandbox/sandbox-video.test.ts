@@ -217,6 +217,22 @@ describe('a film of the sandbox', () => {
     expect(await colourOf(lastFrame.bytes)).toBe('blue');
   });
 
+  it('has the colours that its header says', async () => {
+    const red = await makeImage('png', { width: 40, height: 40, colour: '#ff0000' });
+    const { bytes } = await film({ inputs: [videoInput('first_frame', 'image/png', red)] });
+    const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+    const track = await input.getPrimaryVideoTrack();
+    const colourSpace = { primaries: 'bt709', transfer: 'bt709', matrix: 'smpte170m', fullRange: false };
+    expect((await track?.getDecoderConfig())?.colorSpace).toMatchObject(colourSpace);
+    const sample = await new VideoSampleSink(track!).getSample(0);
+    const planes = new Uint8Array(sample!.allocationSize());
+    await sample!.copyTo(planes);
+    sample!.close();
+    input.dispose();
+    // The brightness of red by the matrix of BT.601.
+    expect(Math.abs(planes[0]! - 81)).toBeLessThan(3);
+  });
+
   it('keeps the length and shape of the clip that it edits', async () => {
     const clip = await readClip('square.mp4');
     const { bytes } = await film({
@@ -225,6 +241,15 @@ describe('a film of the sandbox', () => {
       inputs: [videoInput('reference_video', 'video/mp4', clip)],
     });
     expect(await probe(bytes)).toMatchObject({ seconds: 2, width: 480, height: 480 });
+  });
+
+  it('is removed soon after it was fetched', async () => {
+    const { provider, task } = await film();
+    await provider.sweep();
+    expect(await readdir(directory)).toContain(task);
+    now += 11 * 60_000;
+    await provider.sweep();
+    expect(await readdir(directory)).not.toContain(task);
   });
 
   it('has no last frame to fetch when none was asked for', async () => {

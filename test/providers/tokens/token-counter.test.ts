@@ -2,8 +2,11 @@ import * as fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/kit/log.ts';
-import { sliceText, wholeTextLength } from '../../../src/providers/tokens/slices.ts';
-import { createTokenCounter } from '../../../src/providers/tokens/token-counter.ts';
+import {
+  createTokenCounter,
+  sliceText,
+  wholeTextLength,
+} from '../../../src/providers/tokens/token-counter.ts';
 import { noAbort } from '../collect.ts';
 
 const counter = createTokenCounter({ log: silentLog });

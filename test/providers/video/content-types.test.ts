@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { audioContentType } from '../../../src/providers/video/audio-content-type.ts';
-import { toContent } from '../../../src/providers/video/to-content.ts';
-import { videoContentType } from '../../../src/providers/video/video-content-type.ts';
+import { audioContentType, videoContentType } from '../../../src/providers/video/content-type.ts';
+import { toContent } from '../../../src/providers/video/result-content.ts';
 import { collectBytes } from './collect-bytes.ts';
 
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');

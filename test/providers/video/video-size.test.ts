@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { videoResolutions } from '../../../src/providers/video/video-provider.ts';
-import { ratioProportion } from '../../../src/providers/video/ratio-proportion.ts';
 import { videoRatios, type VideoRatio } from '../../../src/providers/video/video-provider.ts';
-import { videoSize } from '../../../src/providers/video/video-size.ts';
+import { ratioProportion, videoSize } from '../../../src/providers/video/video-size.ts';
 
 const named = videoRatios.filter((ratio): ratio is Exclude<VideoRatio, 'adaptive'> => ratio !== 'adaptive');
 

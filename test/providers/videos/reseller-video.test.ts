@@ -7,9 +7,9 @@ import { namedInputs, promptOf, videoInput as contract } from '../../../src/oper
 import { createOutbound } from '../../../src/http/create-outbound.ts';
 import type { Outbound } from '../../../src/http/outbound.ts';
 import { createMovMaker, type MovMaker } from '../../../src/providers/video/to-mov.ts';
-import { videoContentType } from '../../../src/providers/video/video-content-type.ts';
+import { videoContentType } from '../../../src/providers/video/content-type.ts';
 import type { VideoProvider } from '../../../src/providers/video/video-provider.ts';
-import { createVideoUpstream, type VideoUpstream } from '../../../src/providers/video/video-upstream.ts';
+import { createUpstream, type Upstream } from '../../../src/providers/upstream.ts';
 import { createResellerVideo } from '../../../src/providers/videos/reseller-video.ts';
 import { failing, limits, openOutbound, startRaw } from '../../http/local-hosts.ts';
 import { noAbort, rejectionOf } from '../collect.ts';
@@ -31,7 +31,7 @@ let outbound: Outbound;
 let movMaker: MovMaker;
 let directory: string;
 let clip: Buffer;
-const open: VideoUpstream[] = [];
+const open: Upstream[] = [];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'causeway-reseller-'));
@@ -49,7 +49,7 @@ beforeEach(async () => {
 });
 
 const create = (times = timeouts, baseUrl = `${stub.origin}/v1`, wayOut = outbound): VideoProvider => {
-  const upstream = createVideoUpstream({ apiKey: 'sk-reseller', timeouts: times });
+  const upstream = createUpstream({ apiKey: 'sk-reseller', timeouts: times });
   open.push(upstream);
   const from = { baseUrl, upstream, outbound: wayOut, movMaker, timeouts: times, log: silentLog };
   return createResellerVideo(from);
@@ -194,7 +194,7 @@ describe('the report of a reseller’s video', () => {
     ],
     [
       { status: 'in_progress', progress: 'half' },
-      { state: 'pending', progress: 0 },
+      { state: 'pending', progress: null },
     ],
     [{ status: 'rendering' }, { state: 'pending', progress: null }],
     [{ status: 'completed', progress: 100 }, { state: 'done' }],

@@ -3,17 +3,19 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { silentLog } from '../../../src/kit/log.ts';
 import { systemClock } from '../../../src/kit/clock.ts';
-import { parseProof, paymentIdentity } from '../../../src/payments/core/parse-proof.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import { parseProof, paymentIdentity } from '../../../src/payments/parse-proof.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import { createX402Gate, type X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment, Store } from '../../../src/store/store.ts';
 import { startChains, type Chains } from '../../chains/start-chains.ts';
 import { createBuyer, type ChainName } from '../../payments/support/buyer.ts';
 import { startFacilitatorServer, type FacilitatorServer } from '../../payments/support/facilitator-server.ts';
 import { overRest, price, priceUnits } from '../../payments/support/gate-fixture.ts';
-import { testEngines, type StoreKind } from '../../store/open-test-store.ts';
+import type { StoreKind } from '../../store/open-store-at.ts';
+import { testEngines } from '../../store/open-test-store.ts';
 import type { PayOrder } from './gate-commands.ts';
-import { startGate, type GateChild } from './start-gate.ts';
+import { startGate, startGateHere, type Gate, type GateChild } from './start-gate.ts';
+import { watchRequests } from './steps.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
 
 export interface SiteOptions {
@@ -28,14 +30,16 @@ export interface Purchase extends PayOrder {
   buyer: string;
 }
 
-/** Where gate processes die: one store, the local chains, and what can be seen of both from outside. */
+/** Where gates die: one store, the local chains, and what can be seen of both from outside. */
 export interface CrashSite {
   chains: Chains;
   store: Store;
   /** As a gate of this process would offer them, each time with an account of its own to settle from. */
   createNetworks(): Promise<PayableNetwork[]>;
   createPurchase(sale: string, networks: PayableNetwork[]): Promise<Purchase>;
+  /** In a process of its own. */
   startGate(): GateChild;
+  startGateHere(): Promise<Gate>;
   payment(purchase: Purchase): Promise<Payment | null>;
   /** How often the proof was charged. */
   chargesOf(purchase: Purchase): Promise<number>;
@@ -127,6 +131,8 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
   const server = facilitator === 'remote' ? await startFacilitatorServer(chains) : null;
   const data = await found.create();
   const { store } = data;
+  const place = { kind: engine, location: data.location };
+  const unwatch = watchRequests();
   const createNetworks = async () => [await createNetwork(chains, chain, server)];
   const seller: X402Gate = createX402Gate({
     store,
@@ -158,7 +164,8 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
       const identity = await paymentIdentity(parseProof(proofs));
       return { networks, proofs, sale, identity, buyer: buyer.addresses[chain] };
     },
-    startGate: () => startGate({ kind: engine, location: data.location }),
+    startGate: () => startGate(place),
+    startGateHere: () => startGateHere(place),
     payment: ({ identity }) => store.getPayment(identity),
     chargesOf: async ({ buyer }) => Number(funds - (await balanceOf(buyer))) / Number(priceUnits),
     isPaidBy: (transaction, { buyer }) =>
@@ -180,6 +187,7 @@ export const openCrashSite = async ({ chain, engine, facilitator }: SiteOptions)
       chains.solana.controls.expireBlockhash();
     },
     close: async () => {
+      unwatch();
       await seller.close();
       await server?.stop();
       await data.remove();

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentState } from '../../../src/store/store.ts';
-import type { SiteOptions } from './crash-site.ts';
 import type { Facts, Return } from './facts.ts';
-import { killAtEveryStep, type Death, type Deaths } from './kill-at-every-step.ts';
+import { killAtEveryStep, type Death, type Deaths, type KillOptions } from './kill-at-every-step.ts';
 
 /** Far more than it takes: the machine may be busy with other tests. */
-const campaignTimeoutMs = 240_000;
+const campaignTimeoutMs = 600_000;
 
 const allStates: readonly (PaymentState | null)[] = [
   null,
@@ -41,13 +40,11 @@ const endOf = ({ ends, after }: Return) => ({
 const isTrue = ({ state, charges, isPaidByTransaction }: Facts): boolean =>
   paid.includes(state) ? charges === 1 && isPaidByTransaction : charges === 0;
 
-export interface DeathsOptions extends SiteOptions {
+export interface DeathsOptions extends KillOptions {
   /** Completes "a gateway ...". */
   situation: string;
   /** Steps without which the recording would be no payment. */
   expected: readonly string[];
-  /** Absent: the process dies at all steps. */
-  isWanted?: (step: string) => boolean;
   /** In which payments are left by the deaths; absent: all. */
   states?: readonly (PaymentState | null)[];
 }
@@ -65,6 +62,7 @@ export const describeDeaths = (options: DeathsOptions): void => {
         expect.arrayContaining(options.expected.flatMap((name) => [`before ${name}`, `after ${name}`])),
       );
       expect(all.steps).toEqual(expect.arrayContaining(all.deaths.map(({ step }) => step)));
+      expect(all.deaths.map(({ step }) => step)).toEqual(expect.arrayContaining([...options.killed]));
       const states = new Set(all.deaths.map(({ dead }) => dead.returning.state));
       expect([...states]).toEqual(options.states ?? allStates);
     });

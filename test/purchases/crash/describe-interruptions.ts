@@ -3,7 +3,7 @@ import type { ChainName } from '../../payments/support/buyer.ts';
 import { killWhileReconciling, type Interruptions } from './kill-while-reconciling.ts';
 
 /** Far more than it takes: the machine may be busy with other tests. */
-const campaignTimeoutMs = 240_000;
+const campaignTimeoutMs = 600_000;
 
 /** The promises to buyers, over every death of a process that looks after payments on that chain. */
 export const describeInterruptions = (chain: ChainName): void => {

@@ -2,7 +2,7 @@ import type { PaymentState } from '../../../src/store/store.ts';
 import type { CrashSite, Purchase } from './crash-site.ts';
 import type { PayEnd } from './gate-commands.ts';
 import { comeBack, payOnce } from './recover.ts';
-import type { GateChild } from './start-gate.ts';
+import type { Gate } from './start-gate.ts';
 
 /** What store and chain say of a payment. */
 export interface Facts {
@@ -41,7 +41,7 @@ export const factsOf = async (site: CrashSite, purchase: Purchase): Promise<Fact
 };
 
 /** The buyer comes back with the same proof, is answered, and tries what else it may buy. */
-export const watchReturn = async (site: CrashSite, gate: GateChild, purchase: Purchase): Promise<Return> => {
+export const watchReturn = async (site: CrashSite, gate: Gate, purchase: Purchase): Promise<Return> => {
   const before = await factsOf(site, purchase);
   const ends = await comeBack(gate, purchase);
   return {

@@ -1,7 +1,7 @@
 import type { FacilitatorTimeouts } from '../../../src/payments/core/facilitator.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { Proofs, ReconcileReport } from '../../../src/purchases/x402/x402-gate.ts';
-import type { StoreKind } from '../../store/open-test-store.ts';
+import type { StoreKind } from '../../store/open-store-at.ts';
 
 /** What a gate process is started with. */
 export interface GateSettings {

@@ -2,9 +2,10 @@ import { openCrashSite, type Purchase, type SiteOptions } from './crash-site.ts'
 import { factsOf, watchReturn, type Facts, type Return } from './facts.ts';
 import { isRepeatedPoll } from './payment-steps.ts';
 import { reconcileLater, reconcileSoon, recordSteps } from './recover.ts';
-import type { GateChild } from './start-gate.ts';
+import { isCrashCampaign } from './is-crash-campaign.ts';
+import type { Gate } from './start-gate.ts';
 
-/** Three payments that one process was in the middle of, at the same step, when it was killed. */
+/** Three payments that one gate was in the middle of, at the same step, when it died. */
 export interface Death {
   step: string;
   /** By the store and the chain at the time of the death. */
@@ -23,18 +24,22 @@ export interface Deaths {
   deaths: Death[];
 }
 
-/**
- * Kills a process at each step of a payment, one process a step, and lets the next one recover. `isWanted` picks
- * the steps to die at; absent, all.
- */
-export const killAtEveryStep = async (
-  options: SiteOptions & { isWanted?: (step: string) => boolean },
-): Promise<Deaths> => {
+export interface KillOptions extends SiteOptions {
+  /** Picks the steps to die at; absent: all. */
+  isWanted?: (step: string) => boolean;
+  /** The steps at which a real process is killed also outside the crash campaign. */
+  killed: readonly string[];
+}
+
+/** Lets a gate die at each step of a payment, one gate a step, and lets the next one recover. */
+export const killAtEveryStep = async (options: KillOptions): Promise<Deaths> => {
   const site = await openCrashSite(options);
-  const children = new Set<GateChild>();
-  const start = (): GateChild => {
-    const gate = site.startGate();
-    children.add(gate);
+  const gates = new Set<Gate>();
+  /** The gate that is to die at that step; undefined: at none. */
+  const start = async (step: string | undefined): Promise<Gate> => {
+    const isProcess = isCrashCampaign() || (step !== undefined && options.killed.includes(step));
+    const gate = isProcess ? site.startGate() : await site.startGateHere();
+    gates.add(gate);
     return gate;
   };
   try {
@@ -46,17 +51,18 @@ export const killAtEveryStep = async (
     const create = async (name: keyof typeof networks, step: string): Promise<Purchase> =>
       site.createPurchase(`${name} ${step}`, networks[name]);
 
-    const first = start();
+    const first = await start(undefined);
     await recordSteps(first, await create('returning', 'first'));
     // An orderly end leaves compiled code for the processes to come.
     await first.end();
-    let gate = start();
+    let gate = await start(undefined);
     // What a process asks only once, it asks here: each death comes after other payments as well.
     await recordSteps(gate, await create('returning', 'second'));
     const steps = await recordSteps(gate, await create('returning', 'third'));
+    const deadly = steps.filter((name) => !isRepeatedPoll(name) && options.isWanted?.(name) !== false);
     const deaths: Death[] = [];
     const goneForGood: Purchase[] = [];
-    for (const step of steps.filter((name) => !isRepeatedPoll(name) && options.isWanted?.(name) !== false)) {
+    for (const [index, step] of deadly.entries()) {
       const returning = await create('returning', step);
       const reconciled = await create('reconciled', step);
       const gone = await create('gone', step);
@@ -71,7 +77,7 @@ export const killAtEveryStep = async (
         gone: await factsOf(site, gone),
       };
 
-      gate = start();
+      gate = await start(deadly[index + 1]);
       const firstReturn = await watchReturn(site, gate, returning);
       await reconcileSoon(gate, { site, networks: networks.reconciled, purchases: [reconciled, gone] });
       const reconciledGone = await factsOf(site, gone);
@@ -92,7 +98,7 @@ export const killAtEveryStep = async (
     }
     return { steps, deaths };
   } finally {
-    for (const child of children) await child.end();
+    for (const one of gates) await one.end();
     await site.close();
   }
 };

@@ -12,7 +12,8 @@ import {
   reconcileOnce,
   reconcileSoon,
 } from './recover.ts';
-import type { GateChild } from './start-gate.ts';
+import { isCrashCampaign } from './is-crash-campaign.ts';
+import type { Gate } from './start-gate.ts';
 
 /** Payments that nobody works on any more when a process reconciles them. */
 export interface LeftBehind<T> {
@@ -58,7 +59,7 @@ const ofAll = async <A, B>(all: LeftBehind<A>, see: (one: A) => Promise<B>): Pro
 });
 
 const payIntoTheDark = async (
-  gate: GateChild,
+  gate: Gate,
   purchase: Purchase,
   { site, chain }: { site: CrashSite; chain: ChainName },
 ): Promise<void> => {
@@ -75,7 +76,7 @@ const payIntoTheDark = async (
 };
 
 const leaveBehind = async (
-  gate: GateChild,
+  gate: Gate,
   networks: Networks,
   { site, chain, name }: { site: CrashSite; chain: ChainName; name: string },
 ): Promise<LeftBehind<Purchase>> => {
@@ -94,20 +95,22 @@ interface Scene {
   site: CrashSite;
   chain: ChainName;
   networks: Networks;
-  start: () => GateChild;
+  /** Starts the gate that is to die at that step; undefined: at none. */
+  start: (step: string | undefined) => Promise<Gate>;
 }
 
 const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<Interruption[]> => {
-  let gate = start();
+  let gate = await start(undefined);
   await leaveBehind(gate, networks, { site, chain, name: 'undisturbed' });
   const run = { networks: networks.unsent, aheadMs: afterLeaseMs, limit: manyPayments };
   const steps = await reconcileOnce(gate, run);
   const interruptions: Interruption[] = [];
-  for (const step of steps.filter((name) => !isRepeatedPoll(name))) {
+  const deadly = steps.filter((name) => !isRepeatedPoll(name));
+  for (const [index, step] of deadly.entries()) {
     const purchases = await leaveBehind(gate, networks, { site, chain, name: step });
     const before = await ofAll(purchases, (purchase) => factsOf(site, purchase));
     await gate.dieOf({ ...run, kind: 'reconcile', dieAt: step });
-    const next = start();
+    const next = await start(deadly[index + 1]);
     gate = next;
     const reconciling = { site, networks: networks.unsent, purchases: Object.values(purchases) };
     // The dead process has put its name to them for a while.
@@ -123,7 +126,7 @@ const interruptSoon = async ({ site, chain, networks, start }: Scene): Promise<I
 };
 
 const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<Interruptions['late']> => {
-  let gate = start();
+  let gate = await start(undefined);
   const purchases: Purchase[] = [];
   for (let index = 0; index < lateCounts[chain]; index += 1) {
     const purchase = await site.createPurchase(`late ${index}`, networks.unsent);
@@ -133,22 +136,26 @@ const interruptLate = async ({ site, chain, networks, start }: Scene): Promise<I
   await site.expireProofs();
   const run = { networks: networks.unsent, aheadMs: expiredMs, limit: 1 };
   const steps = await reconcileOnce(gate, run);
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     await gate.dieOf({ ...run, kind: 'reconcile', dieAt: step });
-    gate = start();
+    gate = await start(steps[index + 1]);
   }
   await reconcileLater(gate, { site, networks: networks.unsent, purchases });
   return { steps, ends: await Promise.all(purchases.map((purchase) => factsOf(site, purchase))) };
 };
 
-/** Kills a process at each step of reconciling, one process a step: soon after the payments, and when they ran out. */
+/** The steps at which a real process is killed also outside the crash campaign. */
+const killed = ['after advancePayment to settled', 'before advancePayment to failed'];
+
+/** Lets a gate die at each step of reconciling, one gate a step: soon after the payments, and when they ran out. */
 export const killWhileReconciling = async (chain: ChainName): Promise<Interruptions> => {
   const site = await openCrashSite({ chain, engine: 'sqlite', facilitator: 'local' });
-  const children: GateChild[] = [];
-  const start = (): GateChild => {
-    const child = site.startGate();
-    children.push(child);
-    return child;
+  const gates: Gate[] = [];
+  const start = async (step: string | undefined): Promise<Gate> => {
+    const isProcess = isCrashCampaign() || (step !== undefined && killed.includes(step));
+    const gate = isProcess ? site.startGate() : await site.startGateHere();
+    gates.push(gate);
+    return gate;
   };
   try {
     const networks = {
@@ -159,7 +166,7 @@ export const killWhileReconciling = async (chain: ChainName): Promise<Interrupti
     const scene = { site, chain, networks, start };
     return { soon: await interruptSoon(scene), late: await interruptLate(scene) };
   } finally {
-    for (const child of children) await child.end();
+    for (const one of gates) await one.end();
     await site.close();
   }
 };

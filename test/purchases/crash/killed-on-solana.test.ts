@@ -6,5 +6,6 @@ describeDeaths({
   chain: 'solana',
   engine: 'sqlite',
   facilitator: 'local',
+  killed: ['before sendTransaction', 'after sendTransaction'],
   expected: [...writes, 'produce', 'simulateTransaction', 'sendTransaction', 'getSignatureStatuses'],
 });

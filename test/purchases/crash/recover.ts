@@ -1,8 +1,8 @@
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { PaymentState } from '../../../src/store/store.ts';
 import type { CrashSite, Purchase } from './crash-site.ts';
 import type { GateAnswer, PayEnd, PayOrder, Run } from './gate-commands.ts';
-import type { GateChild } from './start-gate.ts';
+import type { Gate } from './start-gate.ts';
 
 /** Just after the lease of a process that died a moment ago has run out. */
 export const afterLeaseMs = 31_000;
@@ -34,7 +34,7 @@ const expectKind = <K extends GateAnswer['kind']>(
 
 /** Pays once, unless told otherwise when dead processes' leases have run out. */
 export const payOnce = async (
-  gate: GateChild,
+  gate: Gate,
   order: PayOrder,
   run: Run = { aheadMs: afterLeaseMs },
 ): Promise<PayEnd> => {
@@ -45,7 +45,7 @@ export const payOnce = async (
 };
 
 /** Comes with the same proof until it is not asked to come again; every answer. */
-export const comeBack = async (gate: GateChild, order: PayOrder): Promise<[...PayEnd[], PayEnd]> => {
+export const comeBack = async (gate: Gate, order: PayOrder): Promise<[...PayEnd[], PayEnd]> => {
   const earlier: PayEnd[] = [];
   for (;;) {
     const end = await payOnce(gate, order);
@@ -57,7 +57,7 @@ export const comeBack = async (gate: GateChild, order: PayOrder): Promise<[...Pa
 
 /** Reconciles up to `limit` payments; the names of all steps of it. */
 export const reconcileOnce = async (
-  gate: GateChild,
+  gate: Gate,
   run: { networks: PayableNetwork[]; aheadMs: number; limit?: number },
 ): Promise<string[]> => {
   const answer = await gate.ask({ limit: manyPayments, ...run, kind: 'reconcile', dieAt: null });
@@ -65,7 +65,7 @@ export const reconcileOnce = async (
 };
 
 const reconcileWhile = async (
-  gate: GateChild,
+  gate: Gate,
   { site, networks, purchases }: { site: CrashSite; networks: PayableNetwork[]; purchases: Purchase[] },
   { states, aheadMs }: { states: readonly PaymentState[]; aheadMs: (round: number) => number },
 ): Promise<void> => {
@@ -79,25 +79,21 @@ const reconcileWhile = async (
 type Reconciling = Parameters<typeof reconcileWhile>[1];
 
 /** Reconciles for some minutes of the gate's time, or until none of the payments is a dead process's. */
-export const reconcileSoon = (
-  gate: GateChild,
-  reconciling: Reconciling,
-  fromMs = afterLeaseMs,
-): Promise<void> =>
+export const reconcileSoon = (gate: Gate, reconciling: Reconciling, fromMs = afterLeaseMs): Promise<void> =>
   reconcileWhile(gate, reconciling, {
     states: underWay,
     aheadMs: (round) => fromMs + (round - 1) * afterLeaseMs,
   });
 
 /** Reconciles for hours of the gate's time, or until every payment has an end. */
-export const reconcileLater = (gate: GateChild, reconciling: Reconciling): Promise<void> =>
+export const reconcileLater = (gate: Gate, reconciling: Reconciling): Promise<void> =>
   reconcileWhile(gate, reconciling, {
     states: [...underWay, ...waiting],
     aheadMs: (round) => round * expiredMs,
   });
 
 /** The names of all steps of one undisturbed payment. */
-export const recordSteps = async (gate: GateChild, order: PayOrder): Promise<string[]> => {
+export const recordSteps = async (gate: Gate, order: PayOrder): Promise<string[]> => {
   const answer = await gate.ask({ kind: 'pay', orders: [order], dieAt: null, aheadMs: 0 });
   const { ends, steps } = expectKind(answer, 'paid');
   if (ends[0]?.kind !== 'served') throw new Error(`an undisturbed payment: ${JSON.stringify(ends)}`);
@@ -105,7 +101,7 @@ export const recordSteps = async (gate: GateChild, order: PayOrder): Promise<str
 };
 
 /** Leaves the payment at that step, as a process leaves it that dies there. */
-export const abandon = async (gate: GateChild, order: PayOrder, at: string): Promise<void> => {
+export const abandon = async (gate: Gate, order: PayOrder, at: string): Promise<void> => {
   expectKind(await gate.ask({ kind: 'abandon', order, at, aheadMs: 0 }), 'abandoned');
 };
 
@@ -114,7 +110,7 @@ const settleSoon = { settleMs: 3_000 };
 
 /** Pays everything at once at one gate; the answers in the same order. */
 export const payAtOnce = async (
-  gate: GateChild,
+  gate: Gate,
   networks: PayableNetwork[],
   orders: PayOrder[],
 ): Promise<PayEnd[]> => {

@@ -3,13 +3,13 @@ import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { createTestClient, http, walletActions } from 'viem';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { Clock } from '../../../src/kit/clock.ts';
-import { requireNetwork } from '../../../src/payments/core/networks.ts';
-import { openRefundChain } from '../../../src/payments/refunds/open-refund-chain.ts';
+import { requireNetwork } from '../../../src/payments/networks.ts';
 import {
   createRefunding,
   type RefundEnd,
   type RefundTimings,
 } from '../../../src/purchases/refunds/refund-payment.ts';
+import { openRefundChain } from '../../../src/purchases/refunds/refund-place.ts';
 import type { Payment, PaymentRefund, Store } from '../../../src/store/store.ts';
 import { localEvmKeys } from '../../chains/local-keys.ts';
 import { signUsdcTransfer } from '../../chains/sign-usdc-transfer.ts';
@@ -158,7 +158,6 @@ export const openRefundSite = async (chains: Chains, chain: ChainName): Promise<
         rpcUrl,
         rpcTimeoutMs,
         now: clock.now,
-        secondLookMs: 20,
       });
       const refunding = createRefunding({
         store,

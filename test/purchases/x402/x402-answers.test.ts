@@ -7,7 +7,7 @@ import {
   newSigningKey,
   type DocumentSigner,
 } from '../../../src/payments/extensions/document-signer.ts';
-import { createAddReceipt, toSettleResponse } from '../../../src/purchases/x402/x402-answers.ts';
+import { addReceipt, toSettleResponse } from '../../../src/purchases/x402/x402-answers.ts';
 
 const signer = createDocumentSigner({ key: newSigningKey(), publicUrl: () => 'https://leads.example' });
 const clock = { now: () => 1_800_000_000_999 };
@@ -15,8 +15,10 @@ const payment = { identity: 'a payment', resourceUrl: 'https://leads.example/v1/
 const payer = '0x857b06519E91e3A54538791bDbb0E22373e36b66';
 const settled = toSettleResponse({ network: 'eip155:84532', payer }, { transaction: '0xabc' });
 
-const addReceiptWith = (current: DocumentSigner | null, log: Log = silentLog) =>
-  createAddReceipt({ signer: () => current, clock, log });
+const addReceiptWith =
+  (current: DocumentSigner | null, log: Log = silentLog) =>
+  (...receipt: [typeof settled, typeof payment]) =>
+    addReceipt({ signer: () => current, clock, log }, ...receipt);
 
 describe('the receipt of a settled payment', () => {
   it('is verified by the x402 package, and says who paid for what, when and where on the chain', async () => {

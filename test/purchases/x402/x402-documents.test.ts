@@ -14,6 +14,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts';
 import { describeSale } from '../../payments/extensions/sale.ts';
 import { overMcp, overRest } from '../../payments/extensions/sale.ts';
+import { layStore } from '../../data-template.ts';
 
 let dataDir: string;
 let store: Store;
@@ -21,7 +22,7 @@ const gates: X402Gate[] = [];
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'causeway-documents-'));
-  store = await openSqliteStore({ file: join(dataDir, 'store.sqlite') });
+  store = await openSqliteStore({ file: layStore(join(dataDir, 'store.sqlite')) });
 });
 afterAll(async () => {
   await Promise.all(gates.map((gate) => gate.close()));

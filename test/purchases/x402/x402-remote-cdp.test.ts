@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { decodeJwt } from 'jose';
 import type { CdpKey } from '../../../src/payments/x402-settings.ts';
 import { ConfigError } from '../../../src/kit/errors.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { createRecordedLog } from '../../cache/recorded-log.ts';
 import {

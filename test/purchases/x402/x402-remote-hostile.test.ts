@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { baseSepolia } from 'viem/chains';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseUsd } from '../../../src/kit/money.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { startRpcProxy, forwardTo } from '../../chains/rpc-proxy.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import { startFacilitatorServer, type FacilitatorServer } from '../../payments/support/facilitator-server.ts';
 import {

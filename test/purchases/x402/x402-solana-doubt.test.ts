@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBase58 } from '../../../src/payments/solana/base58.ts';
-import type { PayableNetwork } from '../../../src/payments/core/payment-methods.ts';
+import type { PayableNetwork } from '../../../src/payments/payment-methods.ts';
 import type { Challenge, Proofs, X402Gate } from '../../../src/purchases/x402/x402-gate.ts';
 import type { Payment } from '../../../src/store/store.ts';
 import { startSolanaChain, type SolanaChain } from '../../chains/solana-chain.ts';

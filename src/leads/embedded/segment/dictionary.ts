@@ -22,38 +22,9 @@ export const openDictionary = (
     throw new SegmentDamagedError('the last blocks of the dictionary are missing');
   const readBlock = database.prepare('SELECT data FROM dictionary WHERE block = ?');
 
-  const readEntry = (reader: ByteReader, count: number): TermEntry =>
-    count > mostInlineRows
-      ? { rows: null, list: { list: reader.varint(), count } }
-      : { rows: reader.ascending(count), list: null };
-
-  const skipEntry = (reader: ByteReader, count: number): void => {
-    reader.skip(count > mostInlineRows ? 1 : count);
-  };
-
-  /**
-   * Calls `take` for the terms of a block, in order, with their position relative to `target`, until it returns true.
-   * Reads only the units that decide and creates no strings.
-   */
-  const walk = (
-    block: number,
-    target: string,
-    take: (place: Place, entry: () => TermEntry) => boolean,
-  ): boolean => {
+  const walkBlock = (block: number, target: string, take: TakeTerm): boolean => {
     const reader = createByteReader(unseal(readBlock.get(block)?.['data'], sealNames.dictionary(block)));
-    const placeNext = createPlacing(reader, target);
-    while (!reader.isAtEnd) {
-      const place = placeNext();
-      const count = reader.varint();
-      let isRead = false;
-      const isEnough = take(place, () => {
-        isRead = true;
-        return readEntry(reader, count);
-      });
-      if (isEnough) return true;
-      if (!isRead) skipEntry(reader, count);
-    }
-    return false;
+    return walk(reader, { target, mostInlineRows, take });
   };
 
   return {
@@ -61,7 +32,7 @@ export const openDictionary = (
       const block = lastAtMost(starts, term);
       if (block < 0) return null;
       let found: TermEntry | null = null;
-      walk(block, term, (place, entry) => {
+      walkBlock(block, term, (place, entry) => {
         if (place === 'equal') found = entry();
         return place !== 'before';
       });
@@ -70,7 +41,7 @@ export const openDictionary = (
     beginningWith: (prefix, most) => {
       const entries: TermEntry[] = [];
       for (let block = Math.max(0, lastAtMost(starts, prefix)); block < starts.length; block += 1) {
-        const isBeyond = walk(block, prefix, (place, entry) => {
+        const isBeyond = walkBlock(block, prefix, (place, entry) => {
           if (place === 'equal' || place === 'beginning') entries.push(entry());
           return place === 'behind' || entries.length > most;
         });
@@ -85,12 +56,21 @@ export const openDictionary = (
 /** The position of a term relative to a text, in UTF-16 order. `beginning`: it begins with the text and goes on. */
 type Place = 'before' | 'equal' | 'beginning' | 'behind';
 
-/** Returns a function that reads the next term of a block and returns its position relative to `target`. */
-const createPlacing = (reader: ByteReader, target: string): (() => Place) => {
+/** Takes a term's place, and `entry`, which reads its rows. Returns true to end the walk. */
+type TakeTerm = (place: Place, entry: () => TermEntry) => boolean;
+
+/**
+ * Calls `take` for the terms of a block, in order, with their position relative to `target`, until it returns true.
+ * Reads only the units that decide and creates no strings.
+ */
+const walk = (
+  reader: ByteReader,
+  { target, mostInlineRows, take }: { target: string; mostInlineRows: number; take: TakeTerm },
+): boolean => {
   let place: Place = 'before';
   // For a term before the target: the number of units that both begin with.
   let agreed = 0;
-  return () => {
+  while (!reader.isAtEnd) {
     const shared = reader.varint();
     const units = reader.passText();
     if (place !== 'before') {
@@ -106,8 +86,19 @@ const createPlacing = (reader: ByteReader, target: string): (() => Place) => {
       if (agreed === target.length) place = index === units ? 'equal' : 'beginning';
       else if (index < units && reader.unit(index) > target.charCodeAt(agreed)) place = 'behind';
     }
-    return place;
-  };
+    const count = reader.varint();
+    const isInline = count <= mostInlineRows;
+    let isRead = false;
+    const isEnough = take(place, () => {
+      isRead = true;
+      return isInline
+        ? { rows: reader.ascending(count), list: null }
+        : { rows: null, list: { list: reader.varint(), count } };
+    });
+    if (isEnough) return true;
+    if (!isRead) reader.skip(isInline ? count : 1);
+  }
+  return false;
 };
 
 const readStarts = (database: DatabaseSync): string[] => {

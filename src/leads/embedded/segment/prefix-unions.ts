@@ -41,10 +41,9 @@ export const createPrefixUnions = (
   database: DatabaseSync,
   { lists, profiles, shape }: { lists: ListWriter; profiles: number; shape: SegmentShape },
 ): PrefixUnions => {
-  const { mostPrefixRows } = shape;
   const insert = database.prepare('INSERT INTO prefixes VALUES (?, ?)');
   const bitmaps = createBitmapPool(profiles);
-  const { absorbLight, absorbHeavy, store } = createUnionOperations({ lists, bitmaps, shape });
+  const { startUnion, absorbLight, absorbHeavy } = createUnions({ bitmaps, shape });
   const path: Node[] = [newNode(0)];
   let lastTerm = '';
 
@@ -56,7 +55,7 @@ export const createPrefixUnions = (
       if (isSearched) absorbLight(parent, node.lightRows);
       return;
     }
-    const stored = store(node.union);
+    const stored = storeUnion(node.union, { lists, shape });
     const refs = new Uint8Array(Uint32Array.from(stored.flatMap(({ list, count }) => [list, count])).buffer);
     for (let depth = outerDepth + 1; depth <= node.depth; depth += 1) {
       if (!isPrefix(lastTerm, depth)) continue;
@@ -91,36 +90,18 @@ export const createPrefixUnions = (
       if (term.length < minPrefixCharacters) return;
       const leaf = newNode(term.length);
       leaf.terms = 1;
-      if (list !== null && list.count > mostPrefixRows) {
-        leaf.union = { words: bitmaps.take(), size: rows.length, lists: [list], rest: [] };
-        setBits(leaf.union.words, rows);
-      } else {
-        leaf.lightRows = Array.from(rows);
-      }
+      if (list !== null && list.count > shape.mostPrefixRows) leaf.union = startUnion(rows, list);
+      else leaf.lightRows = Array.from(rows);
       path.push(leaf);
     },
     end: () => closeBelow(0),
   };
 };
 
-interface UnionOperations {
-  /** Adds the rows of a light child. */
-  absorbLight(node: Node, rows: ArrayLike<number>): void;
-  /** Adds a heavy child, whose rows are in the lists `stored`. */
-  absorbHeavy(node: Node, child: Union, stored: ListRef[]): void;
-  /** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
-  store(union: Union): ListRef[];
-}
+/** Returns the functions that add rows to nodes. */
+const createUnions = ({ bitmaps, shape }: { bitmaps: BitmapPool; shape: SegmentShape }) => {
+  const { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows } = shape;
 
-const createUnionOperations = ({
-  lists,
-  bitmaps,
-  shape: { mostShortRows, mostPrefixLists, mostPrefixTerms, mostPrefixRows },
-}: {
-  lists: ListWriter;
-  bitmaps: BitmapPool;
-  shape: SegmentShape;
-}): UnionOperations => {
   /** Adds rows that are in no list of the union. */
   const addRows = (union: Union, rows: ArrayLike<number>): void => {
     const { words } = union;
@@ -134,49 +115,49 @@ const createUnionOperations = ({
       if (union.lists !== null && union.rest.length <= mostShortRows) union.rest.push(row);
     }
   };
-
-  const unite = (node: Node): Union => {
-    if (node.union !== null) return node.union;
-    const union: Union = { words: bitmaps.take(), size: 0, lists: [], rest: [] };
+  const makeHeavy = (node: Node, union: Union): void => {
     node.union = union;
     addRows(union, node.lightRows);
     node.lightRows = [];
-    return union;
   };
 
-  const absorbLight = (node: Node, rows: ArrayLike<number>): void => {
-    if (node.union !== null) {
-      addRows(node.union, rows);
-      return;
-    }
-    for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
-    if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms) unite(node);
+  return {
+    startUnion: (rows: Uint32Array, list: ListRef): Union => {
+      const words = bitmaps.take();
+      setBits(words, rows);
+      return { words, size: rows.length, lists: [list], rest: [] };
+    },
+    absorbLight: (node: Node, rows: ArrayLike<number>): void => {
+      if (node.union !== null) return addRows(node.union, rows);
+      for (let index = 0; index < rows.length; index += 1) node.lightRows.push(rows[index] ?? 0);
+      if (node.lightRows.length > mostPrefixRows || node.terms > mostPrefixTerms)
+        makeHeavy(node, { words: bitmaps.take(), size: 0, lists: [], rest: [] });
+    },
+    /** `stored` are the lists of the child's rows. */
+    absorbHeavy: (node: Node, child: Union, stored: ListRef[]): void => {
+      if (node.union === null)
+        return makeHeavy(node, { words: child.words, size: child.size, lists: [...stored], rest: [] });
+      const { union } = node;
+      const taken =
+        union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
+      union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
+      union.size = orInto(union.words, child.words);
+      bitmaps.giveBack(child.words);
+    },
   };
+};
 
-  const absorbHeavy = (node: Node, child: Union, stored: ListRef[]): void => {
-    if (node.union === null) {
-      node.union = { words: child.words, size: child.size, lists: [...stored], rest: [] };
-      addRows(node.union, node.lightRows);
-      node.lightRows = [];
-      return;
-    }
-    const { union } = node;
-    const taken = union.lists === null ? stored.length + mostPrefixLists : union.lists.length + stored.length;
-    union.lists = union.lists === null || taken > mostPrefixLists ? null : [...union.lists, ...stored];
-    union.size = orInto(union.words, child.words);
-    bitmaps.giveBack(child.words);
-  };
-
-  const store = (union: Union): ListRef[] => {
-    if (union.lists !== null && union.rest.length <= mostShortRows) {
-      if (union.rest.length === 0) return union.lists;
-      if (union.lists.length < mostPrefixLists)
-        return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
-    }
-    return [lists.add(rowsOf(union))];
-  };
-
-  return { absorbLight, absorbHeavy, store };
+/** Stores a heavy node's rows, in shared lists if possible, and returns the lists. */
+const storeUnion = (
+  union: Union,
+  { lists, shape: { mostShortRows, mostPrefixLists } }: { lists: ListWriter; shape: SegmentShape },
+): ListRef[] => {
+  if (union.lists !== null && union.rest.length <= mostShortRows) {
+    if (union.rest.length === 0) return union.lists;
+    if (union.lists.length < mostPrefixLists)
+      return [...union.lists, lists.add(Uint32Array.from(union.rest).sort())];
+  }
+  return [lists.add(rowsOf(union))];
 };
 
 const newNode = (depth: number): Node => ({ depth, terms: 0, lightRows: [], union: null });

@@ -3,14 +3,10 @@ import { ProviderError } from '../../provider-error.ts';
 import { ThreadError } from '../../../kit/threads/thread-error.ts';
 import { createThreadPool } from '../../../kit/threads/thread-pool.ts';
 
-/** Makes example values of JSON schemas, in a thread because callers' schemas are not trusted. */
-export interface ExampleMaker {
-  /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
-  make(schema: Json, signal: AbortSignal): Promise<string>;
-  close(): Promise<void>;
-}
+export type ExampleMaker = ReturnType<typeof createExampleMaker>;
 
-export const createExampleMaker = (): ExampleMaker => {
+/** Makes example values of JSON schemas, in a thread because callers' schemas are not trusted. */
+export const createExampleMaker = () => {
   const pool = createThreadPool<Json, string>({
     file: new URL('./worker.ts', import.meta.url),
     size: 1,
@@ -19,7 +15,8 @@ export const createExampleMaker = (): ExampleMaker => {
     maxHeapMb: 256,
   });
   return {
-    make: async (schema, signal) => {
+    /** Returns a valid value as JSON text, the same for the same schema. Throws ProviderError, or the signal's reason. */
+    make: async (schema: Json, signal: AbortSignal): Promise<string> => {
       try {
         return await pool.run(schema, signal);
       } catch (error) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { layOutCaption } from './lay-out-caption.ts';
 import type { PictureSize } from './picture-size.ts';
-import { badge, captionBand, captionText, n, shade } from './svg-text.ts';
 
 export interface PictureRequest extends PictureSize {
   /** Short text. Longer prompts are cut before. */
@@ -9,97 +9,109 @@ export interface PictureRequest extends PictureSize {
   seed: string;
 }
 
+/** The family name in the font file. */
+export const fontFamily = 'Open Sans';
+
 /** Draws a landscape as SVG with the caption on it. The same request draws the same picture. */
-export const drawPicture = ({ width, height, caption, seed }: PictureRequest): string => {
+export const drawPicture = (request: PictureRequest): string => {
+  const { width, height, seed } = request;
   const random = seededRandom(seed);
-  const palette = pickPalette(random());
-  const [top, middle, bottom] = palette.sky;
+  const { sky, hills, sun } = pickPalette(random());
   const sunX = width * (0.2 + 0.6 * random());
   const sunY = height * (0.22 + 0.16 * random());
   const sunRadius = Math.min(width, height) * (0.07 + 0.05 * random());
-  const hills = palette.hills.map((colour, layer) => hill({ width, height, layer, colour, random }));
-  return [
-    opening({ width, height }),
-    '<defs><linearGradient id="sky" x1="0" y1="0" x2="0" y2="1">',
-    `<stop offset="0" stop-color="${top}"/><stop offset="0.5" stop-color="${middle}"/><stop offset="1" stop-color="${bottom}"/>`,
-    '</linearGradient><radialGradient id="glow">',
-    `<stop offset="0" stop-color="${palette.sun}" stop-opacity="0.55"/><stop offset="1" stop-color="${palette.sun}" stop-opacity="0"/>`,
-    '</radialGradient></defs>',
-    `<rect width="${width}" height="${height}" fill="url(#sky)"/>`,
-    stars({ width, height, random }),
-    circle(sunX, sunY, sunRadius * 3.6, 'url(#glow)'),
-    circle(sunX, sunY, sunRadius, palette.sun),
-    ...hills,
-    shade({ width, height }),
-    captionText({ width, height, caption }),
-    badge({ width, height, text: 'SANDBOX', opacity: 0.45 }),
-    '</svg>',
-  ].join('');
+  return svg(request, [
+    gradient(sky),
+    `<rect width="${width}" height="${height}" fill="url(#gradient)"/>`,
+    `<circle cx="${n(sunX)}" cy="${n(sunY)}" r="${n(sunRadius)}" fill="${sun}"/>`,
+    ...hills.map((colour, layer) => hill({ width, height, layer, colour, random })),
+    caption(request, { fill: '#000000', opacity: 0.4 }),
+    badge(request, 'SANDBOX'),
+  ]);
 };
 
 /** Draws the overlay of an edit as transparent SVG: a tint and a frame in colours of the seed, and the caption. */
-export const drawOverlay = ({ width, height, caption, seed }: PictureRequest): string => {
+export const drawOverlay = (request: PictureRequest): string => {
+  const { width, height, seed } = request;
   const { sky, hills, sun } = pickPalette(seededRandom(seed)());
   const stroke = Math.min(width, height) * 0.025;
-  return [
-    opening({ width, height }),
-    '<linearGradient id="tint" x1="0" y1="0" x2="1" y2="1">',
-    `<stop offset="0" stop-color="${sky[2]}" stop-opacity="0.4"/>`,
-    `<stop offset="0.5" stop-color="${sky[1]}" stop-opacity="0.3"/>`,
-    `<stop offset="1" stop-color="${hills[2]}" stop-opacity="0.45"/></linearGradient>`,
-    `<rect width="${width}" height="${height}" fill="url(#tint)"/>`,
-    captionBand({ width, height, caption, fill: hills[2] }),
+  return svg(request, [
+    gradient([sky[2], sky[1], hills[2]]),
+    `<rect width="${width}" height="${height}" fill="url(#gradient)" fill-opacity="0.4"/>`,
+    caption(request, { fill: hills[2], opacity: 1 }),
     `<rect x="${n(stroke / 2)}" y="${n(stroke / 2)}" width="${n(width - stroke)}" height="${n(height - stroke)}" ` +
       `fill="none" stroke="${sun}" stroke-width="${n(stroke)}"/>`,
-    badge({ width, height, text: 'SANDBOX EDIT', opacity: 1 }),
-    '</svg>',
-  ].join('');
+    badge(request, 'SANDBOX EDIT'),
+  ]);
 };
 
-/** Draws the mark of a picture alone, on a transparent ground. */
-export const drawMark = ({ width, height }: PictureRequest): string =>
-  [opening({ width, height }), badge({ width, height, text: 'SANDBOX', opacity: 0.45 }), '</svg>'].join('');
+const svg = ({ width, height }: PictureSize, parts: readonly string[]): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">` +
+  `${parts.join('')}</svg>`;
 
-const opening = ({ width, height }: PictureSize): string =>
-  `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
+/** Colours from top to bottom, the second one in the middle. */
+const gradient = (colours: readonly [string, string, string]): string => {
+  const stops = colours.map((colour, index) => `<stop offset="${index / 2}" stop-color="${colour}"/>`);
+  return `<linearGradient id="gradient" x1="0" y1="0" x2="0" y2="1">${stops.join('')}</linearGradient>`;
+};
 
 type Random = () => number;
 
-interface Drawing extends PictureSize {
-  random: Random;
-}
-
-const stars = ({ width, height, random }: Drawing): string =>
-  Array.from({ length: 60 }, () =>
-    circle(
-      width * random(),
-      height * 0.45 * random(),
-      0.6 + 1.2 * random(),
-      '#ffffff',
-      0.15 + 0.5 * random(),
-    ),
-  ).join('');
-
 /** Draws a range of hills as a sum of waves. Nearer layers are lower and darker. */
-const hill = (options: Drawing & { layer: number; colour: string }): string => {
+const hill = (options: PictureSize & { layer: number; colour: string; random: Random }): string => {
   const { width, height, layer, colour, random } = options;
-  const base = height * (0.55 + 0.14 * layer);
-  const waves = [1, 2, 3].map((octave) => ({
+  const waves = [1, 2].map((octave) => ({
     length: (octave * (1.2 + random()) * Math.PI * 2) / width,
     height: (Math.min(width, height) * (0.1 - 0.015 * layer)) / octave,
     phase: random() * Math.PI * 2,
   }));
-  const heightAt = (x: number): number =>
-    base + waves.reduce((sum, wave) => sum + wave.height * Math.sin(x * wave.length + wave.phase), 0);
   const points = Array.from({ length: 161 }, (_, index) => {
     const x = (width * index) / 160;
-    return `${n(x)} ${n(heightAt(x))}`;
+    const y = waves.reduce(
+      (sum, wave) => sum + wave.height * Math.sin(x * wave.length + wave.phase),
+      height * (0.55 + 0.14 * layer),
+    );
+    return `${n(x)} ${n(y)}`;
   });
   return `<path d="M0 ${height} L${points.join(' L')} L${width} ${height} Z" fill="${colour}"/>`;
 };
 
-const circle = (x: number, y: number, radius: number, fill: string, opacity = 1): string =>
-  `<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="${fill}" fill-opacity="${n(opacity)}"/>`;
+/** Draws the caption at the bottom, in white on a band, in the largest type that fits. */
+const caption = (
+  { width, height, caption: words }: PictureRequest,
+  { fill, opacity }: { fill: string; opacity: number },
+): string => {
+  const margin = Math.round(Math.min(width, height) * 0.06);
+  const { fontSize, lines } = layOutCaption(words, { width: width - 2 * margin, height: height * 0.38 });
+  if (lines.length === 0) return '';
+  const lineHeight = fontSize * 1.3;
+  const firstBaseline = height - margin - (lines.length - 1) * lineHeight;
+  const top = firstBaseline - fontSize - margin / 2;
+  const texts = lines.map(
+    (line, index) =>
+      `<text x="${margin}" y="${n(firstBaseline + index * lineHeight)}" ${font(fontSize)}>${escapeXml(line)}</text>`,
+  );
+  return `<rect y="${n(top)}" width="${width}" height="${n(height - top)}" fill="${fill}" fill-opacity="${opacity}"/>${texts.join('')}`;
+};
+
+/** Draws a badge in the upper left corner. The font's capitals are about 0.72 of its size wide. */
+const badge = ({ width, height }: PictureSize, text: string): string => {
+  const unit = Math.min(width, height) / 100;
+  const badgeWidth = (text.length * 2.35 + 3.4) * unit;
+  return (
+    `<rect x="${n(5 * unit)}" y="${n(5 * unit)}" width="${n(badgeWidth)}" height="${n(5.4 * unit)}" rx="${n(2.7 * unit)}" fill="#000000" fill-opacity="0.6"/>` +
+    `<text x="${n(5 * unit + badgeWidth / 2)}" y="${n(8.7 * unit)}" text-anchor="middle" letter-spacing="${n(0.35 * unit)}" ${font(2.7 * unit)}>${text}</text>`
+  );
+};
+
+const font = (size: number): string =>
+  `font-family="${fontFamily}" font-weight="600" font-size="${n(size)}" fill="#ffffff"`;
+
+/** Rounds a coordinate to two decimals. */
+const n = (value: number): string => String(Math.round(value * 100) / 100);
+
+const escapeXml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Sky from top to bottom, three layers of hills, the sun. Only hex, because the renderer reads fractional hsl() as black. */
 const palettes = [
@@ -111,22 +123,16 @@ const palettes = [
   { sky: ['#20264d', '#5a5aa6', '#c9b6e4'], hills: ['#6461ab', '#454487', '#262a5c'], sun: '#f8efff' },
 ] as const;
 
-type Palette = (typeof palettes)[number];
-
 /** Picks a palette. `random` is from 0 to below 1. */
-const pickPalette = (random: number): Palette =>
+const pickPalette = (random: number): (typeof palettes)[number] =>
   palettes[Math.floor(random * palettes.length)] ?? palettes[0];
 
-/** Returns a source of numbers from 0 to below 1 that depend on the seed alone: successive hashes, four bytes each. */
+/** Returns a source of 32 numbers from 0 to below 1 that depend on the seed alone. */
 const seededRandom = (seed: string): Random => {
-  let block = createHash('sha256').update(seed).digest();
+  const bytes = createHash('sha512').update(seed).digest();
   let position = 0;
   return () => {
-    if (position === block.length) {
-      block = createHash('sha256').update(block).digest();
-      position = 0;
-    }
-    position += 4;
-    return block.readUInt32BE(position - 4) / 2 ** 32;
+    position += 2;
+    return bytes.readUInt16BE(position - 2) / 2 ** 16;
   };
 };

@@ -1,8 +1,6 @@
-import type { OverlayOptions, Sharp } from 'sharp';
-import { decodeImage, readImageHeader, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
+import type { OverlayOptions } from 'sharp';
+import { decodeImage, readImageHeader, withSharp } from '../../image/decode-image.ts';
 import type { AspectRatio, InputImage } from '../../image/image-provider.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
-import { gridOf, layOutTiles, type Tile } from './lay-out-tiles.ts';
 import { pictureSize, sizeOfShape, type PictureSize } from './picture-size.ts';
 
 export interface EditRequest {
@@ -14,12 +12,15 @@ export interface EditRequest {
   overlay(size: PictureSize): Promise<Uint8Array>;
 }
 
+/** The owner of the sandbox's own decodings, which are limited to a share like those of an account. */
+export const sandboxHolder = 'sandbox';
+const background = '#101018';
 /** The longest step over pictures of our own. */
 const stepSeconds = 20;
 
 /**
  * Puts the whole pictures upright and side by side in the requested ratio (`auto`: in the shape of the first), with an
- * overlay, as PNG. The space beside a picture is filled with a blurred part of it.
+ * overlay, as PNG.
  */
 export const editPictures = async ({
   inputs,
@@ -28,66 +29,67 @@ export const editPictures = async ({
   overlay,
 }: EditRequest): Promise<Uint8Array> => {
   const options = { signal, accountId: sandboxHolder };
-  const size = aspectRatio === 'auto' ? await shapeOf(inputs, options) : pictureSize(aspectRatio);
+  let size: PictureSize;
+  if (aspectRatio === 'auto' && inputs[0] !== undefined) {
+    const { autoOrient } = await readImageHeader(inputs[0].bytes, options);
+    const { columns, rows } = gridOf(inputs.length);
+    size = sizeOfShape((columns * autoOrient.width) / (rows * autoOrient.height));
+  } else size = pictureSize(aspectRatio);
+  const tiles = layOutTiles(inputs.length, size);
   const parts: OverlayOptions[] = [];
-  for (const [index, tile] of layOutTiles(inputs.length, size).entries()) {
-    const input = inputs[index];
-    if (input !== undefined) parts.push(...(await placeInTile(input, tile, options)));
+  for (const [index, { bytes }] of inputs.entries()) {
+    const { left = 0, top = 0, ...inside } = tiles[index] ?? {};
+    const input = await decodeImage(
+      bytes,
+      (image) =>
+        image
+          .autoOrient()
+          .resize({ ...inside, fit: 'contain', background })
+          .png({ compressionLevel: 0 })
+          .toBuffer(),
+      options,
+    );
+    parts.push({ input, left, top });
   }
   parts.push({ input: Buffer.from(await overlay(size)), left: 0, top: 0 });
-  return withSharp((sharp) => {
-    const canvas = sharp({ create: { ...size, channels: 3, background: '#101018' } });
-    return take(canvas.composite(parts).png({ compressionLevel: 6 }));
-  }, options);
-};
-
-const shapeOf = async (inputs: readonly InputImage[], options: DecodeOptions): Promise<PictureSize> => {
-  const [first] = inputs;
-  if (first === undefined) throw new RangeError('an edit needs a picture');
-  const { width, height } = (await readImageHeader(first.bytes, options)).autoOrient;
-  const { columns, rows } = gridOf(inputs.length);
-  return sizeOfShape((columns * width) / (rows * height));
-};
-
-/** Fills a tile with a blurred, dark copy of the picture, and puts the whole picture on it. */
-const placeInTile = async (
-  { bytes }: InputImage,
-  { left, top, width, height }: Tile,
-  options: DecodeOptions,
-): Promise<OverlayOptions[]> => {
-  const { data: whole, info: inside } = await decodeImage(
-    bytes,
-    (image) =>
-      image
-        .autoOrient()
-        .resize({ width, height, fit: 'inside' })
-        .png(fast)
-        .toBuffer({ resolveWithObject: true }),
-    options,
-  );
-  const leftover = { x: width - inside.width, y: height - inside.height };
-  const placed = {
-    input: whole,
-    left: left + Math.floor(leftover.x / 2),
-    top: top + Math.floor(leftover.y / 2),
-  };
-  if (leftover.x === 0 && leftover.y === 0) return [placed];
-  const ground = await withSharp(
+  return withSharp(
     (sharp) =>
-      take(
-        sharp(whole)
-          .resize({ width, height, fit: 'cover' })
-          .flatten({ background: '#101018' })
-          .blur(18)
-          .modulate({ brightness: 0.55 })
-          .png(fast),
-      ),
+      sharp({ create: { ...size, channels: 3, background } })
+        .composite(parts)
+        .png({ compressionLevel: 6 })
+        .timeout({ seconds: stepSeconds })
+        .toBuffer(),
     options,
   );
-  return [{ input: ground, left, top }, placed];
 };
 
-/** The size of pictures between two steps does not matter. */
-const fast = { compressionLevel: 0 };
+export interface Tile extends PictureSize {
+  left: number;
+  top: number;
+}
 
-const take = (picture: Sharp): Promise<Buffer> => picture.timeout({ seconds: stepSeconds }).toBuffer();
+/** The most pictures in one row. */
+const maxInRow = 4;
+
+/** Returns columns and rows for `count` pictures, with rows as full as possible. */
+const gridOf = (count: number): { columns: number; rows: number } => {
+  const columns = count <= maxInRow ? count : Math.ceil(Math.sqrt(count));
+  return { columns, rows: Math.ceil(count / columns) };
+};
+
+/** Returns the places of `count` pictures side by side in a canvas, in reading order. They cover its grid. */
+export const layOutTiles = (count: number, canvas: PictureSize): Tile[] => {
+  const { columns, rows } = gridOf(count);
+  return Array.from({ length: count }, (_, index) => {
+    const left = edge(index % columns, columns, canvas.width);
+    const top = edge(Math.floor(index / columns), rows, canvas.height);
+    return {
+      left,
+      top,
+      width: edge((index % columns) + 1, columns, canvas.width) - left,
+      height: edge(Math.floor(index / columns) + 1, rows, canvas.height) - top,
+    };
+  });
+};
+
+const edge = (index: number, parts: number, length: number): number => Math.round((index * length) / parts);

@@ -1,5 +1,5 @@
 import type { AspectRatio } from '../../image/image-provider.ts';
-import { ratioProportion } from '../../video/ratio-proportion.ts';
+import { ratioProportion } from '../../video/video-size.ts';
 
 export interface PictureSize {
   width: number;

@@ -1,10 +1,9 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listDirectory } from '../../../kit/list-directory.ts';
 import { ignoreEnoent } from '../../../kit/ignore-enoent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
-import type { FilmPlan } from './film-plan.ts';
-import type { FilmImage } from './plan-film.ts';
+import type { FilmImage, FilmPlan } from './plan-film.ts';
 
 /** A task, with all that another process needs to continue it. */
 export interface FilmTask {
@@ -17,6 +16,8 @@ export interface FilmTask {
 const idPattern = /^[0-9A-Za-z]{20,64}$/;
 const taskFile = 'task.json';
 const problemFile = 'problem.txt';
+
+export type FilmFolders = ReturnType<typeof createFilmFolders>;
 
 /** The files of the sandbox's films, one folder for each task. */
 export const createFilmFolders = (directory: string) => {
@@ -51,7 +52,9 @@ export const createFilmFolders = (directory: string) => {
     fail: (id: string, problem: string) => replace(path(id, problemFile), problem),
     /** Null while it has not failed. */
     problem: (id: string) => readText(path(id, problemFile)),
-    remove: (id: string) => rm(path(id), { recursive: true, force: true }),
+    /** Lets a task count as begun at `startedAt` (epoch milliseconds) when old ones are removed. */
+    expire: (id: string, startedAt: number) =>
+      ignoreEnoent(utimes(path(id, taskFile), startedAt / 1_000, startedAt / 1_000)),
     /** Removes tasks that began before `startedBefore`. */
     sweep: async (startedBefore: number): Promise<void> => {
       for (const id of (await listDirectory(directory)).filter((name) => idPattern.test(name))) {

@@ -1,16 +1,15 @@
 import { fork } from 'node:child_process';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OverlayOptions, Sharp } from 'sharp';
 import { newId } from '../../../kit/ids.ts';
-import { decodeImage, ImageError, withSharp, type DecodeOptions } from '../../image/decode-image.ts';
+import { decodeImage, ImageError, withSharp } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
 import type { ThreadPool } from '../../../kit/threads/thread-pool.ts';
-import type { FilmEncoding } from './encode/encode-film.ts';
-import type { FilmOutcome, FilmReport } from './encode/worker.ts';
-import type { FilmPlan, Shot } from './film-plan.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
 import type { DrawTask } from '../pictures/worker.ts';
+import { sandboxHolder } from '../pictures/edit-pictures.ts';
+import type { FilmEncoding } from './encode-film.ts';
+import type { FilmOutcome, FilmReport } from './encode-worker.ts';
+import type { FilmPlan, Shot } from './plan-film.ts';
 
 export interface MakeFilmOptions {
   plan: FilmPlan;
@@ -40,24 +39,65 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
   await mkdir(work);
   try {
     const stills: string[] = [];
+    let last: Uint8Array = Buffer.alloc(0);
     for (const [index, shot] of plan.shots.entries()) {
       const file = join(work, `still-${index}`);
-      await writeFile(file, await (shot.kind === 'card' ? cardStill(options) : imageStill(shot, options)));
+      last = await makeStill(shot, options);
+      await writeFile(file, last);
       signal.throwIfAborted();
       stills.push(file);
     }
     const film = join(work, filmFile);
-    const lastPicture = plan.hasLastFrame ? join(work, 'last-picture') : null;
-    await encode({ plan, stills, film, lastFrame: lastPicture }, options);
-    if (lastPicture !== null) {
+    await encode({ plan, stills, film }, options);
+    if (plan.hasLastFrame) {
       const lastFrame = join(work, lastFrameFile);
-      await writeFile(lastFrame, await toPng(await readFile(lastPicture), options));
+      await writeFile(lastFrame, await toPng(last, options));
       await rename(lastFrame, join(folder, lastFrameFile));
     }
     await rename(film, join(folder, filmFile));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+};
+
+/** Makes a still of a shot: 8-bit RGB with an unused fourth byte, in the film's size. */
+const makeStill = async (shot: Shot, { plan, folder, draw, signal }: MakeFilmOptions): Promise<Buffer> => {
+  const { width, height, card } = plan;
+  const bytes =
+    shot.kind === 'image'
+      ? await readFile(join(folder, shot.file))
+      : await draw({ layer: 'picture', layoutSide, width, height, ...card }, signal);
+  try {
+    return await decodeImage(
+      bytes,
+      (image) =>
+        image
+          .autoOrient()
+          .resize(width, height, { fit: 'cover' })
+          .flatten({ background: '#000000' })
+          .toColourspace('srgb')
+          .ensureAlpha()
+          .raw()
+          .toBuffer(),
+      { signal, accountId: sandboxHolder },
+    );
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    throw new ProviderError('a picture of the film could not be made', {
+      ...(error.problem === 'too_slow'
+        ? { failure: 'retry_other', code: 'upstream_unavailable' }
+        : { failure: 'fatal', code: 'invalid_parameter' }),
+      cause: error,
+    });
+  }
+};
+
+const toPng = (still: Uint8Array, { plan, signal }: MakeFilmOptions): Promise<Buffer> => {
+  const raw = { width: plan.width, height: plan.height, channels: 4 } as const;
+  return withSharp((sharp) => sharp(still, { raw }).removeAlpha().png({ compressionLevel: 3 }).toBuffer(), {
+    signal,
+    accountId: sandboxHolder,
+  });
 };
 
 /**
@@ -67,7 +107,7 @@ export const makeFilm = async (options: MakeFilmOptions): Promise<void> => {
 const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions): Promise<void> => {
   signal.throwIfAborted();
   const { promise: ended, resolve: end } = Promise.withResolvers<FilmOutcome>();
-  const encoder = fork(new URL('./encode/worker.ts', import.meta.url), {
+  const encoder = fork(new URL('./encode-worker.ts', import.meta.url), {
     execArgv: [],
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -96,67 +136,3 @@ const encode = async (task: FilmEncoding, { signal, onPicture }: MakeFilmOptions
   if ('failure' in reply)
     throw new ProviderError(`the film was not encoded: ${reply.failure}`, { failure: 'fatal' });
 };
-
-const cardStill = async (options: MakeFilmOptions): Promise<Uint8Array> => {
-  const drawn = await drawLayer('picture', options);
-  return withSharp((sharp) => toStill(sharp(drawn), [], options), inTurn(options));
-};
-
-const imageStill = async (
-  { file, place }: Shot & { kind: 'image' },
-  options: MakeFilmOptions,
-): Promise<Uint8Array> => {
-  const bytes = await readFile(join(options.folder, file));
-  const marks = place === 'between' ? [{ input: Buffer.from(await drawLayer('mark', options)) }] : [];
-  try {
-    return await decodeImage(bytes, (image) => toStill(image, marks, options), inTurn(options));
-  } catch (error) {
-    if (!(error instanceof ImageError)) throw error;
-    throw new ProviderError('a picture of the film could not be made', {
-      ...(error.problem === 'too_slow'
-        ? { failure: 'retry_other', code: 'upstream_unavailable' }
-        : { failure: 'fatal', code: 'invalid_parameter' }),
-      cause: error,
-    });
-  }
-};
-
-/** Converts a picture to 8-bit RGB in the film's size. */
-const toStill = (
-  picture: Sharp,
-  marks: OverlayOptions[],
-  { plan: { width, height } }: MakeFilmOptions,
-): Promise<Buffer> =>
-  picture
-    .autoOrient()
-    .resize(width, height, { fit: 'cover' })
-    .flatten({ background: '#000000' })
-    .toColourspace('srgb')
-    .composite(marks)
-    .removeAlpha()
-    .raw()
-    .toBuffer();
-
-const toPng = (rgb: Uint8Array, options: MakeFilmOptions): Promise<Buffer> => {
-  const { width, height } = options.plan;
-  return withSharp(
-    (sharp) =>
-      sharp(rgb, { raw: { width, height, channels: 3 } })
-        .png({ compressionLevel: 3 })
-        .toBuffer(),
-    inTurn(options),
-  );
-};
-
-/** Draws a layer and resizes it to the exact size of the film, because rounding may add or remove a row. */
-const drawLayer = async (layer: DrawTask['layer'], options: MakeFilmOptions): Promise<Uint8Array> => {
-  const { draw, signal } = options;
-  const { width, height, card } = options.plan;
-  const drawn = await draw({ layer, layoutSide, width, height, ...card }, signal);
-  return withSharp(
-    (sharp) => sharp(drawn).resize(width, height, { fit: 'fill' }).png({ compressionLevel: 0 }).toBuffer(),
-    inTurn(options),
-  );
-};
-
-const inTurn = ({ signal }: MakeFilmOptions): DecodeOptions => ({ signal, accountId: sandboxHolder });

@@ -1,12 +1,28 @@
 import { ImageError, readImageHeader } from '../../image/decode-image.ts';
 import { ProviderError } from '../../provider-error.ts';
-import { measureVideo } from '../../video/measure-video.ts';
-import { ratioProportion } from '../../video/ratio-proportion.ts';
+import { measureVideo, type VideoMeasure } from '../../video/measure-video.ts';
 import type { VideoInput, VideoRequest } from '../../video/video-provider.ts';
-import { videoSize } from '../../video/video-size.ts';
-import { sandboxHolder } from '../sandbox-holder.ts';
+import { ratioProportion, videoSize, type VideoSize } from '../../video/video-size.ts';
 import { excerpt } from '../compose-text.ts';
-import type { FilmPlan, Shot } from './film-plan.ts';
+import type { PictureRequest } from '../pictures/draw-picture.ts';
+import { sandboxHolder } from '../pictures/edit-pictures.ts';
+
+/** One still of a film. */
+export type Shot = { kind: 'card' } | { kind: 'image'; /** A name in the film's folder. */ file: string };
+
+/** The plan of a film, without its input images. Plain JSON. */
+export interface FilmPlan extends VideoSize {
+  /** The number of pictures. The length is this divided by `fps`. */
+  frames: number;
+  fps: number;
+  codec: 'h264' | 'hevc';
+  container: 'mp4' | 'mov';
+  hasSound: boolean;
+  hasLastFrame: boolean;
+  /** In order, all of the same length. */
+  shots: Shot[];
+  card: Pick<PictureRequest, 'caption' | 'seed'>;
+}
 
 /** An input image of a film, stored beside its plan. */
 export interface FilmImage {
@@ -76,42 +92,32 @@ const proportionOf = async (bytes: Uint8Array, signal: AbortSignal): Promise<num
   }
 };
 
-interface Clip {
-  seconds: number;
-  proportion: number;
-}
-
 /** Measures the reference video when its length or shape is needed. */
 const measureClip = async (
   { inputs, durationSeconds, ratio }: VideoRequest,
   signal: AbortSignal,
-): Promise<Clip | null> => {
+): Promise<VideoMeasure | null> => {
   const input = inputs.find(({ role }) => role === 'reference_video');
   const isEdit = durationSeconds === -1;
-  const isNeeded = isEdit || (ratio === 'adaptive' && input !== undefined);
-  if (!isNeeded) return null;
-  const measure = input === undefined ? null : await measureVideo(await input.load(signal), signal);
-  if (measure !== null) return { seconds: measure.seconds, proportion: measure.width / measure.height };
-  if (isEdit) throw unusable('there is no reference video to edit, or its length cannot be read');
-  return null;
+  const isNeeded = isEdit || ratio === 'adaptive';
+  const measure =
+    isNeeded && input !== undefined ? await measureVideo(await input.load(signal), signal) : null;
+  if (isEdit && measure === null)
+    throw unusable('there is no reference video to edit, or its length cannot be read');
+  return measure;
 };
 
 /** Returns the proportion of the first frame, of another image, or of the reference video. */
-const adapted = (images: readonly LoadedImage[], clip: Clip | null): number => {
+const adapted = (images: readonly LoadedImage[], clip: VideoMeasure | null): number => {
   const image = images.find(({ role }) => role === 'first_frame') ?? images[0];
-  const proportion = image?.proportion ?? clip?.proportion ?? defaultProportion;
+  const proportion = image?.proportion ?? (clip === null ? defaultProportion : clip.width / clip.height);
   return Math.min(widest, Math.max(1 / widest, proportion));
 };
 
 const shotsOf = (images: readonly LoadedImage[]): Shot[] => {
-  const ofRole = (role: VideoInput['role'], place: 'begin' | 'between' | 'end'): Shot[] =>
-    images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', place, file }));
-  return [
-    ...ofRole('first_frame', 'begin'),
-    ...ofRole('reference_image', 'between'),
-    { kind: 'card' },
-    ...ofRole('last_frame', 'end'),
-  ];
+  const ofRole = (role: VideoInput['role']): Shot[] =>
+    images.filter((image) => image.role === role).map(({ file }) => ({ kind: 'image', file }));
+  return [...ofRole('first_frame'), ...ofRole('reference_image'), { kind: 'card' }, ...ofRole('last_frame')];
 };
 
 const captionOf = ({ prompt, inputs }: VideoRequest): string => {

@@ -1,4 +1,4 @@
-import { child, DoubtfulFilm, findChild, readChildren, readVersion } from './boxes.ts';
+import { DoubtfulFilm, readChildren, readVersion } from './boxes.ts';
 import type { Span } from './sample-table.ts';
 
 /** The state of reading a track of a fragmented film. */
@@ -17,16 +17,16 @@ const maxFragmentSamples = 500_000;
 
 /** Adds the samples of a `moof` to the tracks, by their ids. */
 export const readFragment = (body: Buffer, tracks: ReadonlyMap<number, FragmentedTrack>): void => {
-  for (const traf of readChildren(body, [], ['traf'])) {
-    const boxes = readChildren(traf.body, ['tfhd', 'tfdt'], ['trun']);
-    const head = child(boxes, 'tfhd');
+  for (const traf of readChildren(body, [], ['traf']).all('traf')) {
+    const boxes = readChildren(traf, ['tfhd', 'tfdt'], ['trun']);
+    const head = boxes.get('tfhd');
     const track = tracks.get(head.readUInt32BE(4));
     if (track === undefined) throw new DoubtfulFilm('a fragment of no track');
     const duration = defaultDurationOf(head) ?? track.defaultDuration;
-    const start = findChild(boxes, 'tfdt');
+    const start = boxes.find('tfdt');
     if (start !== null)
       track.next = readVersion(start) === 1 ? Number(start.readBigUInt64BE(4)) : start.readUInt32BE(4);
-    for (const { name, body: run } of boxes) if (name === 'trun') readRun(run, track, duration);
+    for (const run of boxes.all('trun')) readRun(run, track, duration);
   }
 };
 

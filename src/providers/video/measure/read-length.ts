@@ -1,16 +1,15 @@
 import {
-  child,
   DoubtfulFilm,
-  findChild,
   isTiming,
   readBoxHeader,
   readChildren,
   readDuration,
+  readTimes,
   readVersion,
 } from './boxes.ts';
-import type { FilmBytes } from './open-bytes.ts';
+import type { FilmBytes } from './boxes.ts';
 import { readFragment, type FragmentedTrack } from './read-fragment.ts';
-import { readTimescale, readTrack, type Track } from './read-track.ts';
+import { readTrack, type Track } from './read-track.ts';
 
 /** How much longer a header or a track may be than the pictures, and how late these may begin: codecs add padding. */
 export const toleranceSeconds = 0.5;
@@ -34,6 +33,9 @@ interface Film {
  * Throws DoubtfulFilm, or RangeError, for a film whose headers or other tracks are longer by more than padding, and for one
  * that another player might show for longer: with both a sample table and fragments, with several edits, or with tables
  * that contradict each other or are out of place.
+ *
+ * The library that reads the rest gives one reading of any film: it measures what its own player would show, accepts
+ * most of these films, and counts billions of claimed samples one by one. A bill needs an upper bound for all players.
  */
 export const readLength = (bytes: FilmBytes): number | null => {
   const { claimedSeconds, tracks, fragmented } = readFilm(bytes);
@@ -88,51 +90,36 @@ const assertSmallIndex = (bytes: FilmBytes): void => {
 
 const readMovie = (body: Buffer): Film => {
   const boxes = readChildren(body, ['mvhd', 'mvex'], ['trak']);
-  const head = child(boxes, 'mvhd');
-  const version = readVersion(head);
-  const timescale = readTimescale(head);
-  const durationAt = version === 1 ? 24 : 16;
-  const rate = head.readUInt32BE(durationAt + (version === 1 ? 8 : 4));
+  const head = boxes.get('mvhd');
+  const { timescale, durationSeconds } = readTimes(head);
+  const rate = head.readUInt32BE(readVersion(head) === 1 ? 32 : 20);
   if (rate !== normalRate && rate !== 0) throw new DoubtfulFilm('it plays at another rate');
-  const tracks = boxes.filter(({ name }) => name === 'trak').map((box) => readTrack(box.body, timescale));
+  const tracks = boxes.all('trak').map((track) => readTrack(track, timescale));
   if (tracks.length > maxTracks || new Set(tracks.map(({ id }) => id)).size !== tracks.length)
     throw new DoubtfulFilm('too many tracks, or two of one id');
-  const extension = findChild(boxes, 'mvex');
-  if (extension !== null && tracks.some(({ span }) => span !== null))
-    throw new DoubtfulFilm('both a sample table and fragments');
+  const extension = boxes.find('mvex');
+  if (extension === null) return { claimedSeconds: durationSeconds, tracks, fragmented: null };
+  if (tracks.some(({ span }) => span !== null)) throw new DoubtfulFilm('both a sample table and fragments');
+  const extensions = readChildren(extension, ['mehd'], ['trex']);
+  const claim = extensions.find('mehd');
   return {
-    claimedSeconds:
-      Math.max(readDuration(head, durationAt, version) ?? 0, extension === null ? 0 : claimOf(extension)) /
-      timescale,
+    claimedSeconds: Math.max(durationSeconds, claim === null ? 0 : readDuration(claim, 4) / timescale),
     tracks,
-    fragmented: extension === null ? null : readDefaults(extension, tracks),
+    fragmented: new Map(tracks.map(({ id }) => [id, withDefaults(extensions.all('trex'), id)])),
   };
 };
 
-/** Returns the claimed length of all fragments together, in the film's time; 0 where there is none. */
-const claimOf = (extension: Buffer): number => {
-  const claim = findChild(readChildren(extension, ['mehd'], ['trex']), 'mehd');
-  return claim === null ? 0 : (readDuration(claim, 4, readVersion(claim)) ?? 0);
-};
-
-const readDefaults = (extension: Buffer, tracks: readonly Track[]): Map<number, FragmentedTrack> => {
-  const defaults = readChildren(extension, ['mehd'], ['trex']).filter(({ name }) => name === 'trex');
-  return new Map(
-    tracks.map(({ id }) => {
-      const [own, ...others] = defaults.filter(({ body }) => body.readUInt32BE(4) === id);
-      if (own === undefined || others.length > 0) throw new DoubtfulFilm('a track needs its defaults once');
-      return [
-        id,
-        {
-          defaultDuration: own.body.readUInt32BE(12),
-          span: { first: Infinity, end: -Infinity, longest: 0, total: 0, isCertain: true },
-          next: 0,
-          last: -1,
-          samples: 0,
-        },
-      ];
-    }),
-  );
+/** Finds the defaults of a track's fragments. */
+const withDefaults = (defaults: readonly Buffer[], id: number): FragmentedTrack => {
+  const [own, ...others] = defaults.filter((body) => body.readUInt32BE(4) === id);
+  if (own === undefined || others.length > 0) throw new DoubtfulFilm('a track needs its defaults once');
+  return {
+    defaultDuration: own.readUInt32BE(12),
+    span: { first: Infinity, end: -Infinity, longest: 0, total: 0, isCertain: true },
+    next: 0,
+    last: -1,
+    samples: 0,
+  };
 };
 
 interface Reading {

@@ -1,8 +1,7 @@
 import { BufferSource, FilePathSource, Input, MP4, QTFF, WEBM, type InputVideoTrack } from 'mediabunny';
 import type { VideoMeasure, VideoSource } from '../measure-video.ts';
-import { DoubtfulFilm } from './boxes.ts';
+import { DoubtfulFilm, openBytes } from './boxes.ts';
 import { readLength, toleranceSeconds } from './read-length.ts';
-import { openBytes } from './open-bytes.ts';
 
 const maxSeconds = 3_600;
 const maxSide = 16_384;

@@ -1,4 +1,4 @@
-import { child, DoubtfulFilm, findChild, readChildren } from './boxes.ts';
+import { DoubtfulFilm, readChildren } from './boxes.ts';
 
 /** The times of a track's samples, in the track's own time. */
 export interface Span {
@@ -31,26 +31,26 @@ const maxNumber = 0x3fff_ffff;
 /** Reads the body of a `stbl`; null when it has no samples. Throws DoubtfulFilm when its tables contradict each other. */
 export const readSampleTable = (body: Buffer): Span | null => {
   const tables = readChildren(body, ['stts', 'ctts', 'stsz', 'stz2', 'stsc', 'stco', 'co64']);
-  const times = readRuns(child(tables, 'stts'), (entry) => entry.readUInt32BE(4));
-  const composition = findChild(tables, 'ctts');
+  const times = readRuns(tables.get('stts'), (entry) => entry.readUInt32BE(4));
+  const composition = tables.find('ctts');
   const offsets = composition === null ? [] : readRuns(composition, (entry) => entry.readInt32BE(4));
-  const sizes = findChild(tables, 'stsz');
-  const count = (sizes ?? child(tables, 'stz2')).readUInt32BE(8);
-  if (sizes !== null && findChild(tables, 'stz2') !== null) throw new DoubtfulFilm('two tables of sizes');
+  const sizes = tables.find('stsz');
+  const count = (sizes ?? tables.get('stz2')).readUInt32BE(8);
+  if (sizes !== null && tables.find('stz2') !== null) throw new DoubtfulFilm('two tables of sizes');
   if (times.some(({ value }) => value > maxDelta)) throw new DoubtfulFilm('a sample without end');
   // At the end of one table, some players go on with the other.
   if (countOf(times) !== count || countOf(offsets) > count)
     throw new DoubtfulFilm('the number of times is not that of the samples');
   if (count === 0) return null;
   if (offsets.length > 0 && count > maxReordered) throw new DoubtfulFilm('too many samples');
-  const chunks = findChild(tables, 'stco');
-  if (chunks !== null && findChild(tables, 'co64') !== null) throw new DoubtfulFilm('two tables of chunks');
+  const chunks = tables.find('stco');
+  if (chunks !== null && tables.find('co64') !== null) throw new DoubtfulFilm('two tables of chunks');
   const isUniform = sizes !== null && sizes.readUInt32BE(4) > 0;
-  const chunkCount = (chunks ?? child(tables, 'co64')).readUInt32BE(4);
+  const chunkCount = (chunks ?? tables.get('co64')).readUInt32BE(4);
   if (sizes !== null)
     assertSmall(sizes, isUniform ? { at: 4, count: 1, step: 4 } : { at: 12, count, step: 4 });
-  if (chunks === null) assertSmall(child(tables, 'co64'), { at: 8, count: chunkCount, step: 8 });
-  const held = readChunks(child(tables, 'stsc'), {
+  if (chunks === null) assertSmall(tables.get('co64'), { at: 8, count: chunkCount, step: 8 });
+  const held = readChunks(tables.get('stsc'), {
     chunks: chunkCount,
     samples: count,
     maxInEach: isUniform ? count : Math.min(count, maxInChunk),

@@ -6,7 +6,7 @@ import { eraseRows } from '../../../../src/leads/embedded/segment/erase-rows.ts'
 import { openSegment } from '../../../../src/leads/embedded/segment/open-segment.ts';
 import { SegmentDamagedError } from '../../../../src/leads/embedded/segment/segment-format.ts';
 import type { Lead, LeadQuery } from '../../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../../reference-search.ts';
 import { generateLeads } from '../../../../src/leads/synthetic/generate-leads.ts';
 import { tinyShape, withSegment } from './with-segment.ts';
 

@@ -4,7 +4,7 @@ import { createRowSet } from '../../../../src/leads/embedded/segment/row-set.ts'
 import { usualShape, type SegmentShape } from '../../../../src/leads/embedded/segment/segment-format.ts';
 import { compareLeads } from '../../../../src/leads/query/lead-order.ts';
 import type { Lead } from '../../../../src/leads/lead-source.ts';
-import { createReferenceSearch } from '../../../../src/leads/query/reference-search.ts';
+import { createReferenceSearch } from '../../reference-search.ts';
 import { generateLeads } from '../../../../src/leads/synthetic/generate-leads.ts';
 import { arbitraryLeads, arbitraryQuery } from '../../arbitrary-leads.ts';
 import { buildLead } from '../../build-lead.ts';

@@ -1,0 +1,150 @@
+import type { Clock } from '../kit/clock.ts';
+import type { Log } from '../kit/log.ts';
+import { repeat } from '../kit/repeat.ts';
+import type { Job, JobKind, Store } from '../store/store.ts';
+import { LeaseLostError } from './outlive-outage.ts';
+
+/** A worker counts as dead this long after its last heartbeat. */
+export const leaseMs = 30_000;
+const claimAtLeastEveryMs = 5_000;
+const reapBatch = 100;
+
+export interface JobQueueOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** The lease owner. */
+  owner: string;
+  /** Maximum number of queued jobs of each kind that run here at once. */
+  lanes: readonly (readonly [JobKind, number])[];
+  /** How often leases are renewed. */
+  beatMs?: number;
+  /** Dead jobs are searched only after the store has answered every heartbeat for this long. */
+  settleMs?: number;
+  /** The jobs of this process, by id. */
+  running: ReadonlyMap<string, { abort: AbortController; lane: JobKind | null }>;
+  /** Dead jobs whose end is being written, by id. */
+  ending: Map<string, Promise<void>>;
+  /** Aborts when the process takes no more jobs. */
+  draining: AbortSignal;
+  /** Runs a claimed job. */
+  launch(job: Job): void;
+  /** Ends a dead job. Does not reject. */
+  endDead(job: Job): Promise<void>;
+}
+
+export interface JobQueue {
+  /** Claims queued jobs until all lanes are full. */
+  claim(): void;
+  /** Claims now and then, and renews the leases of this process until `ended` aborts. */
+  begin(ended: AbortSignal): void;
+  /** Resolves when no claim is under way. */
+  claimed(): Promise<void>;
+}
+
+/** Takes jobs of the store under leases, keeps the leases, and takes over jobs whose worker died. */
+export const createJobQueue = (options: JobQueueOptions): JobQueue => {
+  const { log, draining, beatMs = leaseMs / 6 } = options;
+  let isClaiming = false;
+  let isClaimWanted = false;
+  let claiming: Promise<void> = Promise.resolve();
+
+  const claimUntilFull = async (): Promise<void> => {
+    let hasMore = true;
+    while (hasMore && !draining.aborted) {
+      isClaimWanted = false;
+      hasMore = false;
+      for (const [kind, limit] of options.lanes) hasMore = (await claimLane(options, kind, limit)) || hasMore;
+      hasMore ||= isClaimWanted;
+    }
+  };
+
+  const claim = (): void => {
+    isClaimWanted = true;
+    if (isClaiming || draining.aborted) return;
+    isClaiming = true;
+    claiming = claimUntilFull()
+      .catch((error: unknown) => log.error({ err: error }, 'claiming queued jobs failed'))
+      .then(() => {
+        isClaiming = false;
+        if (isClaimWanted) claim();
+      });
+  };
+
+  return {
+    claim,
+    claimed: () => claiming,
+    begin: (ended) => {
+      const beat = createHeartbeat(options, claim);
+      void repeat({ what: 'renewing leases', intervalMs: beatMs, signal: ended, log, work: beat });
+      void repeat({
+        what: 'claiming queued jobs',
+        intervalMs: claimAtLeastEveryMs,
+        signal: draining,
+        log,
+        work: claim,
+      });
+    },
+  };
+};
+
+/** Returns true if there may be more jobs to claim. */
+const claimLane = async (
+  { store, clock, owner, running, launch }: JobQueueOptions,
+  kind: JobKind,
+  limit: number,
+): Promise<boolean> => {
+  const room = limit - [...running.values()].filter(({ lane }) => lane === kind).length;
+  if (room <= 0) return false;
+  const now = clock.now();
+  const jobs = await store.claimJobs({ owner, kind, limit: room, leaseUntil: now + leaseMs, now });
+  for (const job of jobs) launch(job);
+  return jobs.length === room;
+};
+
+/**
+ * Renews before it reaps, so that a process that was paused for long first renews its own jobs. After an outage of the
+ * store, or a pause of the machine, all leases may have expired. Then every living worker gets time to renew before any
+ * job counts as dead.
+ */
+const createHeartbeat = (options: JobQueueOptions, claim: () => void): (() => Promise<void>) => {
+  const { clock, ending, draining, settleMs = leaseMs / 2 } = options;
+  /** Start of the time in which the store has answered every heartbeat; null at first and after a failed one. */
+  let answersSince: number | null = null;
+  let lastBeatAt = -Infinity;
+  return async () => {
+    try {
+      await renew(options);
+    } catch (error) {
+      answersSince = null;
+      throw error;
+    }
+    const now = clock.now();
+    if (now - lastBeatAt > leaseMs / 2) answersSince = null;
+    lastBeatAt = now;
+    answersSince ??= performance.now();
+    const isSettled = performance.now() - answersSince >= settleMs;
+    if (isSettled && ending.size < reapBatch && !draining.aborted) await reap(options, claim);
+  };
+};
+
+const renew = async ({ store, clock, owner, running, ending }: JobQueueOptions): Promise<void> => {
+  const ids = [...running.keys(), ...ending.keys()];
+  if (ids.length === 0) {
+    await store.ping();
+    return;
+  }
+  const held = new Set(await store.renewLeases({ owner, ids, leaseUntil: clock.now() + leaseMs }));
+  for (const id of ids) if (!held.has(id)) running.get(id)?.abort.abort(new LeaseLostError(id));
+};
+
+const reap = async (
+  { store, clock, owner, ending, endDead }: JobQueueOptions,
+  claim: () => void,
+): Promise<void> => {
+  const now = clock.now();
+  const limit = reapBatch - ending.size;
+  const { requeued, doomed } = await store.reapJobs({ owner, leaseUntil: now + leaseMs, now, limit });
+  if (requeued.length > 0) claim();
+  for (const job of doomed) ending.set(job.id, endDead(job));
+};

@@ -1,0 +1,109 @@
+import { AppError } from '../../kit/errors.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { isSandboxJob, isTerminal } from '../../jobs/public-job.ts';
+import type { JobEvent } from '../../jobs/executor.ts';
+import type { LiveJob } from '../../jobs/job-runner.ts';
+import type { Job } from '../../store/store.ts';
+import { toJobError, waitForEnd } from '../jobs/job-answer.ts';
+import {
+  type AccountCall,
+  type Answer,
+  type ServerSentEvent,
+  type Services,
+  type StreamAnswer,
+  jsonAnswer,
+} from '../operation.ts';
+
+/** A stream waits this long for the first piece before its status line, so that an early failure is a plain error. */
+const streamStartMs = 10_000;
+
+/** Writes the server-sent events of one answer. */
+export interface TextStream {
+  /** Returns the events before the first piece. */
+  begin(job: Job): ServerSentEvent[];
+  add(piece: JobEvent): ServerSentEvent[];
+  /** Returns the events of an ended job's whole answer, in place of those of its pieces. */
+  addStored(job: Job): ServerSentEvent[];
+  /** Returns the end. A job that has not ended took longer than the stream may wait. */
+  end(job: Job): ServerSentEvent[];
+}
+
+/** Streams a job that runs in this process from its first piece. `finished` resolves with the job that `end` gets. */
+export async function* streamLive(
+  stream: TextStream,
+  { job, live, finished }: { job: Job; live: LiveJob; finished: () => Promise<Job> },
+  signal: AbortSignal,
+): AsyncGenerator<ServerSentEvent, void, void> {
+  yield* stream.begin(job);
+  for await (const piece of live.feed.read(signal)) for (const event of stream.add(piece)) yield event;
+  if (!signal.aborted) yield* stream.end(await finished());
+}
+
+/** Streams a job that runs in no process or in another one, after its end. */
+export const streamStored = (stream: TextStream, job: Job): ServerSentEvent[] => [
+  ...stream.begin(job),
+  ...stream.addStored(job),
+  ...stream.end(job),
+];
+
+/** Answers a text job as a stream, live or finished. Throws AppError when it failed before the first event was due. */
+export const streamTextJob = async (
+  { job, headers, stream }: { job: Job; headers: Record<string, string>; stream: TextStream },
+  { signal }: AccountCall,
+  { jobs, config }: Services,
+): Promise<StreamAnswer> => {
+  const wait = (timeoutMs: number): Promise<Job> => jobs.wait({ job, timeoutMs, signal });
+  const live = jobs.live(job.id);
+  if (live !== null) {
+    await live.feed.started(streamStartMs);
+    // When this process loses the job, another one ends it.
+    const finished = (): Promise<Job> =>
+      live.finished.catch(() => wait(config.chatDeadlineMs)).catch(() => job);
+    const events = streamLive(stream, { job, live, finished }, signal);
+    if (jobs.live(job.id) !== null) return { kind: 'stream', headers, events };
+    // The job ended before the first byte, so a failure is a plain error.
+    const ended = await live.finished.catch(() => null);
+    if (ended?.status === 'failed') throw toJobError(ended, headers);
+    if (ended !== null) return { kind: 'stream', headers, events };
+  }
+  // The job does not run in this process, so the stream waits for its end.
+  const early = await wait(streamStartMs);
+  if (early.status === 'failed') throw toJobError(early, headers);
+  const events = async function* () {
+    // A stream that has begun ends in its own form, even when the store does not answer.
+    const last = isTerminal(early) ? early : await wait(config.chatDeadlineMs).catch(() => early);
+    yield* streamStored(stream, last);
+  };
+  return { kind: 'stream', headers, events: events() };
+};
+
+export interface AnswerTextJobInput {
+  job: Job;
+  headers: Record<string, string>;
+  /** Makes the events for a caller that asked for a stream. */
+  stream: TextStream | null;
+  /** Says where to read an answer that takes longer than the call may wait. */
+  readLater: string;
+}
+
+/** Answers a text job, as a stream where REST asks for one. Throws AppError when it failed or takes too long. */
+export const answerTextJob = async (
+  { job, headers, stream, readLater }: AnswerTextJobInput,
+  call: AccountCall,
+  services: Services,
+): Promise<Answer> => {
+  if (stream !== null && call.transport === 'rest')
+    return streamTextJob({ job, headers, stream }, call, services);
+  const finished = await waitForEnd({ job, timeoutMs: services.config.chatDeadlineMs }, call, services);
+  if (!isTerminal(finished))
+    throw new AppError(
+      'request_timeout',
+      `The ${job.kind === 'chat' ? 'answer' : 'response'} takes longer than this request may wait; it goes on. ${readLater}`,
+      { headers: { ...headers, 'x-should-retry': 'false' } },
+    );
+  if (finished.status === 'failed' || finished.result === null) throw toJobError(finished, headers);
+  return jsonAnswer(JSON.parse(finished.result) as JsonObject, {
+    headers,
+    isSandbox: isSandboxJob(finished),
+  });
+};

@@ -1,0 +1,181 @@
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { ModelConfig, Price } from '../../catalog/model.ts';
+import { AppError } from '../../kit/errors.ts';
+import { newId } from '../../kit/ids.ts';
+import { textJobShare } from '../../limits/memory-budget.ts';
+import { leaseMs } from '../../jobs/job-queue.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { priceAtRates, unitsAffordable, type Nano } from '../../kit/money.ts';
+import type { TextMessage, TextUsage } from '../../providers/text/text-provider.ts';
+import { insufficientBalance, openPrepaid } from '../../purchases/prepaid.ts';
+import type { AccountCall, Idempotency, OpenedJob, Services } from '../operation.ts';
+
+/** The most attempts to lower the output limit, because the balance may change before the hold. */
+const openAttempts = 4;
+
+const defaultSku = 'textmodel-3.5-flash';
+
+/** Returns the text SKU of this name. Without a name: the default one, or the first. Throws AppError `model_not_found`. */
+export const findTextModel = (catalog: Catalog, sku: string | undefined): ModelConfig => {
+  const found =
+    sku === undefined
+      ? (catalog.find(defaultSku, 'chat') ?? catalog.list().find(({ kind }) => kind === 'chat') ?? null)
+      : catalog.find(sku, 'chat');
+  if (found === null)
+    throw new AppError('model_not_found', 'model: there is no such chat SKU. See GET /v1/models.', {
+      param: 'model',
+    });
+  return found;
+};
+
+export interface TextJobTerms {
+  maxOutputTokens: number;
+  /** The price at admission: later changes do not change the job's cost. */
+  price: Price;
+}
+
+/** The parts of a request, by how long they are kept. */
+export interface TextJobParts {
+  /** The job's work. It stays in this process, the only one that runs the job. */
+  work: object;
+  /** The part that the job's row keeps while the job runs. */
+  request?: object;
+  /** The part that stays readable after the job's end. */
+  parameters?: object;
+}
+
+export interface TextJobOrder {
+  kind: 'chat' | 'responses';
+  model: ModelConfig;
+  /** An upper bound, see `promptTokensUpperBound`. */
+  promptTokens: number;
+  /** The caller's output limit. Null: as much as the balance allows. The SKU's `maxOutputTokens` lowers both. */
+  outputLimit: number | null;
+  toParts(terms: TextJobTerms): TextJobParts;
+  idempotency: Idempotency | null;
+}
+
+/** Returns the least hold of a text job: for the bound of its prompt, and its output limit or one token. */
+export const leastTextHold = (
+  model: ModelConfig,
+  { promptTokens, outputLimit }: Pick<TextJobOrder, 'promptTokens' | 'outputLimit'>,
+): Nano =>
+  chargeFor(model.price, {
+    promptTokens,
+    completionTokens: Math.min(outputLimit ?? 1, model.maxOutputTokens),
+  });
+
+/**
+ * Admits a text job that runs at once in this process. Holds the worst case: the bound of the prompt plus the output
+ * limit. The SKU's limit lowers it, and the balance does when the caller set none. Throws AppError like `openPrepaid`,
+ * and `insufficient_balance`.
+ */
+export const openTextJob = async (
+  { kind, model, promptTokens, outputLimit, toParts, idempotency }: TextJobOrder,
+  { caller, memory }: AccountCall,
+  services: Services,
+): Promise<OpenedJob> => {
+  const { price } = model;
+  const holdFor = (completionTokens: number): Nano => chargeFor(price, { promptTokens, completionTokens });
+
+  let { available } = caller;
+  for (let attempt = 1; ; attempt += 1) {
+    const affordable = outputLimit ?? affordableOutput(model, available - holdFor(0));
+    const limit = Math.min(affordable, model.maxOutputTokens);
+    const hold = holdFor(Math.max(limit, 1));
+    const { work, request, parameters } = toParts({ maxOutputTokens: limit, price });
+    const now = services.clock.now();
+    const opened = await openPrepaid(services, {
+      job: {
+        id: newId(),
+        accountId: caller.accountId,
+        keyId: caller.keyId,
+        kind,
+        model: model.sku,
+        status: 'running',
+        leaseOwner: services.jobs.owner,
+        leaseUntil: now + leaseMs,
+        maxAttempts: 1,
+        deadlineAt: now + services.config.chatDeadlineMs,
+        request: request === undefined ? '' : JSON.stringify(request),
+        customData: null,
+        parameters: parameters === undefined ? null : JSON.stringify(parameters),
+        webhookUrl: null,
+      },
+      hold,
+      idempotency,
+    });
+    if (opened.outcome === 'opened') memory.holdUntil(services.jobs.start(opened.job, work).finished);
+    memory.settleBody(textJobShare);
+    if (opened.outcome !== 'insufficient')
+      return { job: opened.job, isReplayed: opened.outcome === 'replayed' };
+    available = opened.available;
+    const least = holdFor(1);
+    if (outputLimit !== null || attempt >= openAttempts || available < least)
+      throw insufficientBalance({
+        needed: outputLimit === null && available < least ? least : hold,
+        available,
+      });
+  }
+};
+
+const affordableOutput = (model: ModelConfig, budget: Nano): number =>
+  model.price.unit === 'token' ? unitsAffordable(budget, model.price.output) : Infinity;
+
+/** Returns the cost of `usage`. Throws TypeError for a price by the second. */
+export const chargeFor = (
+  price: Price,
+  usage: Pick<TextUsage, 'promptTokens' | 'completionTokens'>,
+): Nano => {
+  switch (price.unit) {
+    case 'call':
+      return price.price;
+    case 'token':
+      return priceAtRates([
+        { units: usage.promptTokens, rate: price.input },
+        { units: usage.completionTokens, rate: price.output },
+      ]);
+    case 'second':
+      throw new TypeError('text is not priced by the second');
+  }
+};
+
+/** Every message costs these beside its text: role and separators. */
+const tokensPerMessage = 16;
+
+/**
+ * Returns an upper bound of the prompt's tokens in linear time: a token has at least one UTF-8 byte. It is far above the
+ * true number for plain text, which makes the hold larger, but not the charge. `tokensPerMedia` is the bound of a picture,
+ * and the minimum of a sound.
+ */
+export const promptTokensUpperBound = (
+  request: { messages: TextMessage[]; options: JsonObject },
+  tokensPerMedia: number,
+): number => {
+  let tokens = Buffer.byteLength(JSON.stringify(request.options));
+  for (const { content, ...rest } of request.messages) {
+    tokens += tokensPerMessage + Buffer.byteLength(JSON.stringify(rest));
+    tokens += contentTokens(content, tokensPerMedia);
+  }
+  return tokens;
+};
+
+const contentTokens = (content: TextMessage['content'], tokensPerMedia: number): number => {
+  if (content === undefined || content === null) return 0;
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return content.reduce((sum, part) => sum + partTokens(part, tokensPerMedia), 0);
+};
+
+/** Speech has 750 bytes a second or more (Opus), a third more in base64, and models count 32 tokens a second or fewer. */
+const audioLengthPerToken = 24;
+
+const partTokens = (part: JsonObject, tokensPerMedia: number): number => {
+  switch (part['type']) {
+    case 'image_url':
+      return tokensPerMedia;
+    case 'input_audio':
+      return Math.max(tokensPerMedia, Math.ceil(JSON.stringify(part).length / audioLengthPerToken));
+    default:
+      return Buffer.byteLength(JSON.stringify(part));
+  }
+};

@@ -1,0 +1,80 @@
+import type { FacilitatorConfig } from './x402-settings.ts';
+import type { Log } from '../kit/log.ts';
+import type { PaymentMethod } from './core/challenge.ts';
+import { defaultFacilitatorTimeouts, type FacilitatorTimeouts } from './core/facilitator.ts';
+import { createFacilitatorGroup } from './remote/facilitator-group.ts';
+import { createJsonRpc, isNodeTrouble } from './core/json-rpc.ts';
+import { createLocalFacilitator } from './core/local-facilitator.ts';
+import type { AccountLease, PaymentAsset } from './core/network-family.ts';
+import { configuredNetwork } from './networks.ts';
+import { withSelfCheck } from './core/self-check.ts';
+
+/** A configured network with its wallet. */
+export interface PayableNetwork {
+  /** CAIP-2. */
+  network: string;
+  payTo: string;
+  facilitator: FacilitatorConfig;
+  /** Another token than the network's own USDC. */
+  asset?: PaymentAsset | null;
+}
+
+export interface PaymentMethodsOptions {
+  networks: readonly PayableNetwork[];
+  /** The `{base_url}`; `/x402` below it is the facilitator address of payments that this process settles. */
+  publicUrl: () => string;
+  log: Log;
+  now: () => number;
+  timeouts?: Partial<FacilitatorTimeouts>;
+  /** Returns the lease of an account, named by CAIP-2 network and address, from which other processes send too. */
+  accountLeaseOf: (account: string) => AccountLease;
+  /** Called when a facilitator elsewhere begins to fail: the offer may have changed. */
+  onTrouble?: () => void;
+  /** Allows the word of a facilitator elsewhere to count while no node of the chain answers. */
+  takesUnchecked: boolean;
+}
+
+/** Creates a payment method for each network, in order. Throws ConfigError for a wrong network or key. */
+export const createPaymentMethods = (options: PaymentMethodsOptions): PaymentMethod[] => {
+  const timeouts = { ...defaultFacilitatorTimeouts, ...options.timeouts };
+  return options.networks.map(({ network: id, payTo, asset, facilitator: settings }) => {
+    const network = configuredNetwork(id, asset ?? null);
+    const url = settings.rpcUrl ?? network.publicRpcUrl;
+    const rpc = createJsonRpc({ url, timeoutMs: timeouts.rpcMs });
+    const shared = { ...options, rpc, timeouts };
+    const address = (): string => `${options.publicUrl()}/x402`;
+    const facilitator =
+      settings.kind === 'local'
+        ? createLocalFacilitator({
+            ...shared,
+            network,
+            payTo,
+            privateKey: settings.privateKey,
+            address,
+          })
+        : createFacilitatorGroup({
+            ...shared,
+            network,
+            endpoints: settings.endpoints,
+            log: options.log.child({ network: id }),
+            onTrouble: options.onTrouble ?? (() => undefined),
+          });
+    return {
+      network,
+      payTo,
+      // A public node is not asked for more than has to be.
+      facilitator:
+        settings.rpcUrl === null
+          ? facilitator
+          : withSelfCheck(facilitator, { network, payTo, rpc, timeoutMs: timeouts.queryMs }),
+      readFunds: async (of) => {
+        try {
+          return await network.family.readFunds(of, { rpc, signal: AbortSignal.timeout(timeouts.queryMs) });
+        } catch (error) {
+          if (isNodeTrouble(error)) return null;
+          throw error;
+        }
+      },
+    };
+  });
+};

@@ -1,0 +1,173 @@
+import { retryAfterMs } from '../kit/retry-after-ms.ts';
+import type { AnswerHead } from '../http/send-request.ts';
+import { ProviderError, type ProviderErrorCode, type ProviderFailure } from './provider-error.ts';
+import type { UpstreamAnswer } from './upstream.ts';
+
+/** An error of an upstream, from an answer, a stream or a failed task. A member that it does not send is null or empty. */
+interface Complaint {
+  code: string | null;
+  type: string | null;
+  message: string;
+}
+
+/** Codes of a wrong key, model or quota at one upstream. Another route may still serve the request. */
+const wrongRoute = new Set([
+  'model_not_found',
+  'insufficient_quota',
+  'billing_not_active',
+  'invalid_api_key',
+]);
+
+/** Maps an upstream's error answer to the failure for the router and the customer. */
+export const toStatusFailure = (answer: UpstreamAnswer): ProviderError =>
+  fromComplaint(complaintIn(answer.value) ?? { code: null, type: null, message: answer.text }, answer);
+
+/** Maps an error in the middle of a stream. Some upstreams put the status into its `code`. */
+export const toStreamFailure = (error: unknown, headers: AnswerHead['headers']): ProviderError => {
+  const { code } = asObject(error);
+  const status = typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined;
+  return fromComplaint(complaintIn({ error }) ?? nothing, { status, headers });
+};
+
+const fromComplaint = (
+  complaint: Complaint,
+  { status, headers }: { status: number | undefined; headers: AnswerHead['headers'] },
+): ProviderError => {
+  const message = `the upstream answered ${status ?? 'in its stream'}: ${forLog(complaint)}`;
+  if (isModeration(complaint)) return refusal(message, complaint);
+  const [failure, code] = classify(complaint, status);
+  const restMs = restMsIn(headers);
+  return new ProviderError(message, {
+    failure,
+    code,
+    ...(restMs === undefined ? {} : { retryAfterMs: restMs }),
+  });
+};
+
+/** Makes the failure of a request that a content policy refused. */
+const refusal = (message: string, complaint: Complaint): ProviderError => {
+  const explanation = moderationExplanation(complaint.message);
+  return new ProviderError(message, {
+    failure: 'fatal',
+    code: 'content_policy_violation',
+    ...(explanation === '' ? {} : { explanation }),
+  });
+};
+
+const classify = (
+  { code, type }: Complaint,
+  status: number | undefined,
+): readonly [ProviderFailure, ProviderErrorCode] => {
+  if (wrongRoute.has(code ?? '') || type === 'insufficient_quota')
+    return ['retry_other', 'upstream_unavailable'];
+  if (status === undefined) return ['ambiguous', 'upstream_error'];
+  if (status === 400 || status === 413 || status === 422) return ['fatal', 'invalid_parameter'];
+  if (status === 429) return ['retry_same', 'rate_limit_exceeded'];
+  if (status === 503) return ['retry_same', 'upstream_unavailable'];
+  if (status === 408 || status === 409 || status >= 500) return ['retry_same', 'upstream_error'];
+  return ['retry_other', 'upstream_unavailable'];
+};
+
+/** `Retry-After`, or OpenAI's own `retry-after-ms`; undefined when there is none to believe. */
+const restMsIn = (headers: AnswerHead['headers']): number | undefined => {
+  const exact = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  return retryAfterMs(headers['retry-after'], Date.now());
+};
+
+/** Statuses of proxies whose upstream may have begun a task. */
+const maybeBegun = new Set([408, 502, 504]);
+/** Beginnings of codes that concern our account at the upstream, not the request. */
+const ourAccount =
+  /^(?:AccountOverdue|AccessDenied|OperationDenied|InvalidEndpoint|InvalidSubscription|ModelNotOpen|QuotaExceeded|SetLimitExceeded|UnsupportedModel|insufficient_)/;
+
+/** Maps a refusal to begin a video task to the failure for the router. */
+export const toStartFailure = (answer: UpstreamAnswer): ProviderError => {
+  const { status, value } = answer;
+  const complaint = complaintIn(value) ?? nothing;
+  if (isModeration(complaint)) return fromComplaint(complaint, answer);
+  if (maybeBegun.has(status))
+    return new ProviderError(`the upstream answered ${status}, and may have begun: ${forLog(complaint)}`, {
+      failure: 'ambiguous',
+    });
+  if (ourAccount.test(complaint.code ?? ''))
+    return new ProviderError(`the upstream does not serve us: ${forLog(complaint)}`, {
+      failure: 'retry_other',
+      code: 'upstream_unavailable',
+    });
+  return fromComplaint(complaint, answer);
+};
+
+/** Maps an answer other than 200 about a begun task. Only an unknown task ends the job. */
+export const toPollFailure = ({ status, value }: { status: number; value?: unknown }): ProviderError => {
+  const isGone = status === 404 || status === 410;
+  return new ProviderError(`the upstream answered ${status}: ${forLog(complaintIn(value) ?? nothing)}`, {
+    failure: isGone ? 'fatal' : 'retry_same',
+    code: status === 429 ? 'rate_limit_exceeded' : 'upstream_error',
+  });
+};
+
+/** Maps the error of a failed task to the failure for the customer. */
+export const toTaskFailure = (error: unknown): ProviderError => {
+  const complaint = complaintIn({ error }) ?? nothing;
+  const message = `the upstream's task failed: ${forLog(complaint)}`;
+  if (isModeration(complaint)) return refusal(message, complaint);
+  const isOurRequest = /^invalid_?(?:parameter|value|request)/i.test(complaint.code ?? '');
+  return new ProviderError(message, {
+    failure: 'fatal',
+    code: isOurRequest ? 'invalid_parameter' : 'upstream_error',
+  });
+};
+
+const forLog = ({ code, type, message }: Complaint): string =>
+  [code, type, message.slice(0, 500)].filter((part) => part !== null && part !== '').join(', ');
+
+/** Codes and types of refusals by a content policy. */
+const moderationCodes = new Set([
+  'content_policy_violation',
+  'content_filter',
+  'moderation_blocked',
+  'content_blocked',
+  'safety_violation',
+]);
+/** Parts of such codes of ModelArk. */
+const moderationPart = /Sensitive|RiskDetection|PolicyViolation/;
+
+const isModeration = ({ code, type }: Complaint): boolean =>
+  moderationCodes.has(code ?? '') || moderationCodes.has(type ?? '') || moderationPart.test(code ?? '');
+
+/** Sentences with one of these say nothing to the customer, or too much. */
+const notForCustomers =
+  /https?:|www\.|\S@\S|\breq_|request id|openai|azure|google|gemini|microsoft|support|byteplus|volc|\bark\b|modelark|doubao|seedance/i;
+
+const maxExplanationLength = 500;
+
+/** Returns the upstream's explanation without sentences that name it, its addresses or its request ids; may be empty. */
+const moderationExplanation = (message: string): string =>
+  (message.slice(0, 4 * maxExplanationLength).match(/[^.!?]+(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*/gu) ?? [])
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => !notForCustomers.test(sentence))
+    .join(' ')
+    .slice(0, maxExplanationLength)
+    .toWellFormed();
+
+const nothing: Complaint = { code: null, type: null, message: '' };
+
+/** Finds the error in `{error: {...}}`, `{error: "..."}` or `{code, message}`; null for a value that is no JSON. */
+const complaintIn = (value: unknown): Complaint | null => {
+  if (value === undefined) return null;
+  const body = asObject(value);
+  const inner = body['error'];
+  if (typeof inner === 'string') return { ...nothing, message: inner };
+  const error = inner === undefined || inner === null ? body : asObject(inner);
+  return {
+    code: asText(error['code']),
+    type: asText(error['type']),
+    message: asText(error['message']) ?? '',
+  };
+};
+
+const asObject = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === 'object' ? { ...value } : {};
+
+const asText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);

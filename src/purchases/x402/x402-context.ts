@@ -1,0 +1,26 @@
+import type { Nano } from '../../kit/money.ts';
+import type { Challenge, PaymentMethod } from '../../payments/core/challenge.ts';
+import type { FeePayers } from '../../payments/core/facilitator.ts';
+import type { DocumentSigner } from '../../payments/extensions/document-signer.ts';
+import type { Payment } from '../../store/store.ts';
+import type { MoveContext } from './move-payment.ts';
+import type { createFormerTermsRegistry } from './x402-former-terms.ts';
+import type { SoldOver, SoldResources } from './x402-resources.ts';
+
+/** The surroundings of every step of a payment. */
+export interface X402Context extends MoveContext {
+  methods: readonly PaymentMethod[];
+  resources: SoldResources;
+  /** Signs receipts. Null until its key is loaded. */
+  signer: () => DocumentSigner | null;
+  /** The largest sum, for each network, of payments that are settled by a facilitator's word alone. */
+  uncheckedLimit: Nano;
+  recentFeePayers: FeePayers;
+  formerTerms: ReturnType<typeof createFormerTermsRegistry>;
+  /** `reason`: why a proof was refused. */
+  challenge: (request: SoldOver & { price: Nano; reason?: string }) => Challenge;
+  /** Notes, in the background, that the buyer is being answered. */
+  noteDelivery: (payment: Payment) => void;
+  /** Aborts when the gate closes. */
+  closing: AbortSignal;
+}

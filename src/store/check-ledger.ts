@@ -1,0 +1,153 @@
+import { formatUsd } from '../kit/money.ts';
+import { run, type Steps } from './command.ts';
+import { onlyOf, statement, type SqlValue } from './statement.ts';
+
+export interface LedgerReport {
+  accounts: number;
+  entries: number;
+  openHolds: number;
+  /** One line per fault; empty if the ledger is correct. */
+  problems: string[];
+}
+
+type CheckRow = Record<string, SqlValue>;
+
+interface LedgerCheck {
+  /** Returns one row per fault. */
+  text: string;
+  line: (row: CheckRow) => string;
+}
+
+const maxLinesPerCheck = 100;
+
+const usd = (value: SqlValue | undefined): string =>
+  typeof value === 'bigint' ? formatUsd(value) : String(value);
+
+const accountChecks: LedgerCheck[] = [
+  {
+    text: `select a.id, a.balance, coalesce(e.total, 0) as total
+      from accounts a
+      left join (select account_id, cast(sum(amount) as bigint) as total from ledger_entries group by account_id) e
+        on e.account_id = a.id
+      where a.balance <> coalesce(e.total, 0)`,
+    line: (row) =>
+      `account ${row.id}: its balance is ${usd(row.balance)} USD, but its entries sum to ${usd(row.total)} USD`,
+  },
+  {
+    text: `select a.id, a.held, coalesce(h.total, 0) as total
+      from accounts a
+      left join (
+        select account_id, cast(sum(amount) as bigint) as total from holds where state = 'open' group by account_id
+      ) h on h.account_id = a.id
+      where a.held <> coalesce(h.total, 0)`,
+    line: (row) =>
+      `account ${row.id}: ${usd(row.held)} USD are marked as held, but its open holds sum to ${usd(row.total)} USD`,
+  },
+  {
+    text: `select id, balance, held from accounts where balance < held or held < 0`,
+    line: (row) =>
+      `account ${row.id}: it holds ${usd(row.held)} USD of a balance of ${usd(row.balance)} USD, which cannot be`,
+  },
+];
+
+const holdChecks: LedgerCheck[] = [
+  {
+    text: `select j.id from jobs j left join holds h on h.job_id = j.id where h.job_id is null`,
+    line: (row) => `job ${row.id}: it has no hold`,
+  },
+  {
+    text: `select j.id, j.status from jobs j join holds h on h.job_id = j.id
+      where j.status in ('done', 'failed') and h.state = 'open'`,
+    line: (row) => `job ${row.id}: it is ${row.status}, but its hold is still open`,
+  },
+  {
+    text: `select j.id, j.status, h.state from jobs j join holds h on h.job_id = j.id
+      where j.status in ('queued', 'running') and h.state <> 'open'`,
+    line: (row) => `job ${row.id}: it is ${row.status}, but its hold is already ${row.state}`,
+  },
+  {
+    text: `select job_id, state, captured from holds where (state = 'captured') <> (captured > 0)`,
+    line: (row) => `job ${row.job_id}: its hold is ${row.state}, but ${usd(row.captured)} USD are captured`,
+  },
+  {
+    text: `select job_id, captured, amount from holds where captured > amount or captured < 0 or amount < 0`,
+    line: (row) =>
+      `job ${row.job_id}: it was charged ${usd(row.captured)} USD on a hold of ${usd(row.amount)} USD`,
+  },
+  {
+    text: `select job_id, refunded, captured from holds where refunded > captured or refunded < 0`,
+    line: (row) =>
+      `job ${row.job_id}: ${usd(row.refunded)} USD were refunded of a charge of ${usd(row.captured)} USD`,
+  },
+];
+
+const entryChecks: LedgerCheck[] = [
+  {
+    text: `select h.job_id, h.captured, coalesce(e.total, 0) as total
+      from holds h
+      left join (
+        select job_id, cast(-sum(amount) as bigint) as total from ledger_entries where type = 'debit' group by job_id
+      ) e on e.job_id = h.job_id
+      where h.captured <> coalesce(e.total, 0)`,
+    line: (row) =>
+      `job ${row.job_id}: ${usd(row.captured)} USD were captured, but its debits sum to ${usd(row.total)} USD`,
+  },
+  {
+    text: `select job_id, count(*) as debits from ledger_entries where type = 'debit' group by job_id having count(*) > 1`,
+    line: (row) => `job ${row.job_id}: it was debited ${String(row.debits)} times`,
+  },
+  {
+    text: `select h.job_id, h.refunded, coalesce(e.total, 0) as total
+      from holds h
+      left join (
+        select job_id, cast(sum(amount) as bigint) as total from ledger_entries where type = 'refund' group by job_id
+      ) e on e.job_id = h.job_id
+      where h.refunded <> coalesce(e.total, 0)`,
+    line: (row) =>
+      `job ${row.job_id}: ${usd(row.refunded)} USD are marked as refunded, but its refunds sum to ${usd(row.total)} USD`,
+  },
+  {
+    text: `select e.id, e.account_id, e.job_id, j.account_id as owner_id
+      from ledger_entries e join jobs j on j.id = e.job_id where e.account_id <> j.account_id`,
+    line: (row) =>
+      `entry ${row.id}: it is on account ${row.account_id}, but its job ${row.job_id} is of account ${row.owner_id}`,
+  },
+  {
+    text: `select h.job_id, h.account_id, j.account_id as owner_id
+      from holds h join jobs j on j.id = h.job_id where h.account_id <> j.account_id`,
+    line: (row) =>
+      `job ${row.job_id}: its hold is on account ${row.account_id}, but the job is of account ${row.owner_id}`,
+  },
+];
+
+/** Makes the report's lines for the faults of one check. */
+const findProblems = ({ text, line }: LedgerCheck) =>
+  statement({
+    text: `${text} limit ${maxLinesPerCheck + 1}`,
+    values: () => [],
+    read: (rows: CheckRow[]): string[] => {
+      const lines = rows.slice(0, maxLinesPerCheck).map((row) => line(row));
+      return rows.length > maxLinesPerCheck ? [...lines, 'and more faults of the kind above'] : lines;
+    },
+  });
+
+const countLedger = statement({
+  text: `select (select count(*) from accounts) as accounts,
+    (select count(*) from ledger_entries) as entries,
+    (select count(*) from holds where state = 'open') as open_holds`,
+  values: () => [],
+  read: onlyOf((row: { accounts: bigint; entries: bigint; open_holds: bigint }) => ({
+    accounts: Number(row.accounts),
+    entries: Number(row.entries),
+    openHolds: Number(row.open_holds),
+  })),
+});
+
+/** Finds faults of the ledger. The caller runs the steps on one snapshot, so that running commands do not look like faults. */
+export function* checkLedger(): Steps<LedgerReport> {
+  const counts = yield* run(countLedger, undefined);
+  const problems: string[] = [];
+  for (const check of [...accountChecks, ...holdChecks, ...entryChecks])
+    problems.push(...(yield* run(findProblems(check), undefined)));
+  return { ...counts, problems };
+}

@@ -1,0 +1,66 @@
+/** One column of a table, whose values become `Value`. */
+export interface Column<Value> {
+  /** Absent: the field's name in snake case. */
+  name?: string;
+  /** Converts the engine's value. Absent: it is taken as it is. */
+  read?: (value: never) => Value;
+}
+
+type Columns = Record<string, Column<unknown>>;
+
+/** The object that a row of the columns becomes. */
+export type RowOf<Declared extends Columns> = {
+  -readonly [Field in keyof Declared]: Declared[Field] extends Column<infer Value> ? Value : never;
+};
+
+export const text = <Value extends string = string>(): Column<Value> => ({});
+/** A 64-bit integer that stays a bigint: money. */
+export const int64 = (): Column<bigint> => ({});
+/** An integer that fits a number: counts, durations. */
+export const integer = (): Column<number> => ({ read: (value: bigint) => Number(value) });
+/** Epoch milliseconds. */
+export const time = (): Column<number> => integer();
+export const flag = (): Column<boolean> => ({ read: (value: bigint) => value !== 0n });
+export const json = <Value>(): Column<Value> => ({ read: (value: string): Value => JSON.parse(value) });
+
+export const orNull = <Value>({ name, read }: Column<Value>): Column<Value | null> => ({
+  name,
+  read: read && ((value: never): Value | null => (value === null ? null : read(value))),
+});
+
+/** A column that SQL calls differently. */
+export const named = <Value>(name: string, column: Column<Value>): Column<Value> => ({ ...column, name });
+
+const toSnakeCase = (field: string): string =>
+  field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Declares the columns that are read together. Their order is that of the fields. */
+export const columns = <Declared extends Columns>(declared: Declared) => {
+  const all = Object.entries(declared).map(([field, { name = toSnakeCase(field), read }]) => ({
+    field,
+    name,
+    read,
+  }));
+  // A copy of this has its final shape at once, which makes reading faster.
+  const blank: Record<string, unknown> = Object.fromEntries(all.map(({ field }) => [field, null]));
+  return {
+    /** The list for `select` and `returning`, each name after `prefix`. */
+    list: (prefix = ''): string => all.map(({ name }) => prefix + name).join(', '),
+    read: (row: Record<string, never>): RowOf<Declared> => {
+      const values = { ...blank };
+      for (const { field, name, read } of all)
+        values[field] = read === undefined ? row[name] : read(row[name] as never);
+      // The fields and conversions are those of the type.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return values as RowOf<Declared>;
+    },
+  };
+};
+
+export const pick = <Declared extends Columns, Field extends keyof Declared>(
+  declared: Declared,
+  ...fields: Field[]
+): Pick<Declared, Field> =>
+  // The entries are those of the fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.fromEntries(fields.map((field) => [field, declared[field]])) as Pick<Declared, Field>;

@@ -1,0 +1,94 @@
+import type { EngineKind, JobAnnouncement, SqlValue, Statement } from './statement.ts';
+
+/** Runs the steps of a command. SQLite answers at once, PostgreSQL with a promise. */
+export interface Engine {
+  rows(statement: Statement<never, unknown>, values: SqlValue[]): unknown;
+  /** Runs the steps in one transaction. On SQLite every command is in one anyway. */
+  transaction(steps: Steps<unknown>): unknown;
+  announcement: JobAnnouncement;
+}
+
+type Step = (engine: Engine) => unknown;
+
+/** The statements of a command, one after another; each may depend on the answers of the earlier ones. */
+export type Steps<Output> = Generator<Step, Output, unknown>;
+
+/** A step: runs a statement. */
+export function* run<Input, Output>(statement: Statement<Input, Output>, input: Input): Steps<Output> {
+  const rows = yield (engine) => engine.rows(statement, statement.values(input, engine.announcement));
+  // The schema is our own, and its tables are strict about types.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return statement.read(rows as never[]);
+}
+
+/** A step: runs several steps in one transaction. */
+export function* inTransaction<Output>(steps: Steps<Output>): Steps<Output> {
+  const output = yield (engine) => engine.transaction(steps);
+  // The engine returns what the steps return.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return output as Output;
+}
+
+const uniqueViolation = '23505';
+
+/**
+ * Runs steps whose statement may insert a row that another PostgreSQL transaction inserts at the same moment. The
+ * statement is then undone, and the answer is null. Not for use inside a transaction, because that error ends it.
+ */
+export function* unlessRaced<Output>(steps: Steps<Output>): Steps<Output | null> {
+  try {
+    return yield* steps;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === uniqueViolation) return null;
+    throw error;
+  }
+}
+
+/**
+ * A command of the store. SQLite runs all its steps as one atomic unit. PostgreSQL commits each statement by itself,
+ * unless the steps ask for a transaction.
+ */
+export interface Command<Kind extends 'read' | 'write', Input, Output> {
+  kind: Kind;
+  /** `kind` is for commands that are one round trip on PostgreSQL, and several statements on SQLite. */
+  steps(input: Input, kind: EngineKind): Steps<Output>;
+  /** True for sums over long histories. SQLite runs them in a thread of their own, so that they do not delay other reads. */
+  isLong?: boolean;
+  /** True if the command queued jobs. The store then calls the listeners of `onJobQueued`. */
+  queuesJobs?(output: Output): boolean;
+}
+
+type Part<Input, Output> = Omit<Command<'read' | 'write', Input, Output>, 'kind'>;
+
+/** Declares a read that is one statement. It can also be a step of other commands. */
+export const read = <Input, Output>(
+  declared: Statement<Input, Output> & Pick<Part<Input, Output>, 'isLong'>,
+): Command<'read', Input, Output> & Statement<Input, Output> => {
+  const command = { ...declared, kind: 'read' as const, steps: (input: Input) => run(command, input) };
+  return command;
+};
+
+/** Declares a write that is one statement. It can also be a step of other commands. */
+export const write = <Input, Output>(
+  declared: Statement<Input, Output>,
+): Command<'write', Input, Output> & Statement<Input, Output> => {
+  const command = { ...declared, kind: 'write' as const, steps: (input: Input) => run(command, input) };
+  return command;
+};
+
+/** Declares a read that chooses its statement by the input. */
+export const readSteps = <Input, Output>(
+  steps: Part<Input, Output>['steps'],
+): Command<'read', Input, Output> => ({ kind: 'read', steps });
+
+/** Declares a write of several statements, which PostgreSQL commits one by one. */
+export const writeSteps = <Input, Output>(
+  steps: Part<Input, Output>['steps'],
+  options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
+): Command<'write', Input, Output> => ({ ...options, kind: 'write', steps });
+
+/** Declares a write of several statements in one transaction. */
+export const writeTransaction = <Input, Output>(
+  steps: Part<Input, Output>['steps'],
+  options: Pick<Part<Input, Output>, 'queuesJobs'> = {},
+): Command<'write', Input, Output> => writeSteps((input, kind) => inTransaction(steps(input, kind)), options);

@@ -1,0 +1,195 @@
+import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, write } from '../command.ts';
+import { eachOf, firstOf, onlyOf } from '../statement.ts';
+
+export type AccountStatus = 'pending' | 'active' | 'suspended';
+
+const accountFields = {
+  id: text(),
+  name: text(),
+  status: text<AccountStatus>(),
+  /** Sum of the account's ledger entries. */
+  balance: int64(),
+  /** Sum of its open holds. Available is `balance - held`. */
+  held: int64(),
+  /** JSON text of the account's own SKUs, rates and limits; null for the operator's defaults. */
+  terms: orNull(text()),
+  /** True if its money is sandbox credit, which buys sandbox SKUs only. */
+  isSandbox: named('sandbox', flag()),
+  createdAt: time(),
+};
+export type Account = RowOf<typeof accountFields>;
+const accounts = columns(accountFields);
+
+export interface NewAccount {
+  id: string;
+  name: string;
+  status: AccountStatus;
+  /** Default: false. */
+  isSandbox?: boolean;
+  now: number;
+}
+
+export const createAccount = write({
+  text: `insert into accounts (id, name, status, status_changed_at, created_at, sandbox)
+    values ($1, $2, $3, $4, $4, $5) returning ${accounts.list()}`,
+  values: ({ id, name, status, isSandbox = false, now }: NewAccount) => [
+    id,
+    name,
+    status,
+    now,
+    isSandbox ? 1 : 0,
+  ],
+  read: onlyOf(accounts.read),
+});
+
+export const getAccount = read({
+  text: `select ${accounts.list()} from accounts where id = $1`,
+  values: (id: string) => [id],
+  read: firstOf(accounts.read),
+});
+
+/** Lists the oldest first, after the account `afterId` if given. */
+export const listAccounts = read({
+  text: `select ${accounts.list()} from accounts
+    where cast($2 as text) is null or (created_at, id) > (select created_at, id from accounts where id = $2)
+    order by created_at, id limit $1`,
+  values: ({ limit, afterId }: { limit: number; afterId?: string }) => [limit, afterId ?? null],
+  read: eachOf(accounts.read),
+});
+
+/** Null if there is no such account. */
+export const setAccountStatus = write({
+  text: `update accounts set status = $2, status_changed_at = $3 where id = $1 returning ${accounts.list()}`,
+  values: ({ id, status, now }: { id: string; status: AccountStatus; now: number }) => [id, status, now],
+  read: firstOf(accounts.read),
+});
+
+/** Replaces the account's own terms (JSON text, see src/catalog); null for the defaults. Null if there is no such account. */
+export const setAccountTerms = write({
+  text: `update accounts set terms = $2 where id = $1 returning ${accounts.list()}`,
+  values: ({ id, terms }: { id: string; terms: string | null }) => [id, terms],
+  read: firstOf(accounts.read),
+});
+
+const keyFields = {
+  id: text(),
+  accountId: text(),
+  /** First and last characters, for people. */
+  display: text(),
+  label: text(),
+  createdAt: time(),
+  revokedAt: orNull(time()),
+};
+export type ApiKey = RowOf<typeof keyFields>;
+const keys = columns(keyFields);
+
+export interface NewApiKey extends Pick<ApiKey, 'id' | 'accountId' | 'display' | 'label'> {
+  /** SHA-256 of the key; the key itself is never stored. */
+  hash: string;
+  now: number;
+}
+
+export const createKey = write({
+  text: `insert into api_keys (id, account_id, hash, display, label, created_at)
+    values ($1, $2, $3, $4, $5, $6) returning ${keys.list()}`,
+  values: ({ id, accountId, hash, display, label, now }: NewApiKey) => [
+    id,
+    accountId,
+    hash,
+    display,
+    label,
+    now,
+  ],
+  read: onlyOf(keys.read),
+});
+
+export const listKeys = read({
+  text: `select ${keys.list()} from api_keys where account_id = $1 order by created_at, id`,
+  values: (accountId: string) => [accountId],
+  read: eachOf(keys.read),
+});
+
+/** Null if there is no such key. Revoking again keeps the first time. */
+export const revokeKey = write({
+  text: `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1 returning ${keys.list()}`,
+  values: ({ id, now }: { id: string; now: number }) => [id, now],
+  read: firstOf(keys.read),
+});
+
+/** The account of a key; the row has the key's own id and creation. */
+const accountsOfKeys = columns({
+  ...accountFields,
+  id: named('account_id', text()),
+  name: named('account_name', text()),
+  status: named('account_status', text<AccountStatus>()),
+  createdAt: named('account_created_at', time()),
+});
+
+/** Finds the key with this SHA-256, revoked or not, and its account. */
+export const findKey = read({
+  text: `select ${keys.list('k.')}, a.name as account_name, a.status as account_status, a.balance, a.held, a.terms,
+      a.sandbox, a.created_at as account_created_at
+    from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
+  values: (hash: string) => [hash],
+  read: firstOf((row: Record<string, never>) => ({ key: keys.read(row), account: accountsOfKeys.read(row) })),
+});
+
+/** The account's webhook secrets. `previous` is set during a rotation. */
+export interface WebhookSecrets {
+  current: string;
+  previous: { secret: string; until: number } | null;
+}
+
+interface SecretsRow {
+  webhook_secret: string;
+  webhook_secret_previous: string | null;
+  webhook_previous_until: bigint | null;
+}
+
+const secretColumns = 'webhook_secret, webhook_secret_previous, webhook_previous_until';
+
+const toSecrets = ({
+  webhook_secret: current,
+  webhook_secret_previous: secret,
+  webhook_previous_until: until,
+}: SecretsRow): WebhookSecrets => ({
+  current,
+  previous: secret === null || until === null ? null : { secret, until: Number(until) },
+});
+
+/** Returns the account's webhook secrets; `secret` is the first one if it has none. Null if there is no such account. */
+export const ensureWebhookSecret = write({
+  text: `update accounts set webhook_secret = coalesce(webhook_secret, $2) where id = $1
+    returning ${secretColumns}`,
+  values: ({ accountId, secret }: { accountId: string; secret: string }) => [accountId, secret],
+  read: firstOf(toSecrets),
+});
+
+/**
+ * Makes `secret` the current one. The previous one also signs until `previousUntil`. Null if there is no such account. A
+ * repeated call with the same secret changes nothing, so a repetition does not lose the previous secret.
+ */
+export const rotateWebhookSecret = write({
+  text: `update accounts set
+      webhook_secret_previous =
+        case when webhook_secret = $2 then webhook_secret_previous else webhook_secret end,
+      webhook_previous_until = case
+        when webhook_secret = $2 then webhook_previous_until
+        when webhook_secret is not null then cast($3 as bigint) end,
+      webhook_secret = $2
+    where id = $1 returning ${secretColumns}`,
+  values: (input: { accountId: string; secret: string; previousUntil: number }) => [
+    input.accountId,
+    input.secret,
+    input.previousUntil,
+  ],
+  read: firstOf(toSecrets),
+});
+
+/** Null if there is no such account, or it has no secret yet. */
+export const getWebhookSecrets = read({
+  text: `select ${secretColumns} from accounts where id = $1 and webhook_secret is not null`,
+  values: (accountId: string) => [accountId],
+  read: firstOf(toSecrets),
+});

@@ -1,0 +1,242 @@
+import type { ErrorEnvelope } from '../../kit/errors.ts';
+import type { Nano } from '../../kit/money.ts';
+import { run, writeSteps, type Steps } from '../command.ts';
+import { firstOf, firstRow, nothing, onlyOf, statement } from '../statement.ts';
+import { findJob, jobColumns, toJob, type Job } from './job-table.ts';
+import type { Media } from './media.ts';
+
+export interface NewMedia extends Pick<
+  Media,
+  'id' | 'accountId' | 'role' | 'contentType' | 'sizeBytes' | 'expiresAt'
+> {
+  jobId: string;
+}
+
+export interface FinishJobInput {
+  id: string;
+  owner: string;
+  status: 'done' | 'failed';
+  result: string | null;
+  error: ErrorEnvelope | null;
+  metadata: string | null;
+  /** Not below zero. */
+  charge: Nano;
+  /** Id of the debit entry that is written when the charge is above zero. */
+  entryId: string;
+  /**
+   * Reserved or new media; they get this job and expiry. The job's inputs expire now. Rejects, and changes nothing, if
+   * a medium belongs to another account or already has a job.
+   */
+  media: readonly NewMedia[];
+  /** The event that announces the end, due at once; null for jobs without a `webhookUrl`. */
+  webhook: { eventId: string; body: string } | null;
+  now: number;
+}
+
+export type FinishJobOutcome =
+  | { outcome: 'finished'; job: Job; available: Nano }
+  /** The job was not running under this owner; nothing was changed. */
+  | { outcome: 'lost'; job: Job | null };
+
+/** The columns of a job's result, in the order in which they are inserted. */
+const mediaColumns =
+  'id, account_id, job_id, role, position, content_type, size_bytes, created_at, expires_at';
+
+/**
+ * Completes a reserved row. A row that already has a job, or belongs to another account, would lose its account here.
+ * The table refuses that, so the whole command fails.
+ */
+const takeReserved = `on conflict (id) do update set
+    account_id = case when media.job_id is null and media.account_id = excluded.account_id
+      then media.account_id end,
+    job_id = excluded.job_id, role = excluded.role, position = excluded.position,
+    content_type = excluded.content_type, size_bytes = excluded.size_bytes, expires_at = excluded.expires_at`;
+
+/** The columns of a new event. Their values are `eventValues` of its job `j`. */
+const eventColumns = 'id, body, next_attempt_at, created_at, updated_at, account_id, job_id, url, state';
+
+const eventValues = ({ id, body, now }: Record<'id' | 'body' | 'now', string>): string =>
+  `${id}, ${body}, ${now}, ${now}, ${now}, j.account_id, j.id, j.webhook_url, 'pending'`;
+
+const endValues = ({ id, owner, status, result, error, metadata, now }: FinishJobInput) => [
+  id,
+  owner,
+  status,
+  result,
+  error === null ? null : JSON.stringify(error),
+  metadata,
+  now,
+];
+
+/**
+ * One statement: every part depends on the compare-and-set on the job, so the loser changes nothing. Rows are locked in
+ * the order job, hold, account, as everywhere. The empty string stops the planner from using the indexes on running
+ * jobs: they look small to it, but contain all jobs that ended since the last vacuum.
+ */
+const finishing = (more: string): string => `with j as (
+      update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
+        lease_owner = null, lease_until = null
+      where id = $1 and status || '' = 'running' and lease_owner = $2
+        and exists (select 1 from holds where job_id = $1 and state = 'open')
+      returning *
+    ), h as (
+      update holds set captured = least(holds.amount, $8), ended_at = $7,
+        state = case when least(holds.amount, $8) > 0 then 'captured' else 'released' end
+      from j where holds.job_id = j.id and holds.state = 'open'
+      returning holds.*
+    ), account as (
+      update accounts set balance = accounts.balance - h.captured, held = accounts.held - h.amount
+      from h where accounts.id = h.account_id
+      returning accounts.balance - accounts.held as available
+    ), debit as (
+      insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
+      select $9, h.account_id, 'debit', -h.captured, h.job_id, $7 from h where h.captured > 0
+    ), inputs as (
+      update media set expires_at = $7 from j
+      where media.job_id = j.id and media.role = 'input' and media.expires_at > $7
+    ) ${more}
+    select ${jobColumns}, account.available from j join h on h.job_id = j.id cross join account`;
+
+const toFinished = firstOf((row: Record<string, never> & { available: Nano }): FinishJobOutcome => ({
+  outcome: 'finished',
+  job: toJob(row),
+  available: row.available,
+}));
+
+const finishAtOnce = statement({
+  text: finishing(''),
+  values: (input: FinishJobInput) => [...endValues(input), input.charge, input.entryId],
+  read: toFinished,
+});
+
+/** For jobs with media or a webhook; most chats have neither. */
+const finishWithMore = statement({
+  text: finishing(`, files as (
+      insert into media (${mediaColumns})
+      select file.id, file."accountId", file."jobId", file.role, file.position, file."contentType",
+        file."sizeBytes", $7, file."expiresAt"
+      from j cross join json_to_recordset(cast($10 as json)) as file (
+        id text, "accountId" text, "jobId" text, role text, position bigint, "contentType" text,
+        "sizeBytes" bigint, "expiresAt" bigint
+      )
+      ${takeReserved}
+    ), event as (
+      insert into webhook_events (${eventColumns})
+      select ${eventValues({ id: '$11', body: '$12', now: '$7' })}
+      from j where cast($11 as text) is not null
+    )`),
+  values: (input: FinishJobInput) => [
+    ...endValues(input),
+    input.charge,
+    input.entryId,
+    JSON.stringify(input.media.map((file, position) => ({ ...file, position }))),
+    input.webhook?.eventId ?? null,
+    input.webhook?.body ?? null,
+  ],
+  read: toFinished,
+});
+
+const endJob = statement({
+  text: `update jobs set status = $3, result = $4, error = $5, metadata = $6, finished_at = $7, request = '',
+      lease_owner = null, lease_until = null
+    where id = $1 and status = 'running' and lease_owner = $2
+    returning exists (select 1 from media where job_id = $1 and role = 'input') as has_inputs`,
+  values: endValues,
+  read: firstRow<{ has_inputs: bigint }>(),
+});
+
+const endHold = statement({
+  text: `update holds set captured = min(amount, $2), ended_at = $3,
+      state = case when min(amount, $2) > 0 then 'captured' else 'released' end
+    where job_id = $1 and state = 'open' returning account_id, amount, captured`,
+  values: ({ id, charge, now }: FinishJobInput) => [id, charge, now],
+  read: firstRow<HoldRow>(),
+});
+
+interface HoldRow {
+  account_id: string;
+  amount: Nano;
+  captured: Nano;
+}
+
+const settleAccount = statement({
+  text: `update accounts set balance = balance - $2, held = held - $3 where id = $1
+    returning balance - held as available`,
+  values: ({ account_id: accountId, amount, captured }: HoldRow) => [accountId, captured, amount],
+  read: onlyOf(({ available }: { available: Nano }) => available),
+});
+
+const insertDebit = statement({
+  text: `insert into ledger_entries (id, account_id, type, amount, job_id, created_at)
+    values ($1, $2, 'debit', $3, $4, $5)`,
+  values: ({ entryId, account_id: accountId, captured, id, now }: FinishJobInput & HoldRow) => [
+    entryId,
+    accountId,
+    -captured,
+    id,
+    now,
+  ],
+  read: nothing,
+});
+
+const expireInputs = statement({
+  text: `update media set expires_at = $2 where job_id = $1 and role = 'input' and expires_at > $2`,
+  values: ({ id, now }: FinishJobInput) => [id, now],
+  read: nothing,
+});
+
+const takeResult = statement({
+  text: `insert into media (${mediaColumns}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9) ${takeReserved}`,
+  values: (file: NewMedia & { position: number; now: number }) => [
+    file.id,
+    file.accountId,
+    file.jobId,
+    file.role,
+    file.position,
+    file.contentType,
+    file.sizeBytes,
+    file.now,
+    file.expiresAt,
+  ],
+  read: nothing,
+});
+
+const insertEvent = statement({
+  text: `insert into webhook_events (${eventColumns})
+    select ${eventValues({ id: '$2', body: '$3', now: '$4' })} from jobs j where j.id = $1`,
+  values: ({ id, eventId, body, now }: { id: string; eventId: string; body: string; now: number }) => [
+    id,
+    eventId,
+    body,
+    now,
+  ],
+  read: nothing,
+});
+
+function* finishInSteps(input: FinishJobInput): Steps<FinishJobOutcome | null> {
+  const { id, media, webhook, now } = input;
+  const ended = yield* run(endJob, input);
+  if (ended === null) return null;
+  const hold = yield* run(endHold, input);
+  if (hold === null) throw new Error(`job ${id} has no open hold`);
+  const available = yield* run(settleAccount, hold);
+  if (hold.captured > 0n) yield* run(insertDebit, { ...input, ...hold });
+  if (ended.has_inputs === 1n) yield* run(expireInputs, input);
+  for (const [position, file] of media.entries()) yield* run(takeResult, { ...file, position, now });
+  if (webhook !== null) yield* run(insertEvent, { ...webhook, id, now });
+  const job = yield* run(findJob, id);
+  if (job === null) throw new Error(`job ${id} vanished while it was finished`);
+  return { outcome: 'finished', job, available };
+}
+
+/**
+ * Ends a running job held by `owner` in one unit: terminal state, media rows, capture and ledger entry. Captures
+ * `charge`, but never more than the hold, and releases the rest.
+ */
+export const finishJob = writeSteps(function* (input: FinishJobInput, kind): Steps<FinishJobOutcome> {
+  const hasMore = input.media.length > 0 || input.webhook !== null;
+  const finished = yield* kind === 'postgres'
+    ? run(hasMore ? finishWithMore : finishAtOnce, input)
+    : finishInSteps(input);
+  return finished ?? { outcome: 'lost', job: yield* run(findJob, input.id) };
+});

@@ -1,0 +1,131 @@
+import type { ErrorEnvelope } from '../../kit/errors.ts';
+import type { Nano } from '../../kit/money.ts';
+import { columns, int64, integer, json, named, orNull, pick, text, time, type RowOf } from '../columns.ts';
+import { firstOf, statement } from '../statement.ts';
+
+export type JobKind = 'chat' | 'image' | 'responses' | 'video';
+export type JobStatus = 'queued' | 'running' | 'done' | 'failed';
+
+const ownFields = {
+  id: text(),
+  accountId: text(),
+  keyId: text(),
+  kind: text<JobKind>(),
+  /** Public SKU. */
+  model: text(),
+  status: text<JobStatus>(),
+  /** 0 to 100. */
+  progress: integer(),
+  /** JSON text that identifies the upstream's task; null before it starts. */
+  providerTask: orNull(text()),
+  attempts: integer(),
+  /** How often the job may be started in total before it fails. */
+  maxAttempts: integer(),
+  leaseOwner: orNull(text()),
+  leaseUntil: orNull(time()),
+  /** A job that is still queued at this time fails. */
+  deadlineAt: time(),
+  createdAt: time(),
+  startedAt: orNull(time()),
+  finishedAt: orNull(time()),
+  /**
+   * JSON text of the checked request that the runner needs. A text job is never taken over, so it stores only the parts
+   * that are shown. Empty after the job's end, because inputs are not kept.
+   */
+  request: text(),
+  /** JSON text of the caller's custom_data, or null. */
+  customData: orNull(text()),
+  /** JSON text of parameters that stay readable after the job's end (a video's duration, ...), or null. Never a prompt. */
+  parameters: orNull(text()),
+  /** The end of the job is posted to this URL; null for none. */
+  webhookUrl: orNull(text()),
+  /** JSON text of the public result of a done job or failed response: image data array, chat completion, ... */
+  result: orNull(text()),
+  error: orNull(json<ErrorEnvelope>()),
+  /** JSON text of facts for the answer's metadata, such as the provider's kind; never shown as it is. */
+  metadata: orNull(text()),
+};
+
+const holdFields = {
+  holdState: text<'open' | 'captured' | 'released'>(),
+  charged: named('captured', int64()),
+  refunded: int64(),
+};
+
+const jobFields = {
+  ...ownFields,
+  /** The amount held at admission. */
+  hold: int64(),
+  ...holdFields,
+};
+/** A job joined with its hold. */
+export type Job = RowOf<typeof jobFields>;
+export const toJob = columns(jobFields).read;
+
+const holdColumns = 'h.state as hold_state, h.captured, h.refunded';
+
+/** The columns of `jobs j` and `holds h`. */
+export const jobColumns = `${columns(ownFields).list('j.')}, h.amount as hold, ${holdColumns}`;
+
+const shownFields = pick(
+  ownFields,
+  'id',
+  'accountId',
+  'model',
+  'kind',
+  'status',
+  'createdAt',
+  'startedAt',
+  'finishedAt',
+  'error',
+);
+const summaryFields = { ...shownFields, ...holdFields };
+/** A job without its request and result. */
+export type JobSummary = RowOf<typeof summaryFields>;
+export const toSummary = columns(summaryFields).read;
+export const summaryColumns = `${columns(shownFields).list('j.')}, ${holdColumns}`;
+
+/** Reads a job of any account, for commands that return the job they changed. */
+export const findJob = statement({
+  text: `select ${jobColumns} from jobs j join holds h on h.job_id = j.id where j.id = $1`,
+  values: (id: string) => [id],
+  read: firstOf(toJob),
+});
+
+export interface NewJob extends Pick<
+  Job,
+  | 'id'
+  | 'accountId'
+  | 'keyId'
+  | 'kind'
+  | 'model'
+  | 'leaseOwner'
+  | 'leaseUntil'
+  | 'maxAttempts'
+  | 'deadlineAt'
+  | 'request'
+  | 'customData'
+  | 'parameters'
+  | 'webhookUrl'
+> {
+  /** `running` for a job that the calling process runs at once (then with `leaseOwner`), else `queued`. */
+  status: 'queued' | 'running';
+}
+
+/** Makes the job that `openJob` stores. */
+export const newJobRecord = ({ job, hold, now }: { job: NewJob; hold: Nano; now: number }): Job => ({
+  ...job,
+  progress: 0,
+  providerTask: null,
+  attempts: job.status === 'running' ? 1 : 0,
+  createdAt: now,
+  startedAt: job.status === 'running' ? now : null,
+  finishedAt: null,
+  result: null,
+  error: null,
+  metadata: null,
+  hold,
+  holdState: 'open',
+  charged: 0n,
+  refunded: 0n,
+});

@@ -1,0 +1,268 @@
+import { columns, int64, integer, text, type RowOf } from '../columns.ts';
+import { read, run, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, firstOf, hasRows, nothing, onlyOf, statement } from '../statement.ts';
+import { pageValues, type Page } from './history-page.ts';
+import {
+  jobColumns,
+  summaryColumns,
+  toJob,
+  toSummary,
+  type Job,
+  type JobKind,
+  type JobStatus,
+} from './job-table.ts';
+
+/** Null if the account has no such job. */
+export const getJob = read({
+  text: `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
+    where j.id = $1 and j.account_id = $2`,
+  values: ({ id, accountId }: { id: string; accountId: string }) => [id, accountId],
+  read: firstOf(toJob),
+});
+
+/** Lists jobs by `createdAt`, then id, both descending, after the position `before`. */
+export const listJobs = read({
+  text: `select ${summaryColumns} from jobs j join holds h on h.job_id = j.id
+    where j.account_id = $1 and (j.created_at, j.id) < ($2, $3)
+    order by j.created_at desc, j.id desc limit $4`,
+  values: (page: Page) => pageValues(page),
+  read: eachOf(toSummary),
+});
+
+/** Counts the jobs of the kind that are queued or running in the account. */
+export const countActiveJobs = read({
+  text: `select count(*) as active from jobs
+    where account_id = $1 and kind = $2 and status in ('queued', 'running')`,
+  values: ({ accountId, kind }: { accountId: string; kind: JobKind }) => [accountId, kind],
+  read: onlyOf(({ active }: { active: bigint }) => Number(active)),
+});
+
+/** Sum of the jobs with the same model, kind, status and UTC day of creation. */
+export type UsageSum = RowOf<typeof usageFields>;
+
+const usageFields = {
+  model: text(),
+  kind: text<JobKind>(),
+  status: text<JobStatus>(),
+  /** Whole days since 1970-01-01 UTC. */
+  day: integer(),
+  jobs: integer(),
+  charged: int64(),
+  refunded: int64(),
+};
+
+/**
+ * Counts and sums the jobs that the account created from `from` (inclusive) to `to` (exclusive). Both engines divide
+ * integers to integers. A day has 86400000 ms.
+ */
+export const sumUsage = read({
+  isLong: true,
+  text: `select j.model, j.kind, j.status, j.created_at / 86400000 as day, count(*) as jobs,
+      cast(sum(h.captured) as bigint) as charged, cast(sum(h.refunded) as bigint) as refunded
+    from jobs j join holds h on h.job_id = j.id
+    where j.account_id = $1 and j.created_at >= $2 and j.created_at < $3
+    group by 1, 2, 3, 4 order by 4, 1, 2, 3`,
+  values: ({ accountId, from, to }: { accountId: string; from: number; to: number }) => [accountId, from, to],
+  read: eachOf(columns(usageFields).read),
+});
+
+const toId = ({ id }: { id: string }): string => id;
+
+interface HeldJobs {
+  owner: string;
+  ids: readonly string[];
+}
+
+/**
+ * Extends the leases of running jobs held by `owner`. Returns the ids it still holds. An expired lease is held until the
+ * job is reaped. Finds rows by their ids; for the empty string see `finishJob`.
+ */
+export const renewLeases = write({
+  text: ({ isOneOf }) => `update jobs set lease_until = $2
+    where status || '' = 'running' and lease_owner = $1 and ${isOneOf('id', '$3')} returning id`,
+  values: ({ owner, ids, leaseUntil }: HeldJobs & { leaseUntil: number }) => [
+    owner,
+    leaseUntil,
+    JSON.stringify(ids),
+  ],
+  read: eachOf(toId),
+});
+
+/** The turn of a job that is queued again: its earlier turn, or its creation if it was never queued. */
+const requeuedTurn = 'coalesce(turn, created_at)';
+
+/** Queues running jobs of `owner` again if they have attempts left. Returns their ids. Any process may claim them. */
+export const releaseJobs = write({
+  text: ({ isOneOf }) => `update jobs set status = 'queued', lease_owner = null, lease_until = null,
+      turn = ${requeuedTurn}
+    where status || '' = 'running' and lease_owner = $1 and attempts < max_attempts
+      and ${isOneOf('id', '$2')} returning id`,
+  values: ({ owner, ids }: HeldJobs) => [owner, JSON.stringify(ids)],
+  read: eachOf(toId),
+});
+
+interface Progress {
+  id: string;
+  owner: string;
+  /** 0 to 100. */
+  progress?: number;
+  providerTask?: string;
+}
+
+/** Stores the progress of a running job. Absent fields stay. False if `owner` does not hold the job. */
+export const recordProgress = write({
+  text: `update jobs set progress = coalesce(cast($3 as bigint), progress),
+      provider_task = coalesce(cast($4 as text), provider_task)
+    where id = $1 and status || '' = 'running' and lease_owner = $2 returning id`,
+  values: ({ id, owner, progress, providerTask }: Progress) => [
+    id,
+    owner,
+    progress ?? null,
+    providerTask ?? null,
+  ],
+  read: hasRows,
+});
+
+interface Claim {
+  owner: string;
+  kind: JobKind;
+  limit: number;
+  leaseUntil: number;
+  now: number;
+}
+
+/** The sum stops the planner from using the index on the deadline. The index on turns needs no sort. */
+const claimAtOnce = statement({
+  text: `with due as (
+      select id from jobs where status = 'queued' and deadline_at + 0 > $4 and kind = $1
+      order by turn, id limit $5 for update skip locked
+    ), j as (
+      update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2, lease_until = $3,
+        started_at = coalesce(started_at, $4)
+      from due where jobs.id = due.id returning jobs.*
+    )
+    select ${jobColumns} from j join holds h on h.job_id = j.id order by j.turn, j.id`,
+  values: ({ kind, owner, leaseUntil, now, limit }: Claim) => [kind, owner, leaseUntil, now, limit],
+  read: eachOf(toJob),
+});
+
+/** As `claimAtOnce`. */
+const findQueued = statement({
+  text: `select id from jobs where status = 'queued' and +deadline_at > $2 and kind = $1 order by turn, id limit $3`,
+  values: ({ kind, now, limit }: Claim) => [kind, now, limit],
+  read: eachOf(toId),
+});
+
+const startJobs = statement({
+  text: ({ isOneOf }) => `update jobs set status = 'running', attempts = attempts + 1, lease_owner = $2,
+      lease_until = $3, started_at = coalesce(started_at, $4)
+    where ${isOneOf('id', '$1')}`,
+  values: ({ ids, owner, leaseUntil, now }: Claim & HeldJobs) => [
+    JSON.stringify(ids),
+    owner,
+    leaseUntil,
+    now,
+  ],
+  read: nothing,
+});
+
+const findJobs = statement({
+  text: ({ isOneOf }) => `select ${jobColumns} from jobs j join holds h on h.job_id = j.id
+    where ${isOneOf('j.id', '$1')}`,
+  values: (ids: readonly string[]) => [JSON.stringify(ids)],
+  read: eachOf(toJob),
+});
+
+/** Reads the jobs in the order of their ids. */
+function* readJobs(ids: readonly string[]): Steps<Job[]> {
+  if (ids.length === 0) return [];
+  const jobs = new Map((yield* run(findJobs, ids)).map((job) => [job.id, job]));
+  return ids.map((id) => jobs.get(id)).filter((job) => job !== undefined);
+}
+
+/**
+ * Claims up to `limit` queued jobs before their deadline: `queued -> running` under a lease. Accounts take turns. The
+ * oldest job of an account comes first.
+ */
+export const claimJobs = writeSteps(function* (input: Claim, kind) {
+  if (kind === 'postgres') return yield* run(claimAtOnce, input);
+  const ids = yield* run(findQueued, input);
+  if (ids.length > 0) yield* run(startJobs, { ...input, ids });
+  return yield* readJobs(ids);
+});
+
+interface Reaping {
+  owner: string;
+  leaseUntil: number;
+  now: number;
+  limit: number;
+}
+
+/** Skips jobs that another process is ending now. */
+const findLapsed = statement({
+  text: ({ lockFreeRows }) => `select id, attempts < max_attempts and deadline_at > $1 as may_retry from jobs
+    where status = 'running' and lease_until <= $1
+    order by lease_until limit $2 ${lockFreeRows}`,
+  values: ({ now, limit }: Reaping) => [now, limit],
+  read: eachOf((row: { id: string; may_retry: bigint | boolean }) => ({
+    id: row.id,
+    mayRetry: Boolean(row.may_retry),
+  })),
+});
+
+const findLate = statement({
+  text: ({ lockFreeRows }) => `select id from jobs where status = 'queued' and deadline_at <= $1
+    order by deadline_at limit $2 ${lockFreeRows}`,
+  values: ({ now, limit }: Reaping) => [now, limit],
+  read: eachOf(toId),
+});
+
+const requeue = statement({
+  text: ({ isOneOf }) => `update jobs set status = 'queued', lease_owner = null, lease_until = null,
+      turn = ${requeuedTurn}
+    where ${isOneOf('id', '$1')}`,
+  values: (ids: readonly string[]) => [JSON.stringify(ids)],
+  read: nothing,
+});
+
+const announce = statement({
+  only: 'postgres',
+  text: 'select pg_notify($1, $2)',
+  values: (_, { channel, sender }) => [channel, sender],
+  read: nothing,
+});
+
+const doom = statement({
+  text: ({ isOneOf }) => `update jobs set status = 'running', lease_owner = $2, lease_until = $3,
+      started_at = coalesce(started_at, $4)
+    where ${isOneOf('id', '$1')}`,
+  values: ({ ids, owner, leaseUntil, now }: Reaping & HeldJobs) => [
+    JSON.stringify(ids),
+    owner,
+    leaseUntil,
+    now,
+  ],
+  read: nothing,
+});
+
+/**
+ * Finds dead jobs, at most `limit` a call. A running job whose lease expired is queued again if it has attempts left and
+ * its deadline has not passed. Other such jobs, and queued jobs past their deadline, become `running` under the caller's
+ * lease (`doomed`); the caller then ends them as failed. Holds stay.
+ */
+export const reapJobs = writeTransaction(
+  function* (input: Reaping) {
+    const lapsed = yield* run(findLapsed, input);
+    const left = input.limit - lapsed.length;
+    const late = left > 0 ? yield* run(findLate, { ...input, limit: left }) : [];
+    const retried = lapsed.filter(({ mayRetry }) => mayRetry).map(toId);
+    const doomed = [...lapsed.filter(({ mayRetry }) => !mayRetry).map(toId), ...late];
+    if (retried.length > 0) {
+      yield* run(requeue, retried);
+      yield* run(announce, undefined);
+    }
+    if (doomed.length > 0) yield* run(doom, { ...input, ids: doomed });
+    return { requeued: yield* readJobs(retried), doomed: yield* readJobs(doomed) };
+  },
+  { queuesJobs: ({ requeued }) => requeued.length > 0 },
+);

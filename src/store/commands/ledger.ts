@@ -1,0 +1,208 @@
+import type { Nano } from '../../kit/money.ts';
+import { columns, int64, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, run, unlessRaced, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import {
+  eachOf,
+  firstOf,
+  firstRow,
+  nothing,
+  statement,
+  type EngineKind,
+  type SqlValue,
+} from '../statement.ts';
+import { pageValues, type Page } from './history-page.ts';
+
+export type EntryType = 'topup' | 'debit' | 'refund' | 'adjustment';
+
+const entryFields = {
+  id: text(),
+  accountId: text(),
+  type: text<EntryType>(),
+  /** Signed: credits positive, debits negative. */
+  amount: int64(),
+  jobId: orNull(text()),
+  /** The operator's reason; never shown to customers. */
+  note: orNull(text()),
+  createdAt: time(),
+};
+export type LedgerEntry = RowOf<typeof entryFields>;
+const entries = columns(entryFields);
+
+const entryValues = ({ id, accountId, type, amount, jobId, note, createdAt }: LedgerEntry): SqlValue[] => [
+  id,
+  accountId,
+  type,
+  amount,
+  jobId,
+  note,
+  createdAt,
+];
+
+const toAvailable = firstOf(({ available }: { available: Nano }) => available);
+
+const readAvailable = statement({
+  text: 'select balance - held as available from accounts where id = $1',
+  values: (accountId: string) => [accountId],
+  read: toAvailable,
+});
+
+const findEntry = statement({
+  text: `select ${entries.list()} from ledger_entries where id = $1`,
+  values: (id: string) => [id],
+  read: firstOf(entries.read),
+});
+
+const postAtOnce = statement({
+  text: `with account as (
+      update accounts set balance = balance + cast($4 as bigint)
+      where id = $2 and (cast($4 as bigint) >= 0 or balance - held + cast($4 as bigint) >= 0)
+        and not exists (select 1 from ledger_entries where id = $1)
+      returning id, balance - held as available
+    ), entry as (
+      insert into ledger_entries (${entries.list()})
+      select $1, account.id, $3, $4, $5, $6, $7 from account
+    )
+    select available from account`,
+  values: entryValues,
+  read: toAvailable,
+});
+
+const findPostable = statement({
+  text: `select balance - held as available from accounts
+    where id = $2 and ($3 >= 0 or balance - held + $3 >= 0)
+      and not exists (select 1 from ledger_entries where id = $1)`,
+  values: ({ id, accountId, amount }: LedgerEntry) => [id, accountId, amount],
+  read: toAvailable,
+});
+
+const addToBalance = statement({
+  text: `update accounts set balance = balance + $2 where id = $1`,
+  values: ({ accountId, amount }: LedgerEntry) => [accountId, amount],
+  read: nothing,
+});
+
+const insertEntry = statement({
+  text: `insert into ledger_entries (${entries.list()}) values ($1, $2, $3, $4, $5, $6, $7)`,
+  values: entryValues,
+  read: nothing,
+});
+
+function* postInSteps(entry: LedgerEntry): Steps<Nano | null> {
+  const available = yield* run(findPostable, entry);
+  if (available === null) return null;
+  yield* run(insertEntry, entry);
+  yield* run(addToBalance, entry);
+  return available + entry.amount;
+}
+
+/**
+ * Adds an entry. Returns the new available balance; null if the account is missing, its balance is too small, or the
+ * entry exists.
+ */
+const post = (entry: LedgerEntry, kind: EngineKind): Steps<Nano | null> =>
+  kind === 'postgres' ? run(postAtOnce, entry) : postInSteps(entry);
+
+/**
+ * Throws RangeError if another entry was posted under the id. The same entry is the same command sent twice, which is
+ * answered and not repeated.
+ */
+const assertSameEntry = (earlier: LedgerEntry, entry: LedgerEntry): void => {
+  const isSame =
+    earlier.accountId === entry.accountId &&
+    earlier.type === entry.type &&
+    earlier.amount === entry.amount &&
+    earlier.jobId === entry.jobId;
+  if (!isSame) throw new RangeError(`entry ${entry.id} was already posted with other contents`);
+};
+
+export interface NewEntry extends Pick<LedgerEntry, 'id' | 'accountId' | 'amount' | 'note'> {
+  type: 'topup' | 'adjustment';
+  now: number;
+}
+
+export type PostEntryOutcome =
+  | { outcome: 'posted'; entry: LedgerEntry; available: Nano }
+  | { outcome: 'insufficient'; available: Nano }
+  | { outcome: 'no_account' };
+
+/**
+ * Adds a top-up or adjustment. Refuses a negative amount that exceeds the available balance. The same entry under the
+ * same id is posted once. Throws if another entry has the id.
+ */
+export const postEntry = writeSteps(function* ({ now, ...input }: NewEntry, kind): Steps<PostEntryOutcome> {
+  const entry: LedgerEntry = { ...input, jobId: null, createdAt: now };
+  const posted = yield* unlessRaced(post(entry, kind));
+  if (posted !== null) return { outcome: 'posted', entry, available: posted };
+  const available = yield* run(readAvailable, entry.accountId);
+  if (available === null) return { outcome: 'no_account' };
+  const earlier = yield* run(findEntry, entry.id);
+  if (earlier === null) return { outcome: 'insufficient', available };
+  assertSameEntry(earlier, entry);
+  return { outcome: 'posted', entry: earlier, available };
+});
+
+const lockHold = statement({
+  text: ({ lockRows }) => `select account_id, captured, refunded from holds where job_id = $1 ${lockRows}`,
+  values: (jobId: string) => [jobId],
+  read: firstRow<{ account_id: string; captured: Nano; refunded: Nano }>(),
+});
+
+const markRefunded = statement({
+  text: 'update holds set refunded = refunded + $2 where job_id = $1',
+  values: ({ jobId, amount }: { jobId: string; amount: Nano }) => [jobId, amount],
+  read: nothing,
+});
+
+export interface NewRefund {
+  entryId: string;
+  jobId: string;
+  /** Null refunds all that is left, which must be above zero. */
+  amount: Nano | null;
+  note: string | null;
+  now: number;
+}
+
+export type RefundOutcome =
+  /** `refunded` is the total of the job's refunds. */
+  | { outcome: 'refunded'; entry: LedgerEntry; refunded: Nano; available: Nano }
+  /** `refundable` is the largest amount that can still be refunded. */
+  | { outcome: 'too_much'; refundable: Nano }
+  | { outcome: 'no_job' };
+
+/** Refunds at most the charge that was not refunded yet. Once for one entry id, as `postEntry`. */
+export const refundJob = writeTransaction(function* (input: NewRefund, kind): Steps<RefundOutcome> {
+  const { entryId: id, jobId, note, now } = input;
+  const hold = yield* run(lockHold, jobId);
+  if (hold === null) return { outcome: 'no_job' };
+  const { account_id: accountId, captured, refunded } = hold;
+  const refundable = captured - refunded;
+  const earlier = yield* run(findEntry, id);
+  const amount = input.amount ?? earlier?.amount ?? refundable;
+  const entry: LedgerEntry = { id, accountId, type: 'refund', amount, jobId, note, createdAt: now };
+  if (earlier !== null) {
+    assertSameEntry(earlier, entry);
+    const available = (yield* run(readAvailable, accountId)) ?? 0n;
+    return { outcome: 'refunded', entry: earlier, refunded, available };
+  }
+  // A null amount, all that is left, is too much if nothing is left.
+  if (amount > refundable || (input.amount === null && refundable === 0n))
+    return { outcome: 'too_much', refundable };
+  yield* run(markRefunded, { jobId, amount });
+  const available = yield* post(entry, kind);
+  if (available === null) throw new Error(`the refund ${id} could not be posted`);
+  return { outcome: 'refunded', entry, refunded: refunded + amount, available };
+});
+
+const entriesWithModel = columns({ ...entryFields, model: orNull(text()) });
+/** A ledger entry with the SKU of its job. */
+export type EntryWithModel = ReturnType<typeof entriesWithModel.read>;
+
+/** Lists entries in the order of `listJobs`, without entries of amount zero. */
+export const listEntries = read({
+  text: `select ${entries.list('e.')}, j.model
+    from ledger_entries e left join jobs j on j.id = e.job_id
+    where e.account_id = $1 and (e.created_at, e.id) < ($2, $3) and e.amount <> 0
+    order by e.created_at desc, e.id desc limit $4`,
+  values: (page: Page) => pageValues(page),
+  read: eachOf(entriesWithModel.read),
+});

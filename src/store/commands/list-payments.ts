@@ -1,0 +1,132 @@
+import { read, readSteps, run } from '../command.ts';
+import { paymentStates } from '../payment-states.ts';
+import { eachOf, statement, type Dialect, type SqlValue } from '../statement.ts';
+import { paymentColumns, toPayment, type Payment, type PaymentState } from './payment-table.ts';
+
+/** Finds the payments of a transaction, ordered by identity. Hexadecimal digits of `transaction` must be lower case. */
+export const findPaymentsByTransaction = read({
+  text: `select ${paymentColumns} from payments where transaction_name = $1 order by identity limit $2`,
+  values: ({ transaction, limit }: { transaction: string; limit: number }) => [transaction, limit],
+  read: eachOf(toPayment),
+});
+
+/** Names of payments are printable ASCII, so every name with a prefix sorts between the prefix and the prefix plus this. */
+const afterEveryName = '\u007f';
+
+const beginningBy = (column: 'identity' | 'reference' | 'transaction_name'): string =>
+  `select * from (
+    select identity from payments where ${column} >= $1 and ${column} < $2 order by ${column} limit $3
+  ) as by_${column}`;
+
+/**
+ * Finds the payments whose identity, transaction (as above), or part of the identity after the last colon begins with
+ * `prefix`. Returns at most `limit` for each of the three; exact matches are always among them. Ordered by identity.
+ */
+export const findPaymentsByPrefix = read({
+  text: `select ${paymentColumns} from payments where identity in (
+      ${beginningBy('identity')} union ${beginningBy('reference')} union ${beginningBy('transaction_name')}
+    )
+    order by identity`,
+  values: ({ prefix, limit }: { prefix: string; limit: number }) => [prefix, prefix + afterEveryName, limit],
+  read: eachOf(toPayment),
+});
+
+/** The position of the last payment of a page. */
+export type PaymentPosition = Pick<Payment, 'createdAt' | 'identity'>;
+
+interface Filter {
+  states?: readonly PaymentState[];
+  /** CAIP-2. */
+  network?: string;
+  /** Limits the time of the last change. */
+  updatedBefore?: number;
+  before?: PaymentPosition;
+  limit: number;
+}
+
+/** Above every possible position. */
+const top: PaymentPosition = { createdAt: Number.MAX_SAFE_INTEGER, identity: '' };
+
+const isOld = '(cast($1 as bigint) is null or updated_at < $1)';
+const newestFirst = 'order by created_at desc, identity desc limit $4';
+const pageValues = ({ updatedBefore, before = top, limit }: Filter): SqlValue[] => [
+  updatedBefore ?? null,
+  before.createdAt,
+  before.identity,
+  limit,
+];
+
+const listAll = statement({
+  text: `select ${paymentColumns} from payments
+    where ${isOld} and (created_at, identity) < ($2, $3) ${newestFirst}`,
+  values: (filter: Filter) => pageValues(filter),
+  read: eachOf(toPayment),
+});
+
+/** The first column of an index on `created_at` and `identity`, and its value for a wanted state. */
+interface StateIndex {
+  key: string;
+  wanted: string;
+}
+
+const ofState: StateIndex = { key: 'state', wanted: 'wanted.value' };
+const ofNetworkAndState: StateIndex = {
+  key: `(network || ' ' || state)`,
+  wanted: `(cast($6 as text) || ' ' || wanted.value)`,
+};
+
+/**
+ * Takes the newest of each state (`$5`, a JSON array) by this index, then the newest of these, so rare states are found
+ * as fast as common ones. The form steers the planners. SQLite would read all states, so it is asked for the identities
+ * of each. PostgreSQL would search all payments by age for a state that it thinks common; the order by `key` prevents
+ * that, as long as `key` may have more than one value.
+ */
+const newestPerState =
+  ({ key, wanted }: StateIndex) =>
+  ({ kind }: Dialect): string =>
+    kind === 'sqlite'
+      ? `select ${paymentColumns} from json_each($5) as wanted
+    cross join payments on identity in (
+      select identity from payments
+      where ${key} = ${wanted} and (created_at, identity) < ($2, $3) and ${isOld} ${newestFirst}
+    )
+    ${newestFirst}`
+      : `select newest.* from json_array_elements_text(cast($5 as json)) as wanted (value)
+    cross join lateral (
+      select ${paymentColumns} from payments
+      where ${key} >= ${wanted} and (${key}, created_at, identity) < (${wanted}, $2, $3) and ${isOld}
+      order by ${key} desc, created_at desc, identity desc limit $4
+    ) as newest
+    ${newestFirst}`;
+
+const statesValue = (states: readonly PaymentState[]): string => JSON.stringify([...new Set(states)]);
+
+const listInStates = statement({
+  text: newestPerState(ofState),
+  values: (filter: Filter & { states: readonly PaymentState[] }) => [
+    ...pageValues(filter),
+    statesValue(filter.states),
+  ],
+  read: eachOf(toPayment),
+});
+
+/** Without `states` it takes all states, so that one index serves both cases. */
+const listOfNetwork = statement({
+  text: newestPerState(ofNetworkAndState),
+  values: (filter: Filter & { network: string }) => [
+    ...pageValues(filter),
+    statesValue(filter.states ?? paymentStates),
+    filter.network,
+  ],
+  read: eachOf(toPayment),
+});
+
+/**
+ * Lists payments by `createdAt`, then identity, both descending, after the position `before`. Each filter has a statement
+ * with its own index.
+ */
+export const listPayments = readSteps((filter: Filter) => {
+  const { states, network } = filter;
+  if (network !== undefined) return run(listOfNetwork, { ...filter, network });
+  return states === undefined ? run(listAll, filter) : run(listInStates, { ...filter, states });
+});

@@ -1,0 +1,110 @@
+import { columns, integer, orNull, text, time, type RowOf } from '../columns.ts';
+import { read, run, write, writeTransaction } from '../command.ts';
+import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+
+export type MediaRole = 'image' | 'video' | 'last_frame' | 'input';
+
+const mediaFields = {
+  /** Unguessable: whoever has a result URL with this id may read the bytes. */
+  id: text(),
+  accountId: text(),
+  /** Null while the medium is only reserved. `sizeBytes` is 0 then, and for an input always. */
+  jobId: orNull(text()),
+  role: text<MediaRole>(),
+  contentType: text(),
+  sizeBytes: integer(),
+  createdAt: time(),
+  /** The bytes are removed at this time. */
+  expiresAt: time(),
+  removedAt: orNull(time()),
+};
+export type Media = RowOf<typeof mediaFields>;
+const media = columns(mediaFields);
+
+/** It expires at `expiresAt`, unless a job takes it. */
+export interface ReservedMedia extends Pick<
+  Media,
+  'id' | 'accountId' | 'role' | 'contentType' | 'expiresAt'
+> {
+  now: number;
+}
+
+/**
+ * Writes the row of a medium, without a job, before its bytes are written, so that no bytes can be orphaned. `openJob`
+ * (`inputs`) and `finishJob` (`media`) give it its job and expiry.
+ */
+export const reserveMedia = write({
+  text: `insert into media (id, account_id, role, content_type, size_bytes, created_at, expires_at)
+    values ($1, $2, $3, $4, 0, $5, $6)`,
+  values: ({ id, accountId, role, contentType, now, expiresAt }: ReservedMedia) => [
+    id,
+    accountId,
+    role,
+    contentType,
+    now,
+    expiresAt,
+  ],
+  read: nothing,
+});
+
+export const getMedia = read({
+  text: `select ${media.list()} from media where id = $1`,
+  values: (id: string) => [id],
+  read: firstOf(media.read),
+});
+
+/** Lists the media of a job in the order in which they were attached: inputs when it was opened, results when it ended. */
+export const listMedia = read({
+  text: `select ${media.list()} from media where job_id = $1
+    order by case role when 'input' then 0 else 1 end, position, id`,
+  values: (jobId: string) => [jobId],
+  read: eachOf(media.read),
+});
+
+/** Lists expired media whose bytes have not been removed yet, oldest first. */
+export const listExpiredMedia = read({
+  text: `select ${media.list()} from media where removed_at is null and expires_at <= $1
+    order by expires_at, id limit $2`,
+  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  read: eachOf(media.read),
+});
+
+interface MediaAt {
+  ids: readonly string[];
+  now: number;
+}
+
+/**
+ * Lets those of the media that no job has expire now. Locks rows in the order of their ids, so that two commands on the
+ * same media cannot deadlock.
+ */
+export const discardMedia = write({
+  text: ({ isOneOf, lockRows }) => `with wanted as (
+      select id from media where ${isOneOf('id', '$1')} and job_id is null and expires_at > $2 order by id ${lockRows}
+    )
+    update media set expires_at = $2 where id in (select id from wanted)`,
+  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  read: nothing,
+});
+
+/** Also locks the rows. */
+const noteRemoval = statement({
+  text: ({ isOneOf, lockRows }) => `with wanted as (
+      select id from media where ${isOneOf('id', '$1')} and removed_at is null order by id ${lockRows}
+    )
+    update media set removed_at = $2 where id in (select id from wanted)`,
+  values: ({ ids, now }: MediaAt) => [JSON.stringify(ids), now],
+  read: nothing,
+});
+
+const dropUntaken = statement({
+  text: ({ isOneOf }) => `delete from media where ${isOneOf('id', '$1')} and job_id is null`,
+  values: ({ ids }: MediaAt) => [JSON.stringify(ids)],
+  read: nothing,
+});
+
+/** Marks media as removed. Rows of jobs stay, for the history; rows without a job are deleted. */
+export const markMediaRemoved = writeTransaction(function* (input: MediaAt) {
+  yield* run(noteRemoval, input);
+  yield* run(dropUntaken, input);
+});

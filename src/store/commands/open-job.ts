@@ -1,0 +1,317 @@
+import { isTransient, toErrorCode } from '../../kit/errors.ts';
+import type { Nano } from '../../kit/money.ts';
+import { inTransaction, read, run, unlessRaced, write, writeSteps, type Steps } from '../command.ts';
+import {
+  countRows,
+  firstOf,
+  firstRow,
+  nothing,
+  onlyOf,
+  statement,
+  type EngineKind,
+  type SqlValue,
+} from '../statement.ts';
+import { findJob, jobColumns, newJobRecord, toJob, type Job, type NewJob } from './job-table.ts';
+import { countActiveJobs } from './jobs.ts';
+
+export interface OpenJobInput {
+  job: NewJob;
+  /** The worst-case price. */
+  hold: Nano;
+  idempotency: { endpoint: string; key: string; bodyHash: string; expiresAt: number } | null;
+  /** Maximum number of queued and running jobs of this kind in the account, with this one; null for no limit. */
+  activeLimit: number | null;
+  /** Ids of reserved media that become the job's inputs. They expire with the job's end, or a day after its deadline. */
+  inputs: readonly string[];
+  now: number;
+}
+
+export type OpenJobOutcome =
+  | { outcome: 'opened'; job: Job; available: Nano }
+  /** The same idempotency key came with the same body before; `job` is the job of that time. */
+  | { outcome: 'replayed'; job: Job; available: Nano }
+  /** The same idempotency key came with another body before. */
+  | { outcome: 'conflict' }
+  | { outcome: 'insufficient'; available: Nano }
+  | { outcome: 'too_many_active'; active: number }
+  /** The key was revoked, or the account is not active. */
+  | { outcome: 'forbidden' };
+
+/**
+ * Tells whether the job's idempotency key is free again. It is for a chat or response that failed uncharged with a 5xx,
+ * or with an upstream's 429. The job's own state decides this, so the transaction that ends the job also frees the key.
+ * An image or video keeps its key, because its caller already got the answer that it was accepted.
+ */
+const freesItsKey = ({ kind, status, charged, error }: Job): boolean =>
+  (kind === 'chat' || kind === 'responses') &&
+  status === 'failed' &&
+  charged === 0n &&
+  isTransient(toErrorCode(error?.code));
+
+/** A queued job waits this much longer for each queued job of the same account and kind. */
+const turnMs = 60_000;
+
+/**
+ * SQL for the time of a queued job's turn, with the parameters of `jobValues`: now, or one step after the account's last
+ * queued job. So accounts take turns, and an account with a thousand jobs does not delay the others.
+ */
+const turn = `case when $6 = 'queued' then (
+    select max(turn) from (
+      select $12 as turn union all
+      select max(turn) + ${turnMs} from jobs where account_id = $2 and kind = $4 and status = 'queued'
+    ) as turns
+  ) end`;
+
+/** The columns of a new job. Their values are those of `jobValues`, then `turn`. */
+const newJobColumns = `id, account_id, key_id, kind, model, status, attempts, max_attempts, lease_owner,
+  lease_until, deadline_at, created_at, started_at, request, custom_data, parameters, webhook_url, turn`;
+
+const jobValues = (input: OpenJobInput): SqlValue[] => {
+  const job = newJobRecord(input);
+  return [
+    job.id,
+    job.accountId,
+    job.keyId,
+    job.kind,
+    job.model,
+    job.status,
+    job.attempts,
+    job.maxAttempts,
+    job.leaseOwner,
+    job.leaseUntil,
+    job.deadlineAt,
+    job.createdAt,
+    job.startedAt,
+    job.request,
+    job.customData,
+    job.parameters,
+    job.webhookUrl,
+  ];
+};
+
+const toAvailable = ({ available }: { available: Nano }): Nano => available;
+
+/**
+ * The usual case in one statement. The update locks the account's row, so the newest balance is tested. Returns no row
+ * if the job cannot be admitted for any reason. If another process claims the idempotency key at the same moment, a
+ * unique violation undoes the whole statement.
+ */
+const admitAtOnce = statement({
+  text: `with account as (
+      update accounts set held = held + $18
+      where id = $2 and status = 'active' and balance - held >= $18
+        and exists (select 1 from api_keys where id = $3 and account_id = $2 and revoked_at is null)
+        and not exists (
+          select 1 from idempotency_keys where account_id = $2 and endpoint = $19 and idempotency_key = $20
+        )
+      returning id, balance - held as available
+    ), job as (
+      insert into jobs (${newJobColumns})
+      select $1, account.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, ${turn}
+      from account
+      returning id, account_id, status
+    ), hold as (
+      insert into holds (job_id, account_id, amount, state, expires_at)
+      select id, account_id, $18, 'open', $11 from job
+    ), claim as (
+      insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
+      select account_id, $19, $20, $21, id, $22 from job where cast($20 as text) is not null
+    ), notice as (
+      select pg_notify($23, $24) from job where status = 'queued'
+    )
+    select account.available from account left join notice on true`,
+  values: (input: OpenJobInput, { channel, sender }) => [
+    ...jobValues(input),
+    input.hold,
+    input.idempotency?.endpoint ?? null,
+    input.idempotency?.key ?? null,
+    input.idempotency?.bodyHash ?? null,
+    input.idempotency?.expiresAt ?? null,
+    channel,
+    sender,
+  ],
+  read: firstOf(toAvailable),
+});
+
+const addToHeld = statement({
+  text: 'update accounts set held = held + $2 where id = $1 returning balance - held as available',
+  values: ({ job, hold }: OpenJobInput) => [job.accountId, hold],
+  read: onlyOf(toAvailable),
+});
+
+const insertJob = statement({
+  text: `insert into jobs (${newJobColumns})
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, ${turn})`,
+  values: (input: OpenJobInput) => jobValues(input),
+  read: nothing,
+});
+
+const insertHold = statement({
+  text: `insert into holds (job_id, account_id, amount, state, expires_at) values ($1, $2, $3, 'open', $4)`,
+  values: ({ job, hold }: OpenJobInput) => [job.id, job.accountId, hold, job.deadlineAt],
+  read: nothing,
+});
+
+const claimKey = statement({
+  text: `insert into idempotency_keys (account_id, endpoint, idempotency_key, body_hash, job_id, expires_at)
+    values ($1, $2, $3, $4, $5, $6)`,
+  values: ({ accountId, endpoint, key, bodyHash, jobId, expiresAt }: KeyClaim) => [
+    accountId,
+    endpoint,
+    key,
+    bodyHash,
+    jobId,
+    expiresAt,
+  ],
+  read: nothing,
+});
+
+type KeyClaim = NonNullable<OpenJobInput['idempotency']> & { accountId: string; jobId: string };
+
+/** Returns the new available balance. */
+function* admitInSteps(input: OpenJobInput): Steps<Nano> {
+  const { job, idempotency } = input;
+  const available = yield* run(addToHeld, input);
+  yield* run(insertJob, input);
+  yield* run(insertHold, input);
+  if (idempotency !== null) yield* run(claimKey, { ...idempotency, accountId: job.accountId, jobId: job.id });
+  return available;
+}
+
+/**
+ * Whoever opens a job must first lock the account's row, so nothing that is read under this lock can change, except that
+ * the key may be revoked.
+ */
+const lockAccount = statement({
+  text: ({ lockRows }) => `select status, balance - held as available,
+      exists (select 1 from api_keys where id = $2 and account_id = $1 and revoked_at is null) as has_key
+    from accounts where id = $1 ${lockRows}`,
+  values: ({ accountId, keyId }: NewJob) => [accountId, keyId],
+  read: firstOf((row: { status: string; available: Nano; has_key: bigint | boolean }) => ({
+    available: row.available,
+    isUsable: row.status === 'active' && Boolean(row.has_key),
+  })),
+});
+
+interface Claimed {
+  accountId: string;
+  endpoint: string;
+  key: string;
+}
+
+/** Also finds a claim that has expired. */
+const findClaim = statement({
+  text: `select job_id, body_hash, expires_at from idempotency_keys
+    where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
+  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
+  read: firstRow<{ job_id: string; body_hash: string; expires_at: bigint }>(),
+});
+
+const dropClaim = statement({
+  text: `delete from idempotency_keys where account_id = $1 and endpoint = $2 and idempotency_key = $3`,
+  values: ({ accountId, endpoint, key }: Claimed) => [accountId, endpoint, key],
+  read: nothing,
+});
+
+/** Inputs expire this long after the job's deadline, unless the job ends before. */
+const afterDeadlineMs = 24 * 3_600_000;
+
+/**
+ * Makes reserved media the inputs of a job. Returns how many it found. An expired one is not found, because its bytes
+ * may be gone. The sum stops the planner from using the index on the expiry: the ids find the rows.
+ */
+const attachInputs = statement({
+  text: ({ givenStrings }) => `update media
+    set job_id = $1, role = 'input', position = given.position, expires_at = $4
+    from ${givenStrings('$3')}
+    where media.id = given.value and media.account_id = $2 and media.job_id is null
+      and media.expires_at + 0 > $5
+    returning 1 as attached`,
+  values: ({ job, inputs, now }: OpenJobInput) => [
+    job.id,
+    job.accountId,
+    JSON.stringify(inputs),
+    job.deadlineAt + afterDeadlineMs,
+    now,
+  ],
+  read: countRows,
+});
+
+/** Handles all cases but the usual one. */
+function* openUnderLock(input: OpenJobInput, kind: EngineKind): Steps<OpenJobOutcome> {
+  const { job, hold, idempotency, activeLimit, inputs, now } = input;
+  const account = yield* run(lockAccount, job);
+  if (account === null) return { outcome: 'forbidden' };
+  const { available, isUsable } = account;
+  const claimed = idempotency === null ? null : { ...idempotency, accountId: job.accountId };
+  const claim = claimed === null ? null : yield* run(findClaim, claimed);
+  const earlier = claim !== null && claim.expires_at > now ? yield* run(findJob, claim.job_id) : null;
+  if (earlier !== null && !freesItsKey(earlier))
+    return claim?.body_hash === claimed?.bodyHash
+      ? { outcome: 'replayed', job: earlier, available }
+      : { outcome: 'conflict' };
+  if (!isUsable) return { outcome: 'forbidden' };
+  const active = activeLimit === null ? 0 : yield* run(countActiveJobs, job);
+  if (activeLimit !== null && active >= activeLimit) return { outcome: 'too_many_active', active };
+  if (available < hold) return { outcome: 'insufficient', available };
+  if (claimed !== null && claim !== null) yield* run(dropClaim, claimed);
+  const left = kind === 'postgres' ? yield* run(admitAtOnce, input) : yield* admitInSteps(input);
+  // The key was revoked after the account was locked.
+  if (left === null) return { outcome: 'forbidden' };
+  const attached = inputs.length === 0 ? 0 : yield* run(attachInputs, input);
+  if (attached < inputs.length)
+    throw new RangeError(
+      `job ${job.id}: ${inputs.length - attached} of its ${inputs.length} inputs do not exist any more`,
+    );
+  return { outcome: 'opened', job: newJobRecord(input), available: left };
+}
+
+/**
+ * Admits a job in one unit: claims the idempotency key (if given), places the hold, and inserts the job with the status
+ * and lease that `job` has. Checks in this order: the idempotency key, the API key and account (`forbidden`), the number
+ * of active jobs, the balance. So a replay is answered even if key, account or balance have changed. The idempotency key
+ * of a job that `freesItsKey` is free. Rejects, and changes nothing, if one of `inputs` is gone.
+ */
+export const openJob = writeSteps(
+  function* (input: OpenJobInput, kind): Steps<OpenJobOutcome> {
+    // Active jobs are not counted in one statement: its snapshot is older than its lock on the account's row.
+    const isPlain = kind === 'postgres' && input.activeLimit === null && input.inputs.length === 0;
+    const available = isPlain ? yield* unlessRaced(run(admitAtOnce, input)) : null;
+    if (available === null) return yield* inTransaction(openUnderLock(input, kind));
+    return { outcome: 'opened', job: newJobRecord(input), available };
+  },
+  { queuesJobs: (opened) => opened.outcome === 'opened' && opened.job.status === 'queued' },
+);
+
+interface Replay extends Claimed {
+  bodyHash: string;
+  now: number;
+}
+
+type ReplayOutcome = { outcome: 'replayed'; job: Job } | { outcome: 'conflict' };
+
+/** Returns what `openJob` would return because of the idempotency key; null if the key is free. Reads only. */
+export const findReplay = read({
+  text: `select ${jobColumns}, i.body_hash = $4 as is_same_body
+    from idempotency_keys i join jobs j on j.id = i.job_id join holds h on h.job_id = j.id
+    where i.account_id = $1 and i.endpoint = $2 and i.idempotency_key = $3 and i.expires_at > $5`,
+  values: ({ accountId, endpoint, key, bodyHash, now }: Replay) => [accountId, endpoint, key, bodyHash, now],
+  read: firstOf((row: Record<string, never>): ReplayOutcome | null => {
+    const job = toJob(row);
+    if (freesItsKey(job)) return null;
+    return row.is_same_body ? { outcome: 'replayed', job } : { outcome: 'conflict' };
+  }),
+});
+
+/** Removes up to `limit` expired idempotency keys. Returns how many. Skips a key that a new job is claiming now. */
+export const sweepIdempotencyKeys = write({
+  text: ({ lockFreeRows }) => `with over as (
+      select account_id, endpoint, idempotency_key from idempotency_keys
+      where expires_at <= $1 order by expires_at limit $2 ${lockFreeRows}
+    )
+    delete from idempotency_keys
+    where (account_id, endpoint, idempotency_key) in (select account_id, endpoint, idempotency_key from over)
+    returning 1 as removed`,
+  values: ({ now, limit }: { now: number; limit: number }) => [now, limit],
+  read: countRows,
+});

@@ -1,0 +1,65 @@
+import type { paymentStates } from '../payment-states.ts';
+import { columns, flag, int64, named, orNull, text, time, type RowOf } from '../columns.ts';
+
+/**
+ * The state of an x402 payment. reserved: the proof is claimed, nothing was asked yet. verified: the facilitator
+ * accepts it. produced: the result is stored. broadcasting: the settlement may be under way (its hash is stored if
+ * known). settled: the chain has it. delivered: the buyer got the answer. rejected: verification refused it. failed:
+ * proven not to have happened. unknown: it may have happened; only the chain can tell.
+ */
+export type PaymentState = (typeof paymentStates)[number];
+
+const paymentFields = {
+  /** Unique: EVM chain, token, payer and nonce; Solana cluster and message hash. */
+  identity: text(),
+  /** Binds the proof to one request. */
+  requestHash: text(),
+  /** CAIP-2. */
+  network: text(),
+  asset: text(),
+  payTo: text(),
+  /** In the asset's smallest unit. */
+  amount: int64(),
+  /** JSON text of the payload, in x402 v2 form. */
+  payload: text(),
+  /** JSON text of the terms that the payload answers, in x402 v2 form. */
+  requirements: text(),
+  /** The process that works on it. After `leaseUntil` the payment is due for a check. */
+  leaseOwner: orNull(text()),
+  leaseUntil: orNull(time()),
+  state: text<PaymentState>(),
+  payer: orNull(text()),
+  /** JSON text of the answer that the payment buys. */
+  result: orNull(text()),
+  /** Transaction hash or signature. A facilitator in this process stores it before the broadcast. */
+  transaction: named('transaction_id', orNull(text())),
+  /** The signed transaction, as sent. */
+  rawTransaction: orNull(text()),
+  /** JSON text of the x402 settle response. */
+  receipt: orNull(text()),
+  /** A stable reason code for rejected, failed and unknown. */
+  reason: orNull(text()),
+  /** Address of the facilitator that was asked to settle; null if it is in this process, or none was asked. */
+  facilitator: orNull(text()),
+  /** The buyer's own identifier of the payment. Two payments that were not refused cannot have the same one. */
+  paymentId: orNull(text()),
+  /** Time of the next check of its outcome; null for never. */
+  checkAt: orNull(time()),
+  settledAt: orNull(time()),
+  /** True if the whole amount is refunded, or its refund is under way. Nothing is served for it any more. */
+  isRefunded: named('refunded', flag()),
+  /** True if it was delivered because a facilitator said so, and no node has confirmed it. Stays true if that was false. */
+  isUnchecked: named('unchecked', flag()),
+  /** The account that pays: a wallet in lower case on EVM, a token account on Solana. */
+  source: orNull(text()),
+  createdAt: time(),
+  updatedAt: time(),
+};
+export type Payment = RowOf<typeof paymentFields>;
+
+const payments = columns(paymentFields);
+export const toPayment = payments.read;
+export const paymentColumns = payments.list();
+
+/** After this time an open payment can never be settled: its EVM authorization or Solana blockhash has expired. */
+export const neverSettledMs = 24 * 3_600_000;

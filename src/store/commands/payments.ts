@@ -1,0 +1,270 @@
+import { read, run, unlessRaced, write, writeSteps, writeTransaction, type Steps } from '../command.ts';
+import { eachOf, firstOf, nothing, statement } from '../statement.ts';
+import {
+  neverSettledMs,
+  paymentColumns,
+  toPayment,
+  type Payment,
+  type PaymentState,
+} from './payment-table.ts';
+import { findPaymentsByTransaction } from './list-payments.ts';
+
+export const getPayment = read({
+  text: `select ${paymentColumns} from payments where identity = $1`,
+  values: (identity: string) => [identity],
+  read: firstOf(toPayment),
+});
+
+/** Finds the payment that has the buyer's identifier. */
+export const findPaymentById = read({
+  text: `select ${paymentColumns} from payments where payment_id = $1`,
+  values: (paymentId: string) => [paymentId],
+  read: firstOf(toPayment),
+});
+
+export interface NewPayment extends Pick<
+  Payment,
+  | 'identity'
+  | 'requestHash'
+  | 'network'
+  | 'asset'
+  | 'payTo'
+  | 'amount'
+  | 'payload'
+  | 'requirements'
+  | 'paymentId'
+> {
+  leaseOwner: string;
+  leaseUntil: number;
+  now: number;
+}
+
+/**
+ * Inserts the proof, or reserves a rejected one again. Returns no row if it exists in another state, or another payment
+ * has its `payment_id`. Two inserts of one new `payment_id` at the same moment violate its unique index.
+ */
+const insertPayment = statement({
+  text: `insert into payments (identity, request_hash, network, asset, pay_to, amount, payload, requirements,
+      lease_owner, lease_until, check_at, payment_id, state, created_at, updated_at)
+    select cast($1 as text), cast($2 as text), cast($3 as text), cast($4 as text), cast($5 as text),
+      cast($6 as bigint), cast($7 as text), cast($8 as text), cast($9 as text), cast($10 as bigint),
+      cast($10 as bigint), cast($12 as text), 'reserved', cast($11 as bigint), cast($11 as bigint)
+    where not exists (select 1 from payments where payment_id = $12 and identity <> $1)
+    on conflict (identity) do update set
+      request_hash = excluded.request_hash, network = excluded.network, asset = excluded.asset,
+      pay_to = excluded.pay_to, amount = excluded.amount, payload = excluded.payload,
+      requirements = excluded.requirements, lease_owner = excluded.lease_owner,
+      lease_until = excluded.lease_until, check_at = excluded.check_at, payment_id = excluded.payment_id,
+      state = 'reserved', payer = null, source = null, result = null, transaction_id = null, raw_transaction = null,
+      receipt = null, reason = null, facilitator = null, settled_at = null, unchecked = 0,
+      updated_at = excluded.updated_at
+    where payments.state = 'rejected'
+    returning ${paymentColumns}`,
+  values: (payment: NewPayment) => [
+    payment.identity,
+    payment.requestHash,
+    payment.network,
+    payment.asset,
+    payment.payTo,
+    payment.amount,
+    payment.payload,
+    payment.requirements,
+    payment.leaseOwner,
+    payment.leaseUntil,
+    payment.now,
+    payment.paymentId,
+  ],
+  read: firstOf(toPayment),
+});
+
+const maxAttempts = 3;
+
+/**
+ * Reserves a payment proof by its identity before it is verified. `exists` returns the known payment. A `rejected` one
+ * is reserved again, because the reason may be gone. `payment_id_taken`: another proof, which was not refused, has the
+ * same buyer's identifier. The reads come after the insert found a row, so they see the commit of that row.
+ */
+export const reservePayment = writeSteps(function* (
+  input: NewPayment,
+): Steps<{ outcome: 'reserved' | 'exists' | 'payment_id_taken'; payment: Payment }> {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const reserved = yield* unlessRaced(run(insertPayment, input));
+    if (reserved !== null) return { outcome: 'reserved', payment: reserved };
+    const payment = yield* run(getPayment, input.identity);
+    if (payment !== null && payment.state !== 'rejected') return { outcome: 'exists', payment };
+    const holder = input.paymentId === null ? null : yield* run(findPaymentById, input.paymentId);
+    if (holder !== null) return { outcome: 'payment_id_taken', payment: holder };
+    // The row that prevented the insert was freed meanwhile.
+  }
+  throw new Error('a payment was neither inserted nor found');
+});
+
+const settable = [
+  ['payer', 'payer'],
+  ['source', 'source'],
+  ['result', 'result'],
+  ['transaction', 'transaction_id'],
+  ['rawTransaction', 'raw_transaction'],
+  ['receipt', 'receipt'],
+  ['reason', 'reason'],
+  ['leaseOwner', 'lease_owner'],
+  ['leaseUntil', 'lease_until'],
+  ['facilitator', 'facilitator'],
+  ['checkAt', 'check_at'],
+  ['settledAt', 'settled_at'],
+  ['isUnchecked', 'unchecked'],
+] as const satisfies readonly (readonly [keyof Payment, string])[];
+const fixedParameters = 5;
+const numbers: ReadonlySet<string> = new Set(['lease_until', 'check_at', 'settled_at', 'unchecked']);
+
+/** Each settable column has two parameters: 1 if it changes, and its new value. */
+const assignments = settable
+  .map(([, column], index) => {
+    const changes = fixedParameters + 1 + index * 2;
+    const type = numbers.has(column) ? 'bigint' : 'text';
+    return `${column} = case when $${changes} = 1 then cast($${changes + 1} as ${type}) else ${column} end`;
+  })
+  .join(', ');
+
+export interface AdvancePaymentInput {
+  identity: string;
+  from: readonly PaymentState[];
+  to: PaymentState;
+  owner?: string;
+  /** Only these fields change; null clears one. */
+  set?: Partial<Pick<Payment, (typeof settable)[number][0]>>;
+  now: number;
+}
+
+/**
+ * Moves a payment from one of the states `from` to `to` and sets the fields of `set`, by compare-and-set on the state
+ * and, if `owner` is given, on the lease owner. A rejected or failed payment frees its `paymentId`. Null if the
+ * compare-and-set fails.
+ */
+export const advancePayment = write({
+  text: ({ isOneOf }) => `update payments set state = $3, updated_at = $4, ${assignments},
+      payment_id = case when cast($3 as text) in ('rejected', 'failed') then null else payment_id end
+    where identity = $1 and ${isOneOf('state', '$2')}
+      and (cast($5 as text) is null or lease_owner = $5)
+    returning ${paymentColumns}`,
+  values: ({ identity, from, to, owner, set = {}, now }: AdvancePaymentInput) => [
+    identity,
+    JSON.stringify(from),
+    to,
+    now,
+    owner ?? null,
+    ...settable.flatMap(([field]) => {
+      const value = set[field];
+      return value === undefined ? [0, null] : [1, typeof value === 'boolean' ? Number(value) : value];
+    }),
+  ],
+  read: firstOf(toPayment),
+});
+
+/** Locks a name until the end of the transaction. Rows that another transaction has not inserted yet cannot be locked. */
+const lockName = statement({
+  only: 'postgres',
+  text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
+  values: (name: string) => [name],
+  read: nothing,
+});
+
+interface OpenAmount {
+  state: PaymentState;
+  amount: bigint;
+  lease_until: bigint | null;
+}
+
+/**
+ * Lists the other open payments of the payment's source that can still be settled. The states are written as in the
+ * index for these rows.
+ */
+const listOpenAmounts = statement({
+  text: `select state, amount, lease_until from payments
+    where source = $1 and network = $2 and asset = $3 and identity <> $4 and created_at > $5
+      and state in ('verified', 'produced', 'broadcasting', 'unknown')`,
+  values: ({ source, payment, now }: { source: string; payment: Payment; now: number }) => [
+    source,
+    payment.network,
+    payment.asset,
+    payment.identity,
+    now - neverSettledMs,
+  ],
+  read: (rows: OpenAmount[]) => rows,
+});
+
+const sumOf = (amounts: { amount: bigint }[]): bigint =>
+  amounts.reduce((total, { amount }) => total + amount, 0n);
+
+const isUnsent = ({ state, lease_until: leaseUntil }: OpenAmount, now: number): boolean =>
+  (state === 'verified' || state === 'produced') && leaseUntil !== null && leaseUntil > now;
+
+export interface VerifyPaymentInput {
+  /** Applied if the funds cover the payment; it sets `source`. */
+  change: AdvancePaymentInput;
+  source: string;
+  /** A lower bound of the balance of `source`, in the asset's smallest unit. */
+  funds: bigint;
+}
+
+export type VerifyPaymentOutcome =
+  | { outcome: 'verified'; payment: Payment }
+  /** Sums of the other open payments: `unsent` are being worked on, `sent` were sent or given up. */
+  | { outcome: 'uncovered'; unsent: bigint; sent: bigint };
+
+/**
+ * Makes the change if `funds` cover this payment and all other open payments from `source` in the same asset. Payments
+ * that are a day old do not count, because they can never be settled. Calls for one source run one after another. Null
+ * as in `advancePayment`.
+ */
+export const verifyPayment = writeTransaction(function* ({
+  change,
+  source,
+  funds,
+}: VerifyPaymentInput): Steps<VerifyPaymentOutcome | null> {
+  yield* run(lockName, `payments from ${source}`);
+  const payment = yield* run(getPayment, change.identity);
+  if (payment === null) return null;
+  const open = yield* run(listOpenAmounts, { source, payment, now: change.now });
+  const unsent = sumOf(open.filter((one) => isUnsent(one, change.now)));
+  const sent = sumOf(open) - unsent;
+  if (payment.amount + unsent + sent > funds) return { outcome: 'uncovered', unsent, sent };
+  const verified = yield* run(advancePayment, change);
+  return verified === null ? null : { outcome: 'verified', payment: verified };
+});
+
+/** Lists payments that were delivered because a facilitator said so, and that no node has confirmed. */
+const listUncheckedAmounts = statement({
+  text: `select amount from payments where unchecked = 1 and network = $1 and asset = $2`,
+  values: ({ network, asset }: Payment) => [network, asset],
+  read: eachOf((row: { amount: bigint }) => row),
+});
+
+export interface SettleUncheckedInput {
+  /** Applied if no other payment has the transaction and the limit is not exceeded. */
+  change: AdvancePaymentInput;
+  transaction: string;
+  /** Maximum sum of the unchecked payments of one network and asset, in the smallest unit. */
+  limit: bigint;
+}
+
+/**
+ * Settles a payment without proof from a chain, because a facilitator says so. Null as in `advancePayment`, if another
+ * payment has the same transaction, or if the unchecked payments would exceed the limit.
+ */
+export const settleUnchecked = writeTransaction(function* ({
+  change,
+  transaction,
+  limit,
+}: SettleUncheckedInput): Steps<Payment | null> {
+  yield* run(lockName, 'unchecked payments');
+  const payment = yield* run(getPayment, change.identity);
+  if (payment === null) return null;
+  const name = transaction.startsWith('0x') ? transaction.toLowerCase() : transaction;
+  // Two rows are enough to find another payment with it.
+  const named = yield* run(findPaymentsByTransaction, { transaction: name, limit: 2 });
+  if (named.some((other) => other.identity !== payment.identity)) return null;
+  const unchecked = yield* run(listUncheckedAmounts, payment);
+  if (sumOf(unchecked) + payment.amount > limit) return null;
+  return yield* run(advancePayment, change);
+});

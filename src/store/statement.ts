@@ -1,0 +1,65 @@
+/** A value of both engines. Integers are always read as bigint. */
+export type SqlValue = string | number | bigint | null;
+
+export type EngineKind = 'sqlite' | 'postgres';
+
+/** The differences between the engines in a shared statement. */
+export interface Dialect {
+  kind: EngineKind;
+  /** True if a column is one of the strings of a JSON array parameter. */
+  isOneOf(column: string, parameter: string): string;
+  /** The strings of a JSON array parameter as a table `given (value, position)`. */
+  givenStrings(parameter: string): string;
+  /** Ends a select and locks its rows. Empty for SQLite, which has one writer at a time. */
+  lockRows: string;
+  /** As `lockRows`, but skips rows that another transaction has locked. */
+  lockFreeRows: string;
+}
+
+/** The PostgreSQL channel on which a process announces queued jobs, and its own name there. */
+export interface JobAnnouncement {
+  channel: string;
+  sender: string;
+}
+
+/** One SQL statement with the parameters `$1`, `$2`, ... */
+export interface Statement<Input, Output> {
+  /** A function if the engines differ. */
+  text: string | ((dialect: Dialect) => string);
+  values: (input: Input, announcement: JobAnnouncement) => SqlValue[];
+  read: (rows: never[]) => Output;
+  /** Set if SQLite does not need it, such as a lock. SQLite then runs nothing and answers without rows. */
+  only?: 'postgres';
+}
+
+/** Declares a statement that is a step of commands. */
+export const statement = <Input, Output>(declared: Statement<Input, Output>): Statement<Input, Output> =>
+  declared;
+
+export const firstOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output | null =>
+    rows[0] === undefined ? null : map(rows[0]);
+
+/** Maps the one row of a statement that always returns a row. */
+export const onlyOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output => {
+    if (rows[0] === undefined) throw new Error('the statement returned no row');
+    return map(rows[0]);
+  };
+
+export const eachOf =
+  <Row, Output>(map: (row: Row) => Output) =>
+  (rows: Row[]): Output[] =>
+    rows.map(map);
+
+/** Reads the row as it is; null if there is none. */
+export const firstRow =
+  <Row>() =>
+  (rows: Row[]): Row | null =>
+    rows[0] ?? null;
+
+export const countRows = (rows: unknown[]): number => rows.length;
+export const hasRows = (rows: unknown[]): boolean => rows.length > 0;
+export const nothing = (): void => {};

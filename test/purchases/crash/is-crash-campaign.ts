@@ -1,0 +1,13 @@
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    isCrashCampaign: boolean;
+  }
+}
+
+/**
+ * In the crash campaign (`npm run test:crash`) a real process is killed at every step. Otherwise most deaths are those of
+ * a gate in the test's process, which take a fraction of the time.
+ */
+export const isCrashCampaign = (): boolean => inject('isCrashCampaign');

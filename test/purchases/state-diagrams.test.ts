@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { withStateDiagrams } from '../../scripts/state-diagrams.ts';
+import { paymentStates } from '../../src/store/payment-states.ts';
+
+describe('the tables of events', () => {
+  it('are drawn in ARCHITECTURE.md (npm run docs:settings writes it)', () => {
+    const document = readFileSync('ARCHITECTURE.md', 'utf8');
+    expect(document.match(/stateDiagram-v2/g)).toHaveLength(2);
+    expect(withStateDiagrams(document)).toBe(document);
+  });
+
+  it('are the only way to move a payment or a refund', () => {
+    const holding = (pattern: RegExp): string[] =>
+      globSync('src/**/*.ts')
+        .filter((file) => !file.startsWith('src/store/') && pattern.test(readFileSync(file, 'utf8')))
+        .sort();
+    expect(holding(/\.(?:advancePayment|advanceRefund)\(/)).toEqual([
+      'src/purchases/refunds/refund-events.ts',
+      'src/purchases/x402/move-payment.ts',
+    ]);
+    const states = [...paymentStates, 'planned', 'sending'].join('|');
+    expect(holding(new RegExp(`\\b(?:from: \\[|to: )'(?:${states})'`))).toEqual([
+      'src/purchases/refunds/refund-events.ts',
+      'src/purchases/x402/payment-events.ts',
+    ]);
+  });
+});
