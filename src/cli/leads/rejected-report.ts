@@ -99,6 +99,35 @@ const removePart = (part: string): void => {
   rmSync(part);
 };
 
+interface OpenReport {
+  file: number;
+  mark: ReportMark;
+}
+
+/** Appends `text` to the report. Returns the mark after it. */
+const append = ({ file, mark }: OpenReport, text: string): ReportMark => {
+  const data = Buffer.from(text);
+  for (let done = 0; done < data.length;)
+    done += writeSync(file, data, done, data.length - done, mark.bytes + done);
+  return { ...mark, bytes: mark.bytes + data.length, crc: crc32(data, mark.crc) };
+};
+
+/** Opens the report of a resumed import; null: the others go to a new file, or there is none. */
+const resume = (
+  mark: ReportMark,
+  { named, tell }: { named: string | null; tell: (line: string) => void },
+): OpenReport | null => {
+  if (named !== null && named !== mark.path) {
+    tell(`${partOf(mark.path)} has the rows that were rejected before; ${named} gets the others.`);
+    return null;
+  }
+  const file = openMarked(mark);
+  if (file !== null) return { file, mark };
+  if (mark.rows > 0)
+    tell(`${partOf(mark.path)} was changed meanwhile, so the report continues in a new file.`);
+  return null;
+};
+
 /** Creates the unfinished file of the report `path`. Throws CommandError `file_exists`. */
 const createPart = (path: string, { isNamed }: { isNamed: boolean }): number => {
   if (existsSync(path)) throw fileExists(path);
@@ -129,7 +158,7 @@ export const createRejectedReport = ({
   // Absolute, as an import may be resumed from another folder.
   const named = given.named && resolve(given.named);
   const input = given.input && resolve(given.input);
-  let open: { file: number; mark: ReportMark } | null = null;
+  let open: OpenReport | null = null;
   let buffered = '';
   let isGivenUp = named === null && input === null;
 
@@ -148,31 +177,19 @@ export const createRejectedReport = ({
   };
   const flush = (): void => {
     if (open === null || buffered === '') return;
-    const data = Buffer.from(buffered);
+    const text = buffered;
     buffered = '';
-    const { file, mark } = open;
-    for (let done = 0; done < data.length;)
-      done += writeSync(file, data, done, data.length - done, mark.bytes + done);
-    open.mark = { ...mark, bytes: mark.bytes + data.length, crc: crc32(data, mark.crc) };
+    open.mark = append(open, text);
   };
-  const create = (path: string): { file: number; mark: ReportMark } => {
-    const file = createPart(path, { isNamed: path === named });
+  const create = (path: string): OpenReport => {
     buffered = header;
-    return { file, mark: { path, bytes: 0, crc: 0, rows: 0 } };
-  };
-  const resume = (mark: ReportMark): void => {
-    if (named !== null && named !== mark.path)
-      return tell(`${partOf(mark.path)} has the rows that were rejected before; ${named} gets the others.`);
-    const file = openMarked(mark);
-    if (file !== null) open = { file, mark };
-    else if (mark.rows > 0)
-      tell(`${partOf(mark.path)} was changed meanwhile, so the report continues in a new file.`);
+    return { file: createPart(path, { isNamed: path === named }), mark: { path, bytes: 0, crc: 0, rows: 0 } };
   };
 
   return {
     begin: (mark) =>
       orGiveUp(() => {
-        if (mark !== null) resume(mark);
+        if (mark !== null) open = resume(mark, { named, tell });
         // Fails before millions of rows are read if the file cannot be created.
         if (open === null && named !== null) open = create(named);
       }),

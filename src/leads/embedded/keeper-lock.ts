@@ -12,12 +12,12 @@ const waitMs = 500;
 /**
  * Locks the profiles in `folder` for one change. The lock is SQLite's own, on a separate file, so the operating system
  * releases it however the process ends. It writes nothing, so it works on a full disk too. Throws LeadKeeperError
- * `busy` while another change runs. Waits synchronously.
+ * `busy` while another change runs. Waits synchronously, by default for half a second.
  */
-export const lockKeeper = (folder: string): { release(): void } => {
+export const lockKeeper = (folder: string, timeout = waitMs): { release(): void } => {
   let database: DatabaseSync | null = null;
   try {
-    const opened = new DatabaseSync(lockFile(folder), { timeout: waitMs });
+    const opened = new DatabaseSync(lockFile(folder), { timeout });
     database = opened;
     opened.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return { release: () => opened.close() };
@@ -27,13 +27,13 @@ export const lockKeeper = (folder: string): { release(): void } => {
   }
 };
 
-const retryMs = 500;
+const retryMs = 100;
 
-/** Takes the lock after the current change ends, even after hours. The waiting thread can be ended at any time. */
+/** Takes the lock after the current change ends, even after hours. Never blocks the thread. */
 export const waitForLock = async (folder: string): Promise<{ release(): void }> => {
   for (;;) {
     try {
-      return lockKeeper(folder);
+      return lockKeeper(folder, 0);
     } catch (error) {
       if (!(error instanceof LeadKeeperError && error.problem === 'busy')) throw error;
     }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readSealedJson, writeSealedJson } from './sealed-json.ts';
+import { readSealedJson, writeSealedJson, type ReplaceOptions } from './sealed-json.ts';
 
 const manifestFormat = 1;
 
@@ -64,10 +64,14 @@ export const readableManifest = (folder: string): Manifest | null => {
   }
 };
 
-/** Makes `manifest` the current one. It is on the disk when the call returns. */
-export const writeManifest = (folder: string, manifest: Omit<Manifest, 'format'>): Manifest => {
+/** Makes `manifest` the current one. It is on the disk when the call returns, unless `options` say otherwise. */
+export const writeManifest = (
+  folder: string,
+  manifest: Omit<Manifest, 'format'>,
+  options?: ReplaceOptions,
+): Manifest => {
   const written: Manifest = { format: manifestFormat, ...manifest };
-  writeSealedJson(manifestFile(folder), written);
+  writeSealedJson(manifestFile(folder), written, options);
   return written;
 };
 

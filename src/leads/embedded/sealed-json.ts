@@ -2,25 +2,32 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 
+export interface ReplaceOptions {
+  /**
+   * Whether the content is on the disk when the call returns, which may take seconds on a busy disk. Otherwise a loss of
+   * power may bring back the old content, or none. Default true.
+   */
+  isDurable?: boolean;
+}
+
 /** Replaces `file` by `value`, like `replaceFile`. */
-export const writeSealedJson = (file: string, value: object): void =>
-  replaceFile(file, `${JSON.stringify({ ...value, crc32: checksum(value) }, null, 2)}\n`);
+export const writeSealedJson = (file: string, value: object, options?: ReplaceOptions): void =>
+  replaceFile(file, `${JSON.stringify({ ...value, crc32: checksum(value) }, null, 2)}\n`, options);
 
 /**
- * Replaces `file` by `text` in one step. It is on the disk when the call returns. At any time `file` has the complete
- * old or new text. One writer at a time.
+ * Replaces `file` by `text` in one step: at any time `file` has the complete old or new text. One writer at a time.
  */
-export const replaceFile = (file: string, text: string): void => {
+export const replaceFile = (file: string, text: string, { isDurable = true }: ReplaceOptions = {}): void => {
   const temporary = `${file}.new`;
   const descriptor = openSync(temporary, 'w');
   try {
     writeSync(descriptor, text);
-    fsyncSync(descriptor);
+    if (isDurable) fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
   renameSync(temporary, file);
-  syncFolder(dirname(file));
+  if (isDurable) syncFolder(dirname(file));
 };
 
 /**

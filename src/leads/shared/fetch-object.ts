@@ -12,6 +12,8 @@ export interface FetchOptions {
   object: StoredObject;
   /** The file to write or replace. It has the whole, checked object, or is unchanged. */
   file: string;
+  /** Whether the object is on the disk at the end. Default true. */
+  isDurable?: boolean;
   readRoom: ReadDiskRoom;
   signal: AbortSignal;
   /** Called with the length of each part. */
@@ -21,7 +23,7 @@ export interface FetchOptions {
 /** Copies an object to this disk. Rejects if its content is not as it was written, or the disk has no room for it. */
 export const fetchObject = async (
   place: SharedPlace,
-  { object: { name, sha256, bytes }, file, readRoom, signal, onBytes }: FetchOptions,
+  { object: { name, sha256, bytes }, file, isDurable = true, readRoom, signal, onBytes }: FetchOptions,
 ): Promise<void> => {
   requireRoom(dirname(file), { bytes, readRoom });
   const part = `${file}.part`;
@@ -40,7 +42,7 @@ export const fetchObject = async (
           yield chunk;
         }
       },
-      createWriteStream(part, { flush: true }),
+      createWriteStream(part, { flush: isDurable }),
       { signal },
     );
     if (received !== bytes || hash.digest('hex') !== sha256) throw damaged();
@@ -49,7 +51,7 @@ export const fetchObject = async (
     await rm(part, { force: true });
     throw error;
   }
-  await syncToDisk(dirname(file));
+  if (isDurable) await syncToDisk(dirname(file));
 };
 
 /** Returns the SHA-256 of a file, in hexadecimal. */

@@ -31,8 +31,8 @@ export interface FollowOptions {
 export interface Follower {
   /** Unknown until the place, or the copy of an earlier process, was read. */
   forgotten: ForgottenList;
-  /** Resolves when the list is known: the copy, if there is one, can be searched. Also resolves when closed first. */
-  whenKnown: Promise<void>;
+  /** Resolves when the folder has profiles of the place, or the place has none. Also resolves when closed first. */
+  whenSearchable: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -52,18 +52,25 @@ export const followPlace = (place: SharedPlace, options: FollowOptions): Followe
   const { folder, log } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const known = Promise.withResolvers<void>();
+  const searchable = Promise.withResolvers<void>();
   const forgotten = createForgottenCopy(folder);
-  const files = createFileCopy(place, { ...options, signal });
   const taken = createTakeOver(place, { ...options, forgotten, signal });
+  /** Before, fictional profiles could take the place of real ones that are still being fetched. */
+  const checkSearchable = (): void => {
+    const hasNone = forgotten.isKnown() && (taken.last?.base ?? null) === null;
+    if (hasNone || (taken.last !== null && readableManifest(folder)?.synthetic === false))
+      searchable.resolve();
+  };
+  const files = createFileCopy(place, { ...options, signal, onCurrent: checkSearchable });
 
   const run = async (): Promise<void> => {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        if (await taken.resume()) known.resolve();
+        await taken.resume();
+        checkSearchable();
         await taken.look();
-        known.resolve();
+        checkSearchable();
         if (failures > 0)
           log.info({ place: place.address }, 'the place of the shared profiles answers again');
         failures = 0;
@@ -84,10 +91,10 @@ export const followPlace = (place: SharedPlace, options: FollowOptions): Followe
 
   return {
     forgotten,
-    whenKnown: known.promise,
+    whenSearchable: searchable.promise,
     close: async () => {
       closing.abort(new Error('The copy of the shared profiles was closed.'));
-      known.resolve();
+      searchable.resolve();
       await Promise.all([running, files.ended()]);
       forgotten.close();
       await place.close();
@@ -99,8 +106,8 @@ export const followPlace = (place: SharedPlace, options: FollowOptions): Followe
 interface TakeOver {
   /** The last manifest that was taken over, and whose list is in use; null: none so far. */
   readonly last: SharedManifest | null;
-  /** Opens the copy of an earlier process at the first call. Resolves with true if a list is in use. */
-  resume(): Promise<boolean>;
+  /** Opens the copy of an earlier process at the first call. */
+  resume(): Promise<void>;
   /** Reads the manifest of the place, and takes it over if it is another one. */
   look(): Promise<void>;
 }
@@ -124,9 +131,16 @@ const createTakeOver = (
   const use = async (manifest: SharedManifest): Promise<void> => {
     const list = manifest.forgotten;
     if (list !== null && (list.name !== last?.forgotten?.name || !forgotten.isKnown()))
-      await fetchObject(place, { object: list, file: join(folder, list.name), readRoom, signal });
+      await fetchObject(place, {
+        object: list,
+        file: join(folder, list.name),
+        // It is checked whenever it is opened, and nobody waits for a busy disk.
+        isDurable: false,
+        readRoom,
+        signal,
+      });
     await forgotten.use(list);
-    writePlaceRecord(folder, { address, manifest });
+    writePlaceRecord(folder, { address, manifest }, { isDurable: false });
     last = manifest;
   };
 
@@ -137,7 +151,6 @@ const createTakeOver = (
     resume: async () => {
       if (!isResumed) last = await resumeCopy(forgotten, { place, folder, log });
       isResumed = true;
-      return forgotten.isKnown();
     },
     look: async () => {
       const timed = AbortSignal.any([signal, AbortSignal.timeout(lookTimeoutMs)]);
@@ -186,7 +199,13 @@ interface FileCopy {
 
 const createFileCopy = (
   place: SharedPlace,
-  { folder, log, readRoom, signal }: FollowOptions & { signal: AbortSignal },
+  {
+    folder,
+    log,
+    readRoom,
+    signal,
+    onCurrent,
+  }: FollowOptions & { signal: AbortSignal; onCurrent: () => void },
 ): FileCopy => {
   let underWay: Promise<void> | null = null;
   let fetching: { name: string; controller: AbortController } | null = null;
@@ -215,10 +234,12 @@ const createFileCopy = (
     if (next === null || manifest !== wanted) return;
     const lock = await waitForLock(folder);
     try {
-      removeUnnamed(folder, writeManifest(folder, next));
+      // The segments are on the disk. A manifest that is lost is written again, and no fsync blocks the gateway.
+      removeUnnamed(folder, writeManifest(folder, next, { isDurable: false }));
     } finally {
       lock.release();
     }
+    onCurrent();
   };
   const start = async (manifest: SharedManifest): Promise<void> => {
     try {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readSealedJson, writeSealedJson } from '../embedded/sealed-json.ts';
+import { readSealedJson, writeSealedJson, type ReplaceOptions } from '../embedded/sealed-json.ts';
 import { parseSharedManifest, type SharedManifest } from './shared-manifest.ts';
 
 const recordFile = (folder: string): string => join(folder, 'place.json');
@@ -12,8 +12,8 @@ export const readPlaceRecord = (folder: string, address: string): SharedManifest
   return parseSharedManifest(JSON.stringify(value.manifest), address);
 };
 
-/** It is on the disk when the call returns. */
 export const writePlaceRecord = (
   folder: string,
   { address, manifest }: { address: string; manifest: SharedManifest },
-): void => writeSealedJson(recordFile(folder), { address, manifest });
+  options?: ReplaceOptions,
+): void => writeSealedJson(recordFile(folder), { address, manifest }, options);

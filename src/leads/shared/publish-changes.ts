@@ -29,6 +29,7 @@ const readBytes = 1024 ** 2;
 
 /** Objects that no manifest names are left by crashed publications when they are so old. */
 const abandonedAfterMs = 86_400_000;
+const removeTimeoutMs = 60_000;
 
 /**
  * Publishes the profiles in `folder`: stores new objects, replaces the manifest if it is still `before`, and removes
@@ -43,7 +44,7 @@ export const publishChanges = async (options: PublishOptions): Promise<Published
     allObjects(manifest).every(({ name }) => !files.has(name)) &&
     allObjects(before.manifest).length === allObjects(manifest).length;
   if (isSame) {
-    await removeFormer(place, { manifest: before.manifest ?? manifest, signal });
+    await removeFormer(place, before.manifest ?? manifest);
     return before;
   }
   await store({ manifest, files }, options);
@@ -54,7 +55,7 @@ export const publishChanges = async (options: PublishOptions): Promise<Published
       `Another machine has changed the profiles in ${place.address} meanwhile. Run the same command again: the rows that ` +
         'it has read from files are kept.',
     );
-  await removeFormer(place, { manifest, signal });
+  await removeFormer(place, manifest);
   return { manifest, tag };
 };
 
@@ -121,12 +122,21 @@ const store = async (
   }
 };
 
-const removeFormer = async (
-  place: SharedPlace,
-  { manifest, signal }: { manifest: SharedManifest; signal: AbortSignal },
-): Promise<void> => {
+/** Is not stopped with the command, which has published by then. */
+const removeFormer = async (place: SharedPlace, manifest: SharedManifest): Promise<void> => {
+  const signal = AbortSignal.timeout(removeTimeoutMs);
   const current = new Set(allObjects(manifest).map(({ name }) => name));
-  const abandoned = await place.listOld({ olderThan: Date.now() - abandonedAfterMs, signal });
-  for (const name of new Set([...manifest.former, ...abandoned]))
-    if (!current.has(name)) await place.remove(name, { signal });
+  try {
+    const abandoned = await place.listOld({ olderThan: Date.now() - abandonedAfterMs, signal });
+    for (const name of new Set([...manifest.former, ...abandoned]))
+      if (!current.has(name)) await place.remove(name, { signal });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LeadKeeperError(
+      'failed',
+      `The change is published, but former files could not be removed from ${place.address} (${reason}). Run the ` +
+        'command again.',
+      { cause },
+    );
+  }
 };

@@ -139,6 +139,23 @@ test('a wrong file changes nothing', async () => {
   await expectToRefuseWrongFiles(await openFolder());
 });
 
+test('the same in a place that a fleet shares', async () => {
+  const place = await temporaryFolder();
+  const shared = await openFolder({ LEADS_URL: place });
+  await expectToKeepProfiles(shared);
+  expect((await shared.answer('stats')).stats).toMatchObject({
+    place: 'shared',
+    url: place,
+    generation: expect.stringMatching(/^[0-9a-f]{16}$/),
+  });
+  expect(await readdir(shared.dataDir)).toEqual(['leads-changes']);
+  const missing = await openFolder({ LEADS_URL: join(place, 'not-mounted') });
+  expect((await missing.answer('stats')).error).toMatchObject({
+    code: 'leads_failed',
+    message: expect.stringMatching(/^The profiles in .*not-mounted cannot be used \(ENOENT/),
+  });
+});
+
 const longFile = async (folder: string, rows: number): Promise<string> => {
   const file = join(folder, 'people.csv');
   const lines = Array.from({ length: rows }, (_, index) => `person${index},Person ${index},${index},none`);

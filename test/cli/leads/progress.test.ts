@@ -52,6 +52,20 @@ describe('the progress of an import', () => {
     );
   });
 
+  it('tells of the bytes that are fetched from the place of a fleet, and published there', () => {
+    const { at } = createWatching({ isTerminal: true });
+    at(0, { phase: 'fetching', total: 4_000_000 });
+    expect(at(250, { phase: 'fetching', done: 1_000_000, total: 4_000_000 })).toBe(
+      overwriting('Fetching: 1.0 MB, 25 %'),
+    );
+    expect(at(0, { phase: 'reading', done: 100, isResumed: true })).toBe(
+      'Continuing an unfinished import, after row 100.\n',
+    );
+    expect(at(250, { phase: 'publishing', done: 3_000_000, total: 4_000_000 })).toBe(
+      overwriting('Publishing: 3.0 MB, 75 %'),
+    );
+  });
+
   it('tells of the indexing alone where all was read before', () => {
     const { at } = createWatching({ isTerminal: false });
     const indexing = { phase: 'indexing', isResumed: true } as const;

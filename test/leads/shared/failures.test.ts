@@ -165,6 +165,27 @@ it('nobody follows a place that lost its list of forgotten people', async () => 
   expect(await gateway.names()).toEqual(['ann']);
 });
 
+it('a gateway that joins serves no fictional profiles before it has the real ones', async () => {
+  const { test, folder, keeper } = await openAll();
+  await importNames(keeper, 'ann');
+  const real = test.open();
+  const arrived = Promise.withResolvers<void>();
+  const slow = {
+    ...real,
+    get: async (...get: Parameters<typeof real.get>) => {
+      if (get[0].startsWith('base-')) await arrived.promise;
+      return real.get(...get);
+    },
+  };
+  const gateway = await openGateway(slow, { folder: join(folder, 'gateway'), syntheticProfiles: 100 });
+  await vi.waitUntil(() => gateway.source.forgotten?.isKnown() === true, wait);
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(gateway.source.status()).toMatchObject({ ready: false });
+  await expect(gateway.names()).rejects.toMatchObject({ code: 'upstream_error' });
+  arrived.resolve();
+  await vi.waitFor(async () => expect(await gateway.names()).toEqual(['ann']), wait);
+});
+
 it('profiles of another place are not searched, and a fleet without profiles may have fictional ones', async () => {
   const { test, folder, keeper } = await openAll();
   await importNames(keeper, 'ann');
