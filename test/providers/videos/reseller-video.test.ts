@@ -293,7 +293,8 @@ describe('the content of a reseller’s video', () => {
     ['it is elsewhere, at no address', { kind: 'redirect', location: 'ftp://x' }, 'retry_same'],
   ] satisfies [string, StubReply, string][])('fails when %s', async (_name, reply, failure) => {
     stub.reply(`GET ${content}`, reply);
-    expect(await rejectionOf(fetchPart('video', 'mp4', create(hasty)))).toMatchObject({
+    const provider = create(reply.kind === 'silence' ? hasty : timeouts);
+    expect(await rejectionOf(fetchPart('video', 'mp4', provider))).toMatchObject({
       name: 'ProviderError',
       failure,
     });
