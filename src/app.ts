@@ -215,9 +215,9 @@ const addErrorPages = (pages: express.Express, { log }: GatewayServices): void =
   // Express knows an error handler by its four parameters.
   pages.use(
     (error: unknown, _request: express.Request, response: express.Response, _next: express.NextFunction) => {
-      const isBadPath =
-        error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
-      const shown = isBadPath ? new AppError('not_found', 'There is nothing at this address.') : error;
+      // A path that cannot be decoded.
+      const shown =
+        error instanceof URIError ? new AppError('not_found', 'There is nothing at this address.') : error;
       writeError(response, shown, { log, requestId: String(response.getHeader('x-request-id')) });
     },
   );

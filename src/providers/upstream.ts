@@ -1,6 +1,6 @@
 import { createHttpClient } from '../http/http-client.ts';
 import { OutboundError } from '../http/outbound.ts';
-import type { AnswerHead, BodyLimits, HttpAnswer, HttpRequest } from '../http/send-request.ts';
+import type { AnswerHead, HttpAnswer, HttpRequest } from '../http/send-request.ts';
 import { ProviderError } from './provider-error.ts';
 import type { RemoteConfig } from './remote-settings.ts';
 
@@ -31,7 +31,7 @@ export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey'
   /** The body must be read to its end or destroyed. It fails with OutboundError, or the signal's reason. */
   const open = async (
     url: string,
-    { body, headers, signal, limits }: UpstreamRequest & { limits: BodyLimits },
+    { body, headers, signal, limits }: UpstreamRequest & Pick<HttpRequest, 'limits'>,
   ): Promise<HttpAnswer> => {
     try {
       return await http.send(url, {
@@ -40,7 +40,7 @@ export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey'
         ...(body === undefined ? {} : { body }),
         timeouts,
         signal,
-        limits: () => limits,
+        limits,
       });
     } catch (error) {
       throw toTransportFailure(error);
@@ -54,7 +54,7 @@ export const createUpstream = ({ apiKey, timeouts }: Pick<RemoteConfig, 'apiKey'
       url: string,
       { maxBytes = usualBytes, ...request }: UpstreamRequest & { maxBytes?: number },
     ): Promise<UpstreamAnswer> =>
-      readAnswer(await open(url, { ...request, limits: { totalBytes: maxBytes } })),
+      readAnswer(await open(url, { ...request, limits: () => ({ totalBytes: maxBytes }) })),
     close: () => http.close(),
   };
 };

@@ -620,11 +620,22 @@ describe('media in a bucket', () => {
       S3_SECRET_ACCESS_KEY: s3.config.secretAccessKey,
     };
     const first = await startTestGateway({ environment });
-    const job = await make({ image: dataUri('image/png', red) }, '', first);
-    expect(await colourOf(await pictureOf(job), [10, 90])).toBe('red');
-    const media = await first.services.store.listMedia(String(job['id']));
     const mediaIn = async (): Promise<string[]> =>
       (await s3.contents()).filter((name) => !name.includes('used-since'));
+    const making = make({ prompt: '[sandbox:slow=2]', image: dataUri('image/png', red) }, '', first);
+    await expect.poll(mediaIn).toHaveLength(1);
+    const [input] = /[0-9A-Za-z]{43}/.exec(String(await mediaIn())) ?? [];
+    s3.intercept = (request, response) => {
+      request.resume();
+      response.writeHead(400).end();
+      return true;
+    };
+    // A fault of the bucket is not a wrong address.
+    expect((await fetch(`${first.url}/results/${input}.png`)).status).toBe(500);
+    s3.intercept = () => false;
+    const job = await making;
+    expect(await colourOf(await pictureOf(job), [10, 90])).toBe('red');
+    const media = await first.services.store.listMedia(String(job['id']));
     expect(await mediaIn()).toHaveLength(2);
     endMedia(
       first,

@@ -9,6 +9,7 @@ import type { FileLeadInput, InputProgress, LeadInputOptions } from './input-opt
 import { LeadInputError } from './lead-input-error.ts';
 import { fileProblem } from './open-raw-file.ts';
 import { readFileRows } from './read-file-rows.ts';
+import { rowsOfMapping } from './read-jsonl.ts';
 
 /** Increase when the same files could give other rows than before. */
 const readerVersion = 5;
@@ -29,10 +30,9 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   );
   const progress: InputProgress = { bytes: 0, totalBytes, rows: 0, rejected: 0 };
 
-  /** Reports an unreadable file before the first row of the first file is read. */
-  const lookAtOthers = async (signal: AbortSignal): Promise<void> => {
-    const others = files.filter((_, index) => index > 0 && sizes[index] !== null);
-    for (const file of others) {
+  /** Reports an unreadable file, or wrong columns, before a row is given out. An input that can be read once is left out. */
+  const lookAtFiles = async (signal: AbortSignal): Promise<void> => {
+    for (const file of files.filter((_, index) => sizes[index] !== null)) {
       const batches = readFileRows({
         ...options,
         file,
@@ -41,8 +41,11 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
         onBytes: () => undefined,
         onUnusedColumns: () => undefined,
       });
-      await batches.next();
-      await batches.return(undefined);
+      let rows = 0;
+      for await (const { leads, rejected } of batches) {
+        rows += leads.length + rejected.length;
+        if (rows >= rowsOfMapping) break;
+      }
     }
   };
 
@@ -51,7 +54,7 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
     let { rows, rejected } = start;
     Object.assign(progress, { bytes: 0, rows, rejected });
     let bytesBefore = 0;
-    if (after === null) await lookAtOthers(signal);
+    if (after === null) await lookAtFiles(signal);
     for (const [index, file] of files.entries()) {
       if (index >= start.file) {
         let rowsOfFile = index === start.file ? start.rowsOfFile : 0;

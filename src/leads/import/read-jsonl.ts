@@ -6,7 +6,7 @@ import { shownValue } from './shown-value.ts';
 import { notUtf8Problem, textBlocks, tooLongProblem, type TextBlock } from './text-blocks.ts';
 
 /** After this many rows, or at the end of the file, the members are compared with those of profiles. */
-const rowsOfMapping = 500;
+export const rowsOfMapping = 500;
 
 /** Reads the objects of a JSON Lines file from its unpacked bytes, and skips blank lines. */
 export async function* readJsonl(

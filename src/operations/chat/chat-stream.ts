@@ -1,4 +1,6 @@
 import type { JobEvent } from '../../jobs/executor.ts';
+import { isTerminal } from '../../jobs/public-job.ts';
+import { AppError } from '../../kit/errors.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Job } from '../../store/store.ts';
 import { toJobError } from '../jobs/job-answer.ts';
@@ -65,7 +67,7 @@ export const createChatStream = (job: ChatHead, { isLegacyCall }: { isLegacyCall
     },
     end: (ended) => {
       if (ended.status !== 'done')
-        return [{ data: JSON.stringify({ error: toJobError(ended, {}).toEnvelope() }) }];
+        return [{ data: JSON.stringify({ error: readError(ended).toEnvelope() }) }];
       const { choices, usage, metadata } = completionOf(ended);
       return [
         delta({}, null, choices[0].finish_reason),
@@ -75,6 +77,15 @@ export const createChatStream = (job: ChatHead, { isLegacyCall }: { isLegacyCall
     },
   };
 };
+
+/** Returns why a stream ends without `[DONE]`. A chat that outlasts the wait goes on. */
+const readError = (job: Job): AppError =>
+  isTerminal(job)
+    ? toJobError(job, {})
+    : new AppError(
+        'request_timeout',
+        `The answer takes longer than this stream may wait; it goes on. Read it with GET /v1/jobs/${job.id}.`,
+      );
 
 const completionOf = (job: Job): StreamedCompletion => {
   if (job.result === null) throw new Error(`chat job ${job.id} is done without a result`);

@@ -49,9 +49,11 @@ export const waitForEvmReceipt = async (
   signal: AbortSignal,
 ): Promise<MinedTransaction | null> => {
   for (let pauseMs = firstPollMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
-    // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
-    const mined = await findMined(chain, transactions).catch(() => null);
-    if (mined !== null) return mined;
+    for (const transaction of transactions) {
+      // An outage proves nothing: the transaction was sent, and only the end of the wait decides.
+      const mined = await findMined(chain, [transaction]).catch(() => null);
+      if (mined !== null) return mined;
+    }
     await pause(pauseMs, signal, { keepsAlive: true });
   }
   return null;

@@ -15,6 +15,7 @@ const megabyte = 1024 ** 2;
 const eventLimits: BodyLimits = { totalBytes: 128 * megabyte, lineBytes: 8 * megabyte };
 /** An image in base64 is a third longer than itself. */
 const answerBytes = 48 * megabyte;
+const errorBytes = 4 * megabyte;
 
 export type OpenAiClient = ReturnType<typeof createOpenAiClient>;
 
@@ -45,7 +46,10 @@ export const createOpenAiClient = (config: Pick<RemoteConfig, 'baseUrl' | 'apiKe
       path: string,
       request: UpstreamRequest,
     ): AsyncGenerator<unknown, void, undefined> {
-      const answer = await upstream.open(`${baseUrl}${path}`, { ...toRequest(request), limits: eventLimits });
+      const answer = await upstream.open(`${baseUrl}${path}`, {
+        ...toRequest(request),
+        limits: (head) => (isSuccess(head) ? eventLimits : { totalBytes: errorBytes }),
+      });
       if (!isSuccess(answer)) throw toStatusFailure(await readAnswer(answer));
       const { body, headers } = answer;
       let isDone = false;
@@ -83,6 +87,9 @@ export const readEvents = async function* (
     parser.feed(decoder.decode(chunk, { stream: true }));
     yield* events.splice(0);
   }
+  // Some upstreams leave out the empty line after the last event.
+  parser.feed(`${decoder.decode()}\n\n`);
+  yield* events.splice(0);
 };
 
 const parseEvent = (data: string): unknown => {

@@ -124,7 +124,7 @@ export const createX402Gate = (options: X402GateOptions) => {
     /** Ends what runs in the background, and waits for pending writes. */
     close: async (): Promise<void> => {
       closing.abort();
-      await Promise.all(underWay);
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 };

@@ -84,11 +84,19 @@ describe('an input', () => {
     for (const [name, content, problem] of [
       ['bad.json', '[{"username":"bert","followers":5}]', /bad\.json is a JSON array/],
       ['bad.csv', 'nick,followers\nbert,5\n', /bad\.csv has no column for username/],
+      [
+        'bad.jsonl',
+        `{"nick":"bert","followers":5,"bio":"${'x'.repeat(2_000)}"}\n`.repeat(700),
+        /bad\.jsonl has no column for username/,
+      ],
     ] as const) {
-      const input = await openLeadInput({ files: [good, await writeTemporary(name, content)] });
-      const batches = input.read({ after: null, signal: new AbortController().signal });
-      await expect(Array.fromAsync(batches)).rejects.toThrow(problem);
-      expect(input.progress().rows).toBe(0);
+      const bad = await writeTemporary(name, content);
+      for (const files of [[good, bad], [bad]]) {
+        const input = await openLeadInput({ files });
+        const batches = input.read({ after: null, signal: new AbortController().signal });
+        await expect(Array.fromAsync(batches)).rejects.toThrow(problem);
+        expect(input.progress().rows).toBe(0);
+      }
     }
   });
 

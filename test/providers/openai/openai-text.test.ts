@@ -211,6 +211,12 @@ describe('an answer', () => {
     expect(finishOf(await ask())).toBe('stop');
   });
 
+  it('is complete without the empty line after its last event', async () => {
+    const last = { choices: [{ delta: { content: 'ok' }, finish_reason: 'stop' }] };
+    stub.script({ kind: 'raw', chunks: [`data: ${JSON.stringify(last)}\n`] });
+    expect(finishOf(await ask())).toBe('stop');
+  });
+
   it.each([1, 2, 7, 64])('is the same in network pieces of %i bytes with CRLF line ends', async (bytes) => {
     const chat: StubChat = { kind: 'chat', pieces: ['naïve ', '日本語 ', '🌍🚀', '\r\n"quoted"'] };
     stub.script({ kind: 'split', chat, bytes, lineEnd: '\r\n' });
