@@ -338,6 +338,8 @@ describe('the measured length', () => {
           expect(await playingSeconds(made)).toBeCloseTo(seconds, 2);
           const hidden = Math.max(fromMs, shownMs === 0 ? 0 : 2_000 - fromMs - shownMs);
           const measured = await measuredSeconds(made);
+          // Times are rounded to the film's own units, so just at the limit it may be either.
+          if (Math.abs(hidden - padding * 1_000) <= 1) return;
           if (hidden <= padding * 1_000) expect(measured).toBeCloseTo(seconds, 2);
           else expect(measured).toBeNull();
         },
