@@ -107,7 +107,6 @@ export const createProviders = async (
     moderator: config.moderation === null ? null : createModerator(config.moderation),
     warmUp: async (signal) => {
       await Promise.all([
-        ...[...sources.values()].map(({ opened }) => opened.sweep?.()),
         movMaker.sweep(),
         ...Object.entries(config.providers).map(([name, provider]) =>
           checkProvider(name, provider, { log: options.log, signal }),

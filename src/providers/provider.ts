@@ -32,8 +32,6 @@ export interface Provider {
   image?: ImageProvider;
   video?: VideoProvider;
   moderation?: (model: string) => Moderator;
-  /** Removes the files that a killed process left behind. */
-  sweep?(): Promise<void>;
   close(): Promise<unknown>;
 }
 

@@ -1,5 +1,5 @@
 import { unlessAborted } from '../../kit/unless-aborted.ts';
-import { QueueFullError } from '../../kit/fair-share-limiter.ts';
+import { createFairShareLimiter, QueueFullError } from '../../kit/fair-share-limiter.ts';
 import { ImageError } from '../image/decode-image.ts';
 import type { ImageProvider, ImageRequest } from '../image/image-provider.ts';
 import { ProviderError } from '../provider-error.ts';
@@ -30,6 +30,8 @@ export const createSandboxImage = (): SandboxImage => {
     timeoutMs: 15_000,
     maxHeapMb: 256,
   });
+  // The other edits wait, so that their uncompressed pictures are not all in memory at once.
+  const edits = createFairShareLimiter({ total: 2, queue: { total: 200 } });
 
   const draw = async ({ prompt, aspectRatio, inputs }: ImageRequest, signal: AbortSignal) => {
     const layer = (name: DrawTask['layer'], size: PictureSize): Promise<Uint8Array> =>
@@ -37,7 +39,10 @@ export const createSandboxImage = (): SandboxImage => {
     if (inputs.length === 0) return layer('picture', pictureSize(aspectRatio));
     const overlay = (size: PictureSize) => layer('overlay', size);
     // A step under way does not hear an abort; its caller does.
-    return unlessAborted(editPictures({ inputs, aspectRatio, signal, overlay }), signal);
+    return unlessAborted(
+      edits.run({}, { signal }, () => editPictures({ inputs, aspectRatio, signal, overlay })),
+      signal,
+    );
   };
 
   return {

@@ -21,7 +21,6 @@ export const sandboxProvider: ProviderDefinition = {
       chat: createSandboxText({ counter, examples, ...(pieceDelayMs === undefined ? {} : { pieceDelayMs }) }),
       image,
       video,
-      sweep: video.sweep,
       close: () => Promise.all([examples.close(), image.close(), video.close()]),
     };
   },

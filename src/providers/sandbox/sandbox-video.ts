@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { throttle } from '../../kit/throttle.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { randomBase62 } from '../../kit/ids.ts';
 import type { Log } from '../../kit/log.ts';
 import { memoizeAsync } from '../../kit/memoize-async.ts';
+import { repeat } from '../../kit/repeat.ts';
 import { ProviderError } from '../provider-error.ts';
 import type { VideoProvider, VideoReport } from '../video/video-provider.ts';
 import { obeyTriggers, readTriggers } from './triggers.ts';
-import { createFilmFolders, withoutWords, type FilmTask } from './video/film-folder.ts';
+import { createFilmFolders, withoutWords, type FilmFolders, type FilmTask } from './video/film-folder.ts';
 import { createFilmQueue } from './video/film-queue.ts';
 import { filmFile, lastFrameFile } from './video/make-film.ts';
 import { planFilm } from './video/plan-film.ts';
@@ -20,18 +20,18 @@ export interface SandboxVideoOptions {
   log: Log;
   /** Loads the encoder. Rejects when this machine has none. */
   loadEncoder?: () => Promise<unknown>;
+  /** How often old films are removed. */
+  sweepEveryMs?: number;
 }
 
 export interface SandboxVideo extends VideoProvider {
-  /** Removes films that nobody fetched within a day. Starts of films do this too, once an hour. */
-  sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
 const idLength = 32;
+/** A film that nobody fetches is kept this long. */
 const keptMs = 24 * 3_600_000;
-const sweepEveryMs = 3_600_000;
-/** A fetched film is kept this long or until the next sweep, so that it can be fetched again. */
+/** A fetched film is kept this long, so that it can be fetched again. */
 const fetchedMs = 600_000;
 /** A stalling film fails after this time, so that it does not count against its account for hours. */
 const stalledMs = 600_000;
@@ -41,21 +41,19 @@ const retryMs = 30_000;
 /**
  * Makes videos without a model: real, playable films of a drawn card with the prompt's words and the mark "SANDBOX", and of
  * the input images. Each film is encoded in the background in a process of its own. Tasks and films are files, so another
- * process can continue them.
+ * process can continue them. Old films are removed until `close`.
  */
 export const createSandboxVideo = ({
   directory,
   clock,
   log,
   loadEncoder = () => import('@napi-rs/webcodecs'),
+  sweepEveryMs = 60_000,
 }: SandboxVideoOptions): SandboxVideo => {
   const folders = createFilmFolders(directory);
   const assertEncoder = memoizeAsync(() => loadOrRefuse(loadEncoder));
   const queue = createFilmQueue({ folders, assertEncoder, log });
-  const sweep = (): Promise<void> => folders.sweep(clock.now() - keptMs);
-  const sweepSometimes = throttle<void>(sweepEveryMs, () => {
-    sweep().catch((error: unknown) => log.error({ err: error }, 'removing old films failed'));
-  });
+  const removal = removeOldFilms({ folders, clock, log, sweepEveryMs });
 
   const findTask = async (id: string): Promise<FilmTask> => {
     const task = await folders.read(id);
@@ -74,7 +72,6 @@ export const createSandboxVideo = ({
       return hasEncoder && !queue.isFull() ? 0 : retryMs;
     },
     start: async (request, { signal }) => {
-      sweepSometimes();
       await assertEncoder();
       signal.throwIfAborted();
       if (queue.isFull())
@@ -112,11 +109,44 @@ export const createSandboxVideo = ({
         throw new ProviderError('the sandbox has not made this video yet', { failure: 'retry_same' });
       return {
         contentType: contentTypes[part === 'video' ? plan.container : 'png'],
-        body: readFilm(folders.path(id, file), () => folders.expire(id, clock.now() - keptMs + fetchedMs)),
+        body: readFilm(folders.path(id, file), () => removal.expire(id)),
       };
     },
-    sweep,
-    close: () => queue.close(),
+    close: async () => {
+      await Promise.all([removal.close(), queue.close()]);
+    },
+  };
+};
+
+/** Removes old films, now and every `sweepEveryMs`, until `close`. */
+const removeOldFilms = ({
+  folders,
+  clock,
+  log,
+  sweepEveryMs,
+}: Pick<SandboxVideoOptions, 'clock' | 'log'> & { folders: FilmFolders; sweepEveryMs: number }) => {
+  const closing = new AbortController();
+  const sweeping = repeat({
+    what: 'removing old films',
+    intervalMs: sweepEveryMs,
+    signal: closing.signal,
+    log,
+    work: () => folders.sweep(clock.now() - keptMs),
+  });
+  return {
+    /** Lets a fetched film be removed soon. Failures are logged, because its download did not fail. */
+    expire: async (id: string): Promise<void> => {
+      try {
+        await folders.expire(id, clock.now() - keptMs + fetchedMs);
+      } catch (error) {
+        log.error({ err: error, film: id }, 'a fetched film is kept for a day');
+      }
+    },
+    /** Resolves when a sweep under way has ended. */
+    close: async (): Promise<void> => {
+      closing.abort();
+      await sweeping;
+    },
   };
 };
 
@@ -162,7 +192,7 @@ const contentTypes = { mp4: 'video/mp4', mov: 'video/quicktime', png: 'image/png
 
 const readFilm = async function* (
   file: string,
-  onRead: () => Promise<unknown>,
+  onRead: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const handle = await open(file, 'r');
   yield* createReadStream('', { fd: handle });

@@ -95,6 +95,29 @@ describe('an example of a JSON schema', () => {
     );
   });
 
+  it.each<[string, JsonObject]>([
+    ['a constant that looks like a schema', { const: { items: [1, 2], minItems: 100, template: 'x' } }],
+    ['choices that look like schemas', { enum: [{ minItems: 100 }] }],
+    ['very many choices', { enum: Array.from({ length: 10_500 }, (_, index) => `choice ${index}`) }],
+    ['a default that looks like a schema', { type: 'object', default: { maxLength: 9_000 } }],
+    ['an example that looks like a schema', { type: 'object', examples: [{ minLength: 9_000 }] }],
+  ])('leaves data alone: %s', async (_name, schema) => {
+    expect(isValid(schema, JSON.parse(await make(schema)))).toBe(true);
+  });
+
+  it('obeys no keyword that only its generator knows', async () => {
+    const integers = (extra: JsonObject, more: JsonObject): JsonObject => ({
+      type: 'object',
+      properties: { a: { type: 'integer', ...extra }, b: { type: 'integer', ...more } },
+      required: ['a', 'b'],
+    });
+    const extended = integers(
+      { autoIncrement: true, jsonPath: '$.b' },
+      { template: '#{a}', faker: 'unknown' },
+    );
+    expect(await make(extended)).toBe(await make(integers({}, {})));
+  });
+
   it.each<[string, Json]>([
     ['demands very many items', { type: 'array', items: {}, minItems: 200_000 }],
     ['demands a very long string', { type: 'string', minLength: 10_000_000 }],

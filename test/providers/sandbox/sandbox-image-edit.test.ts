@@ -161,6 +161,25 @@ describe('an edit by the sandbox', () => {
     });
   });
 
+  it('waits while two others are made, so that few pictures are in memory at once', async () => {
+    const begun = new Set<number>();
+    const edits = Array.from({ length: 5 }, (_, index) =>
+      edit([
+        {
+          contentType: red.contentType,
+          get bytes() {
+            begun.add(index);
+            return red.bytes;
+          },
+        },
+      ]),
+    );
+    await new Promise(setImmediate);
+    expect(begun.size).toBe(2);
+    await Promise.all(edits);
+    expect(begun.size).toBe(5);
+  });
+
   it('ends when the caller aborts while it is made', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import '@napi-rs/webcodecs/polyfill';
@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const create = (options: Pick<SandboxVideoOptions, 'loadEncoder'> = {}): SandboxVideo => {
+const create = (options: Partial<SandboxVideoOptions> = {}): SandboxVideo => {
   const provider = createSandboxVideo({
     directory,
     clock: { now: () => now },
@@ -45,6 +45,9 @@ const create = (options: Pick<SandboxVideoOptions, 'loadEncoder'> = {}): Sandbox
   providers.push(provider);
   return provider;
 };
+
+/** A sandbox sweeps when it opens, and its end waits for that. */
+const sweep = (): Promise<void> => create().close();
 
 /** A film of one second, which is enough to see what it is. */
 const short = (different: Partial<VideoRequest> = {}): VideoRequest =>
@@ -244,12 +247,42 @@ describe('a film of the sandbox', () => {
   });
 
   it('is removed soon after it was fetched', async () => {
-    const { provider, task } = await film();
-    await provider.sweep();
+    const { task } = await film();
+    await sweep();
     expect(await readdir(directory)).toContain(task);
     now += 11 * 60_000;
-    await provider.sweep();
+    await sweep();
     expect(await readdir(directory)).not.toContain(task);
+  });
+
+  it('is removed after it was fetched although nothing else happens', async () => {
+    create({ sweepEveryMs: 20 });
+    const { task } = await film();
+    now += 11 * 60_000;
+    await expect.poll(() => readdir(directory)).not.toContain(task);
+  });
+
+  it('is removed after it was fetched although its words are removed later than that', async () => {
+    const { task } = await film();
+    const taskFile = join(directory, task, 'task.json');
+    await writeFile(taskFile, await readFile(taskFile));
+    now += 11 * 60_000;
+    await sweep();
+    expect(await readdir(directory)).not.toContain(task);
+  });
+
+  it('is fetched in full although its removal cannot be brought forward', async () => {
+    const { provider, task, bytes } = await film();
+    const content = await fetchPart(provider, task, 'video');
+    const folder = join(directory, task);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of content?.body ?? []) {
+      if (pieces.push(piece) > 1) continue;
+      await rm(folder, { recursive: true });
+      await writeFile(folder, 'no folder');
+    }
+    expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
+    await rm(folder);
   });
 
   it('has no last frame to fetch when none was asked for', async () => {
@@ -308,10 +341,10 @@ describe('a task of the sandbox', () => {
   it('that nobody fetched in a day is removed, and then nobody knows it', async () => {
     const provider = create();
     const task = await start(provider, { prompt: '[sandbox:stall]' });
-    await provider.sweep();
+    await sweep();
     expect(await readdir(directory)).toContain(task);
     now += 25 * 3_600_000;
-    await provider.sweep();
+    await sweep();
     expect(await readdir(directory)).not.toContain(task);
     expect(await rejectionOf(report(provider, task))).toMatchObject({ failure: 'fatal' });
     expect(await rejectionOf(report(provider, '../../../etc/passwd'))).toMatchObject({ failure: 'fatal' });

@@ -4,10 +4,24 @@ import { generateSync, type JsonSchema } from 'json-schema-faker';
 import type { Json, JsonObject } from '../../../kit/json.ts';
 import { serveCalls } from '../../../kit/threads/serve-calls.ts';
 
-/** A schema with more values is refused. */
-const maxValues = 10_000;
+/** A schema with more values, data not counted, is refused. */
+const maxValues = 5_000;
 /** The limits of an example. A schema that demands more is refused. */
 const largest: Record<string, number> = { Items: 50, Properties: 200, Length: 2_000 };
+/** Keywords of the generator that are not part of JSON Schema. */
+const foreignKeywords = new Set([
+  'faker',
+  'chance',
+  'x-faker',
+  'x-chance',
+  'template',
+  'autoIncrement',
+  'jsonPath',
+]);
+/** Keywords whose members are schemas by name. The names are data. */
+const schemaMaps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** Keywords whose values are data. */
+const dataKeywords = new Set(['enum', 'const', 'default', 'examples', 'required', 'description', 'title']);
 const attempts = [
   { seed: 1, alwaysFakeOptionals: true },
   { seed: 1, alwaysFakeOptionals: false },
@@ -20,8 +34,8 @@ const attempts = [
  * thread, because a hostile schema can take any time.
  */
 const makeExample = (schema: Json): unknown => {
-  if (!isSchema(schema)) throw new TypeError('a schema is an object or a boolean');
   const small = limitSchema(schema);
+  if (!isSchema(schema) || !isSchema(small)) throw new TypeError('a schema is an object or a boolean');
   const isValid = compile(schema);
   let lastError: unknown = new Error('no generated value is valid');
   for (const attempt of attempts) {
@@ -47,22 +61,30 @@ const isSchema = (value: Json): value is JsonSchema & Json =>
  * Makes a schema to generate from: its values are small and in general valid under `schema`. Throws RangeError when
  * `schema` is large or demands something large.
  */
-const limitSchema = (schema: JsonSchema): JsonSchema => {
+const limitSchema = (schema: Json): Json => {
   let values = 0;
-  return JSON.parse(JSON.stringify(schema), (name, value: Json): Json => {
+  const limit = (value: Json, isMap = false): Json => {
     values += 1;
     if (values > maxValues) throw new RangeError('the schema is too large');
-    const [, bound, of = ''] = /^(min|max)(Items|Properties|Length)$/.exec(name) ?? [];
-    if (typeof value === 'number' && bound !== undefined) return limitBound(value, bound, of);
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? withPrefixItems(value)
-      : value;
-  });
+    if (Array.isArray(value)) return value.map((member) => limit(member));
+    if (value === null || typeof value !== 'object') return value;
+    const members = Object.entries(value).flatMap(([name, member]): [string, Json][] => {
+      if (isMap) return [[name, limit(member)]];
+      if (foreignKeywords.has(name)) return [];
+      if (dataKeywords.has(name)) return [[name, member]];
+      return [[name, limitBound(name, limit(member, schemaMaps.has(name)))]];
+    });
+    const limited = Object.fromEntries(members);
+    return isMap ? limited : withPrefixItems(limited);
+  };
+  return limit(schema);
 };
 
-const limitBound = (value: number, bound: string, of: string): number => {
+const limitBound = (keyword: string, value: Json): Json => {
+  const [, bound, of = ''] = /^(min|max)(Items|Properties|Length)$/.exec(keyword) ?? [];
+  if (typeof value !== 'number' || bound === undefined) return value;
   const limit = largest[of] ?? 0;
-  if (bound === 'min' && value > limit) throw new RangeError(`the schema's min${of} is too large`);
+  if (bound === 'min' && value > limit) throw new RangeError(`the schema's ${keyword} is too large`);
   return Math.min(value, limit);
 };
 

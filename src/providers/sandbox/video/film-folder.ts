@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { listDirectory } from '../../../kit/list-directory.ts';
 import { ignoreEnoent } from '../../../kit/ignore-enoent.ts';
 import type { SandboxTriggers } from '../triggers.ts';
+import { filmFile } from './make-film.ts';
 import type { FilmImage, FilmPlan } from './plan-film.ts';
 
 /** A task, with all that another process needs to continue it. */
@@ -52,15 +53,18 @@ export const createFilmFolders = (directory: string) => {
     fail: (id: string, problem: string) => replace(path(id, problemFile), problem),
     /** Null while it has not failed. */
     problem: (id: string) => readText(path(id, problemFile)),
-    /** Lets a task count as begun at `startedAt` (epoch milliseconds) when old ones are removed. */
-    expire: (id: string, startedAt: number) =>
-      ignoreEnoent(utimes(path(id, taskFile), startedAt / 1_000, startedAt / 1_000)),
-    /** Removes tasks that began before `startedBefore`. */
-    sweep: async (startedBefore: number): Promise<void> => {
+    /** Lets a film count as made at `madeAt` (epoch milliseconds) when old ones are removed. */
+    expire: (id: string, madeAt: number) =>
+      ignoreEnoent(utimes(path(id, filmFile), madeAt / 1_000, madeAt / 1_000)),
+    /** Removes films made before `before` (epoch milliseconds), and tasks without a film that began before it. */
+    sweep: async (before: number): Promise<void> => {
       for (const id of (await listDirectory(directory)).filter((name) => idPattern.test(name))) {
-        const startedAt = (await modified(path(id, taskFile))) ?? (await modified(path(id)));
-        if (startedAt !== null && startedAt < startedBefore)
-          await rm(path(id), { recursive: true, force: true });
+        // The task's file may be written again after its film was fetched, to remove the words.
+        const changedAt =
+          (await modified(path(id, filmFile))) ??
+          (await modified(path(id, taskFile))) ??
+          (await modified(path(id)));
+        if (changedAt !== null && changedAt < before) await rm(path(id), { recursive: true, force: true });
       }
     },
   };
