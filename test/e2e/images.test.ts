@@ -625,12 +625,11 @@ describe('media in a bucket', () => {
     const making = make({ prompt: '[sandbox:slow=2]', image: dataUri('image/png', red) }, '', first);
     await expect.poll(mediaIn).toHaveLength(1);
     const [input] = /[0-9A-Za-z]{43}/.exec(String(await mediaIn())) ?? [];
-    s3.intercept = (request, response) => {
-      request.resume();
-      response.writeHead(400).end();
-      return true;
-    };
     // A fault of the bucket is not a wrong address.
+    s3.intercept = ({ method }, response) => {
+      if (method === 'HEAD') response.writeHead(400).end();
+      return method === 'HEAD';
+    };
     expect((await fetch(`${first.url}/results/${input}.png`)).status).toBe(500);
     s3.intercept = () => false;
     const job = await making;
