@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { sha256 } from '../../kit/ids.ts';
 import { canonicalJson, type Json } from '../../kit/json.ts';
 import type { LeadBatch } from '../lead-keeper.ts';
 import { leadFields } from '../lead-fields.ts';
@@ -82,7 +82,10 @@ export const openLeadInput = async (options: LeadInputOptions): Promise<FileLead
   }
 
   return {
-    key: totalBytes === null ? null : digest({ version: readerVersion, stats, ...meaningOf(options) }),
+    key:
+      totalBytes === null
+        ? null
+        : sha256(canonicalJson({ version: readerVersion, stats, ...meaningOf(options) })),
     read,
     resumeEnd: (position) => {
       const { rows, rejected } = readPosition(position);
@@ -120,8 +123,6 @@ const meaningOf = ({ format, columns, defaults, delimiter, hasHeader }: LeadInpu
   delimiter,
   hasHeader,
 });
-
-const digest = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
 interface FileDescription {
   path: string;

@@ -2,6 +2,7 @@ import { close, constants, open as openDescriptor } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { peekStream } from '../../kit/peek-stream.ts';
 import { LeadInputError } from './lead-input-error.ts';
 
 /** The stored bytes of a file or stream, before decompression. */
@@ -128,33 +129,23 @@ export const rawStream = async (
   signal.addEventListener('abort', abort, { once: true });
   // The signal may have aborted while the stream was opened.
   if (signal.aborted) abort();
-  const blocks: AsyncIterator<Buffer | string> = stream[Symbol.asyncIterator]();
-  const next = async (): Promise<Buffer | null> => {
+  async function* blocks(): AsyncGenerator<Buffer> {
     try {
-      const { value, done } = await blocks.next();
-      if (done === true) return null;
-      const block = typeof value === 'string' ? Buffer.from(value) : value;
-      onBytes(block.length);
-      return block;
+      for await (const value of stream) {
+        const block = typeof value === 'string' ? Buffer.from(value) : value;
+        onBytes(block.length);
+        yield block;
+      }
     } catch (error) {
       signal.throwIfAborted();
       throw fileProblem(file, error);
     }
-  };
-  const first: Buffer[] = [];
-  while (first.reduce((sum, block) => sum + block.length, 0) < headBytes) {
-    const block = await next();
-    if (block === null) break;
-    first.push(block);
   }
-  async function* chunks(): AsyncGenerator<Buffer> {
-    if (first.length > 0) yield Buffer.concat(first.splice(0));
-    for (let block = await next(); block !== null; block = await next()) yield block;
-  }
+  const { head, body } = await peekStream(blocks(), headBytes);
   return {
-    head: Buffer.from(Buffer.concat(first).subarray(0, headBytes)),
+    head: Buffer.from(head.subarray(0, headBytes)),
     size: null,
-    chunks,
+    chunks: () => body,
     slice: () => Promise.reject(new LeadInputError(`${file} cannot be read from the middle.`)),
     checkUnchanged: () => Promise.resolve(),
     close: async () => {

@@ -1,3 +1,4 @@
+import { peekStream } from '../../kit/peek-stream.ts';
 import { compressionOf, decompress } from './decompress.ts';
 import { checkReadable, formatOfName, formatOfText, isParquet } from './file-format.ts';
 import type { InputFormat, LeadInputOptions } from './input-options.ts';
@@ -88,14 +89,8 @@ const lookAtText = async (
     isPacked,
   }: { file: string; format: Exclude<InputFormat, 'parquet'> | null; isPacked: boolean },
 ): Promise<{ format: 'csv' | 'jsonl'; chunks: AsyncIterable<Buffer> }> => {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let head: Buffer = Buffer.alloc(0);
+  const { head, body, close } = await peekStream(chunks, lookedAtBytes);
   try {
-    while (head.length < lookedAtBytes) {
-      const next = await iterator.next();
-      if (next.done === true) break;
-      head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
-    }
     checkReadable(file, head);
     if (isParquet(head))
       throw new LeadInputError(
@@ -104,18 +99,9 @@ const lookAtText = async (
           : `${file} is Parquet; omit --format, or use --format parquet.`,
       );
     const found = format === 'csv' ? 'csv' : formatOfText(file, head.subarray(0, 4096));
-    return { format: format ?? found, chunks: withHead(head, iterator) };
+    return { format: format ?? found, chunks: body };
   } catch (error) {
-    await iterator.return?.();
+    await close();
     throw error;
   }
 };
-
-async function* withHead(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    if (head.length > 0) yield head;
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
-  }
-}

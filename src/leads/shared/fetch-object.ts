@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -26,26 +26,35 @@ export const fetchObject = async (
   { object: { name, sha256, bytes }, file, isDurable = true, readRoom, signal, onBytes }: FetchOptions,
 ): Promise<void> => {
   requireRoom(dirname(file), { bytes, readRoom });
-  const part = `${file}.part`;
+  const source = await place.get(name, { signal });
   const hash = createHash('sha256');
   let received = 0;
   const damaged = (): Error => new Error(`${name} in ${place.address} is not as it was written`);
-  try {
-    await pipeline(
-      await place.get(name, { signal }),
-      async function* (chunks: AsyncIterable<Uint8Array>) {
-        for await (const chunk of chunks) {
-          received += chunk.byteLength;
-          if (received > bytes) throw damaged();
-          hash.update(chunk);
-          onBytes?.(chunk.byteLength);
-          yield chunk;
-        }
-      },
-      createWriteStream(part, { flush: isDurable }),
-      { signal },
-    );
+  const check = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      received += chunk.byteLength;
+      if (received > bytes) throw damaged();
+      hash.update(chunk);
+      onBytes?.(chunk.byteLength);
+      yield chunk;
+    }
+  };
+  const write = async (sink: WriteStream): Promise<void> => {
+    await pipeline(source, check, sink, { signal });
     if (received !== bytes || hash.digest('hex') !== sha256) throw damaged();
+  };
+  await writeWhole(file, write, { isDurable });
+};
+
+/** Writes `file` in one step: it has all that `write` gave to the sink, or is unchanged if `write` rejects. */
+export const writeWhole = async (
+  file: string,
+  write: (sink: WriteStream) => Promise<void>,
+  { isDurable = true }: { isDurable?: boolean } = {},
+): Promise<void> => {
+  const part = `${file}.part`;
+  try {
+    await write(createWriteStream(part, { flush: isDurable }));
     await rename(part, file);
   } catch (error) {
     await rm(part, { force: true });

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { access, constants, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { access, constants, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ignoreEnoent } from '../../kit/ignore-enoent.ts';
-import { syncToDisk } from '../../kit/sync-to-disk.ts';
 import { lockKeeper } from '../embedded/keeper-lock.ts';
 import { replaceFile, textOf } from '../embedded/sealed-json.ts';
+import { writeWhole } from './fetch-object.ts';
 import { isObjectName, manifestName, type SharedPlace } from './shared-place.ts';
 
 /**
@@ -38,17 +38,8 @@ export const openFolderPlace = (folder: string): SharedPlace => {
     },
     assertReplaceable: async () => access(folder, constants.R_OK | constants.W_OK | constants.X_OK),
     get: async (name) => createReadStream(join(folder, name)),
-    put: async (name, source, { signal }) => {
-      const part = join(folder, `${name}.part`);
-      try {
-        await pipeline(source, createWriteStream(part, { flush: true }), { signal });
-        await rename(part, join(folder, name));
-      } catch (error) {
-        await rm(part, { force: true });
-        throw error;
-      }
-      await syncToDisk(folder);
-    },
+    put: (name, source, { signal }) =>
+      writeWhole(join(folder, name), (sink) => pipeline(source, sink, { signal })),
     remove: async (name) => rm(join(folder, name), { force: true }),
     listOld: async ({ olderThan }) => {
       const old: string[] = [];

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { DatabaseError, type PoolClient } from 'pg';
+import { sha256 } from '../../kit/ids.ts';
 import type { Engine, Steps } from '../command.ts';
 import type { Dialect, JobAnnouncement, Statement } from '../statement.ts';
 import { StoreError } from '../store-error.ts';
@@ -35,7 +35,7 @@ const prepared = new WeakMap<Statement<never, unknown>, Prepared>();
 
 const prepare = (statement: Statement<never, unknown>): Prepared => {
   const text = typeof statement.text === 'string' ? statement.text : statement.text(postgresDialect);
-  const made = { name: createHash('sha256').update(text).digest('hex').slice(0, 32), text };
+  const made = { name: sha256(text).slice(0, 32), text };
   prepared.set(statement, made);
   return made;
 };
